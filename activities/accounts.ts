@@ -1,10 +1,11 @@
 import { log } from '@temporalio/activity';
 import { CloudRefused, CloudUnavailable, type OnMissing, type OwnedResource } from '../cloud/machines/port.js';
 import type { StorePort } from '../cloud/store/port.js';
+import { NO_ACCOUNT, type UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { kindOfJob, MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
 import { accountObject, accountOfObject } from '../domain/store-layout.js';
-import { type ActivityDependencies, type Installation, NO_GOOGLE_PROJECT } from './dependencies.js';
+import type { ActivityDependencies, Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
 
 /** Records that machines of ours may be in the account that this job uses. Repeating is safe. */
@@ -17,16 +18,14 @@ export async function rememberAccount(
   await store.write(accountObject(kind.accountsPrefix, kind.account(installation, request)), '', 'absent');
 }
 
-/** @throws InvalidJob for Google machines without a Google project */
-export function refuseWithoutProject(
-  { googleProject }: Pick<Installation, 'googleProject'>,
-  request: MachineRequest,
-): void {
-  const kind = machineKind(kindOfJob(request));
-  if (kind.account({ googleProject }, request) !== NO_GOOGLE_PROJECT) return;
+/** @throws InvalidJob for machines of an account that nobody names, such as a Google project */
+export function refuseWithoutAccount(accounts: UsualAccounts, request: MachineRequest): void {
+  const { account, section, accountKey } = machineKind(kindOfJob(request));
+  if (accountKey === undefined || account(accounts, request) !== NO_ACCOUNT) return;
+  const { what, key, setting } = accountKey;
   throw invalidJob(
-    `${kind.section.name}: no Google project is named, neither by the job, its pool, nor this installation: ` +
-      "name it as 'project' in the job file, or ask the operator for `googleProject` in the worker's configuration",
+    `${section.name}: no ${what} is named, neither by the job, its pool, nor this installation: ` +
+      `name it as '${key}' in the job file, or ask the operator for \`${setting}\` in the worker's configuration`,
   );
 }
 
@@ -71,7 +70,7 @@ async function listOwnedOf(
 ): Promise<OwnedEverywhere> {
   const kind = machineKind(name);
   const account: string | undefined = kind.account(installation);
-  const own = account === NO_GOOGLE_PROJECT ? undefined : account;
+  const own = account === NO_ACCOUNT ? undefined : account;
   const objects = await store.list(kind.accountsPrefix);
   const remembered = objects.map((object) => accountOfObject(kind.accountsPrefix, object.name));
   const unlisted = new Set<string>();

@@ -4,6 +4,7 @@ import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
+import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { Timings } from '../domain/timings.js';
 import type { Trust } from './authorization.js';
 import type { LogSides } from './done-twice.js';
@@ -31,16 +32,11 @@ export interface ActivityDependencies {
   readonly pySpy?: PySpySource;
 }
 
-/** No Google project has this id. */
-export const NO_GOOGLE_PROJECT = '';
-
-export interface Installation {
+export interface Installation extends UsualAccounts {
   /** The random id that every resource of this installation carries. */
   readonly owner: string;
   /** Shown wherever a user could take a rehearsal for the real thing. */
   readonly label?: string;
-  /** The project of jobs that name none and whose pool names none; `NO_GOOGLE_PROJECT`: there is none. */
-  readonly googleProject: string;
   /** Login user on TPU VMs, if the job names none; absent = the submitter's own. */
   readonly loginUser?: string;
   /** Opens own machines, and the hosts of jobs without a job key. */

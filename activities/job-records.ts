@@ -25,7 +25,7 @@ import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job
 import type { JobRef } from '../contract/workflow-ids.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
-import { refuseWithoutProject, rememberAccount } from './accounts.js';
+import { refuseWithoutAccount, rememberAccount } from './accounts.js';
 import { acceptedPublicKey } from './job-key-record.js';
 import { ofJob } from './job-secrets.js';
 import { withNearZones } from './near-zones.js';
@@ -81,7 +81,7 @@ async function acceptJob(
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const pool = await loadPool(pools, spec.pool);
   const machines = await withNearZones(completeMachines(pool, job, input), spec, { placeOf, own: store.bucket });
-  refuseWithoutProject(installation, machines);
+  refuseWithoutAccount(installation, machines);
   const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
   const rules = underPoolRules({ spec: { ...spec, ...machines }, input, pool, config, project, installation });
   const own = ofJob(installation, { project, ...(submitter.isVerified && { isVerified: true }) });

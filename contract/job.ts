@@ -6,6 +6,7 @@ import type { JobSpec } from '../domain/job-spec.js';
 import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { HostPlace } from '../domain/recovery/host-ends.js';
 import type { SetUpRecord } from '../domain/setup-record.js';
+import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Pricing, SliceHost, TierPurchase } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
@@ -82,11 +83,10 @@ export type JobNotice =
     };
 
 /** The worker's knowledge of the place where the job runs. Frozen when the job is accepted. */
-export interface JobSettings {
+export interface JobSettings extends UsualAccounts {
   readonly owner: string;
   readonly label?: string;
   readonly bucket: string;
-  readonly googleProject: string;
   /** OpenSSH public key line that goes into the slice's metadata. */
   readonly publicKey: string;
   readonly loginUser: string;

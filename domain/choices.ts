@@ -22,6 +22,9 @@ export const CHOICE_KEYS = [
 ] as const;
 export type ChoiceKey = (typeof CHOICE_KEYS)[number];
 
+/** Patterns by key of `[allow]`. */
+export type ChoiceLists = { readonly [Key in ChoiceKey]?: readonly string[] | undefined };
+
 /** One value that a job file chooses. */
 export interface Choice {
   readonly key: ChoiceKey;

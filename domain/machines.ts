@@ -29,9 +29,9 @@ export function kindOfJob(request: MachineRequest): MachineKindName {
   throw new RangeError(`the job asks for no machines: wanted a section ${sections.join(' or ')}`);
 }
 
-/** The installation's label for a job. Own machines get none: a rehearsal simulates providers, but own machines are real. */
+/** The installation's label for a job. Machines that are real even in a rehearsal get none. */
 export const labelOfJob = (request: MachineRequest, label: string | undefined): string | undefined =>
-  kindOfJob(request) === 'machines' ? undefined : label;
+  machineKind(kindOfJob(request)).isRehearsed ? label : undefined;
 
 /** The part of a spec that a pool's defaults complete. */
 export function machineRequestOf(spec: JobSpec): MachineRequest {

@@ -1,5 +1,7 @@
 import type { EpochMs } from './units.js';
 
+/** Requests that a job may have at the same time: each takes quota of its provider (docs/adr/0101). */
+export const MOST_REQUESTS = 4;
 /** Slices of one job. */
 export const MOST_SLICES = 256;
 
@@ -39,6 +41,7 @@ export interface Ownership extends Owner {
 
 /** One host of a slice. `reach` says how to reach it. A host reached in another way is another member of this union. */
 export type SliceHost = SshHost | PodHost;
+export type Reach = SliceHost['reach'];
 
 /** A host that an SSH connection reaches. */
 export interface SshHost {
@@ -65,11 +68,6 @@ export interface OwnHost {
   readonly claim: string;
 }
 
-/** The host's address outside its network, if it has one. */
-export const externalIpOf = (
-  host: Pick<SshHost, 'reach' | 'externalIp'> | Pick<PodHost, 'reach'>,
-): string | undefined => (host.reach === 'ssh' ? host.externalIp : undefined);
-
 /** A pod of an Indexed Job, reached by exec through the API server of its slice's cluster. */
 export interface PodHost {
   readonly reach: 'pod';
@@ -81,6 +79,29 @@ export interface PodHost {
   readonly pod: string;
   readonly uid: string;
 }
+
+/** A host's facts that only some ways have. */
+type HostFacts = Pick<SshHost, 'externalIp' | 'own'> & { readonly reach: Reach };
+
+/** Facts about a way to reach hosts. */
+interface ReachFacts {
+  /** Hosts are containers of an image that the job names. Otherwise they have a system of their own, with logins. */
+  readonly areContainers: boolean;
+  /** The host's address outside its network, if it has one. */
+  externalIp(host: HostFacts): string | undefined;
+  /** The machine of a pool's inventory that the host is, if it is one. */
+  own(host: HostFacts): OwnHost | undefined;
+}
+
+/** A new way is a row here and in `WAYS` of cloud/hosts/reaches.ts. */
+const REACHES: { readonly [R in Reach]: ReachFacts } = {
+  ssh: { areContainers: false, externalIp: ({ externalIp }) => externalIp, own: ({ own }) => own },
+  pod: { areContainers: true, externalIp: () => undefined, own: () => undefined },
+};
+
+export const reachFacts = (reach: Reach): ReachFacts => REACHES[reach];
+export const externalIpOf = (host: HostFacts): string | undefined => REACHES[host.reach].externalIp(host);
+export const ownHostOf = (host: HostFacts | undefined): OwnHost | undefined => host && REACHES[host.reach].own(host);
 
 /** The meaning of the provider's answer about one slice. A failed call is not an answer: ports throw instead. */
 export type Condition =

@@ -9,7 +9,8 @@ import { isDone, JobPhase } from '../domain/job-state.js';
 export type CloudCallHook = (method: string, code: string) => void;
 
 export interface WorkerMeter extends WorkMeter {
-  cloudCalls(api: 'tpu' | 'compute' | 'storage' | 'kubernetes'): CloudCallHook;
+  /** @param api a kind's `metricsName`, or `storage` */
+  cloudCalls(api: string): CloudCallHook;
   openJobs(phase: string, count: number): void;
 }
 

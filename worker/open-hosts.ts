@@ -11,21 +11,22 @@ import { openCluster } from '../cloud/machines/kubernetes/cluster.js';
 import * as library from '../cloud/machines/kubernetes/library.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
-import type { GuestAttributesPort } from '../cloud/machines/cloud-tpu/guest-attributes.js';
-import type { MachineRef } from '../domain/machines.js';
+import type { GuestAttributesPort, MachineAdapters, Machines } from '../cloud/machines/port.js';
+import { machineKind, type MachineRef } from '../domain/machines.js';
 import { secretNamed } from '../domain/secret-reference.js';
 import type { WorkerConfig } from './config.js';
 import { clusterConfig } from './open-machines.js';
 
-/** Asks the adapter of the ref's kind. Only Google's VMs have guest attributes. */
-export function guestAttributesOf(
-  machines: Readonly<Record<'cloud-tpu' | 'compute-engine', GuestAttributesPort>>,
-): GuestAttributesPort {
-  const ofKind = ({ kind }: MachineRef): GuestAttributesPort =>
-    machines[kind === 'compute-engine' ? 'compute-engine' : 'cloud-tpu'];
+/** Asks the adapter of the ref's kind. Some providers tell nothing about their hosts. */
+export function guestAttributesOf(adapters: Partial<MachineAdapters>): GuestAttributesPort {
+  const ofKind = ({ kind }: MachineRef): Machines | undefined => adapters[kind];
   return {
-    readGuestAttributes: (ref) => ofKind(ref).readGuestAttributes(ref),
-    readNodeMetadata: (ref) => ofKind(ref).readNodeMetadata(ref),
+    readGuestAttributes: async (ref) =>
+      (await ofKind(ref)?.readGuestAttributes?.(ref)) ?? {
+        kind: 'disabled',
+        message: `${machineKind(ref.kind).provider} tells no host keys`,
+      },
+    readNodeMetadata: async (ref) => (await ofKind(ref)?.readNodeMetadata?.(ref)) ?? {},
   };
 }
 

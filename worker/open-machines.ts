@@ -1,5 +1,5 @@
-import { createCloudTpu, type CloudTpuMachines } from '../cloud/machines/cloud-tpu/google-tpu.js';
-import { type ComputeEngineMachines, createComputeEngine } from '../cloud/machines/compute-engine/compute-engine.js';
+import { createCloudTpu } from '../cloud/machines/cloud-tpu/google-tpu.js';
+import { createComputeEngine } from '../cloud/machines/compute-engine/compute-engine.js';
 import { KubernetesBuilds } from '../cloud/builds/kubernetes-builds.js';
 import type { Builds } from '../cloud/builds/port.js';
 import { createKubernetes } from '../cloud/machines/kubernetes/kubernetes.js';
@@ -7,21 +7,27 @@ import { createRayClusters } from '../cloud/machines/ray-cluster/kuberay.js';
 import type { ClusterConfig } from '../cloud/machines/kubernetes/cluster.js';
 import type { MachineAdapters } from '../cloud/machines/port.js';
 import type { WorkerConfig } from './config.js';
-import type { WorkerMeter } from './metrics.js';
+import { machineKind, type MachineKindName } from '../domain/machines.js';
+import type { CloudCallHook, WorkerMeter } from './metrics.js';
+
+/** The parts of a configuration that say where the providers are. */
+interface ProviderConfig {
+  readonly cloud: WorkerConfig['cloud'];
+  readonly kubernetes: ClusterPlace & Pick<WorkerConfig['kubernetes'], 'listingPeriods'>;
+}
+type ClusterPlace = Pick<WorkerConfig['kubernetes'], 'kubeconfig' | 'context'>;
 
 /** Makes the adapter of each kind of machines that a provider has, by the configuration. Each connects at its first call. */
 export function openMachines(
-  { cloud, kubernetes }: WorkerConfig,
-  meter: WorkerMeter,
-): Omit<MachineAdapters, 'machines'> & {
-  readonly 'cloud-tpu': CloudTpuMachines;
-  readonly 'compute-engine': ComputeEngineMachines;
-} {
+  { cloud, kubernetes }: ProviderConfig,
+  meter: Pick<WorkerMeter, 'cloudCalls'>,
+): Omit<MachineAdapters, 'machines'> {
+  const callsOf = (kind: MachineKindName): CloudCallHook => meter.cloudCalls(machineKind(kind).metricsName ?? kind);
   const { accessTokenFile } = cloud;
   const token = accessTokenFile === undefined ? {} : { accessTokenFile };
   const rest = cloud.tpuRestEndpoint === undefined ? {} : { rest: cloud.tpuRestEndpoint };
   const pods = {
-    cluster: { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) },
+    cluster: { onCall: callsOf('kubernetes'), ...clusterConfig(kubernetes) },
     ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),
   };
   const rates = {
@@ -30,14 +36,14 @@ export function openMachines(
   };
   return {
     'cloud-tpu': createCloudTpu({
-      onCall: meter.cloudCalls('tpu'),
+      onCall: callsOf('cloud-tpu'),
       ...(cloud.tpuEndpoint === undefined
         ? {}
         : { endpoint: { ...endpointOf(cloud.tpuEndpoint, cloud.insecure), ...rest, ...token } }),
       ...rates,
     }),
     'compute-engine': createComputeEngine({
-      onCall: meter.cloudCalls('compute'),
+      onCall: callsOf('compute-engine'),
       ...(cloud.tpuRestEndpoint === undefined ? {} : { endpoint: cloud.tpuRestEndpoint, ...token }),
       ...rates,
     }),
@@ -59,10 +65,7 @@ export function openBuilds({ kubernetes }: WorkerConfig, meter: WorkerMeter): Bu
 }
 
 /** The address of the cluster. @param context the job's, if it names one */
-export function clusterConfig(
-  { kubeconfig, context: usual }: WorkerConfig['kubernetes'],
-  context = usual,
-): ClusterConfig {
+export function clusterConfig({ kubeconfig, context: usual }: ClusterPlace, context = usual): ClusterConfig {
   return { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) };
 }
 

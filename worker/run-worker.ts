@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { Trust } from '../activities/authorization.js';
-import { NO_GOOGLE_PROJECT } from '../activities/dependencies.js';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
@@ -24,6 +23,7 @@ import { OwnMachinesOperator } from '../cloud/machines/own/operator.js';
 import { OwnMachines } from '../cloud/machines/own/own-machines.js';
 import { PoolRecords } from '../cloud/machines/own/pool-record.js';
 import { machinesOf } from '../cloud/machines/port.js';
+import { NO_ACCOUNT } from '../domain/machine-kinds/kind.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket, storePlace } from '../domain/store-place.js';
@@ -233,7 +233,7 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
     installation: {
       owner,
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
-      googleProject: config.googleProject ?? NO_GOOGLE_PROJECT,
+      googleProject: config.googleProject ?? NO_ACCOUNT,
       ...key,
       jobKeys,
       keys: keyReader,

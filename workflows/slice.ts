@@ -19,7 +19,7 @@ import {
   type SliceLossReason,
 } from '../contract/slice.js';
 import { type AskedFor, CAPACITY_SCOPES, leaseKey, MOST_ANSWER, type ToldRefusal } from '../domain/lease.js';
-import type { MachinePlan, MachineRef } from '../domain/machines.js';
+import { machineKind, type MachinePlan, type MachineRef } from '../domain/machines.js';
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
 import { boundedLine } from '../domain/visible-text.js';
 import { createOnce, deletion, looks, watching } from './activity-options.js';
@@ -361,11 +361,8 @@ type Step = 'go on' | 'ended' | 'history is long';
 /** The name is taken by a foreign resource. Another zone, or the next generation's name, avoids it. */
 const foreignLoss = (message: string): SliceLossReason => ({ cause: 'refused', scope: 'zone-lasting', message });
 
-/** Accelerator and pricing, by which a zone's capacity is told apart. Zones of other kinds of machines are not compared. */
-const askedFor = (plan: MachinePlan): AskedFor | undefined =>
-  plan.ref.kind === 'cloud-tpu' && 'runtimeVersion' in plan
-    ? { accelerator: plan.accelerator, pricing: plan.pricing }
-    : undefined;
+/** Accelerator and pricing, by which a zone's capacity is told apart. */
+const askedFor = (plan: MachinePlan): AskedFor | undefined => machineKind(plan.ref.kind).compared(plan);
 
 /** A refusal as its pool is told of it. */
 interface RefusedSlice {

@@ -1,5 +1,5 @@
 import { log } from '@temporalio/activity';
-import type { HostTarget } from '../../cloud/hosts/port.js';
+import { type HostTarget, wayOf } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import { hostKeyObject } from '../../domain/store-layout.js';
@@ -8,8 +8,7 @@ import { type HostCaller, hostsOf } from './attempt-hosts.js';
 
 /** Whether a host reports another worker number than its place in the provider's list (docs/adr/0047). */
 export async function saysAnother(caller: HostCaller, input: AttemptInput, target: HostTarget): Promise<boolean> {
-  // A pod's number is its own JOB_COMPLETION_INDEX.
-  if (target.reach === 'pod') return false;
+  if (!wayOf(target).mayBeRenumbered) return false;
   const slice = input.slices.find(({ index }) => index === target.slice);
   if (slice === undefined || slice.hosts.length === 1) return false;
   const said = await caller.on(target, (connection) => connection.workerNumber());

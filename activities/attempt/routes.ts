@@ -1,3 +1,4 @@
+import { wayOf } from '../../cloud/hosts/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import type { AttemptHost } from './attempt-hosts.js';
@@ -39,6 +40,6 @@ const distance = ({ target }: WatchedHost, other: WatchedHost): number => (targe
 /** The route by account, place, network, and the kind of address that is dialled. */
 export function routeOf({ spec }: Pick<AttemptInput, 'spec'>, { target }: AttemptHost): string {
   const place = { ...target.ref, name: '' };
-  const isInternal = target.reach === 'ssh' && target.address === target.internalAddress;
+  const isInternal = wayOf(target).isInternal(target);
   return JSON.stringify([place, machineKind(kindOfJob(spec)).route(spec), isInternal]);
 }

@@ -1,4 +1,4 @@
-import { hasAccount, type HostConnection, type HostTarget, type HostUpload } from '../../cloud/hosts/port.js';
+import { type HostConnection, type HostTarget, type HostUpload, wayOf } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { signObject } from '../../domain/store-layout.js';
@@ -23,7 +23,7 @@ export function hostUpload(
   const url = store.uploadUrl(object, expected);
   if (url === undefined) return undefined;
   if (!url.startsWith('http:')) return { url, as: 'service-account' };
-  return hasAccount(target) ? { url, as: 'nobody' } : undefined;
+  return wayOf(target).hasAccount(target) ? { url, as: 'nobody' } : undefined;
 }
 
 /** The hosts of an attempt's command, as evidence about other hosts needs them. */

@@ -11,10 +11,7 @@ import { quotaActivities } from '../../activities/quota.js';
 import { quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
-import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
-import { noOwnMachines } from '../../test/no-own-machines.js';
-import { createComputeEngine } from '../../cloud/machines/compute-engine/compute-engine.js';
-import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
+import { providersWithout } from '../../test/no-own-machines.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
@@ -70,13 +67,7 @@ export async function withPoolWorker<T>(
       ...quotaActivities({
         installation: INSTALLATION,
         quota,
-        machinesOf: machinesOf({
-          'cloud-tpu': tpu,
-          kubernetes: createKubernetes(),
-          'ray-cluster': createRayClusters(),
-          machines: noOwnMachines(store),
-          'compute-engine': createComputeEngine(),
-        }),
+        machinesOf: machinesOf({ ...providersWithout(store), 'cloud-tpu': tpu }),
         store,
         meter: NO_METER,
       } as never),

@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import { EXECUTION_WORDS } from '../job/launching/executions.js';
 import { parseHostChoice } from '../jobs/hosts/host-options.js';
 import { BUILD_FLAGS, buildPlaceOption, collect, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
@@ -39,9 +40,9 @@ On a terminal it asks for the command, the type of slice and the zone, unless fl
     arguments: [['[file]', 'the job file (YAML)']],
     flags: [
       ['--tpu <type>', 'the type of Cloud TPU slice, such as v5litepod-16 (tpu.accelerator)'],
-      ['--zone <zone>', 'its zone (tpu.zone)'],
+      ['--zone <zone>', 'its zone (tpu.zone or compute_engine.zone)'],
       ['--slices <number>', 'number of slices (slices)', wholeNumber(1, 256)],
-      ['--pricing <pricing>', 'spot, ondemand, preemptible, reserved, flex-start or any (tpu.pricing)'],
+      ['--pricing <pricing>', 'spot, ondemand, preemptible, reserved, flex-start or any (in the same section)'],
       new Option('--spot', 'the same as --pricing spot').conflicts('pricing'),
       ['--dry-run', 'print the job file that would be submitted, and submit nothing'],
       ['--local', 'submit to the local stack, and start it if it is not up'],
@@ -111,9 +112,9 @@ Prints the image by its digest, as hosts pull it, and nothing else to stdout. A 
     takesWords: true,
     flags: [
       buildPlaceOption(),
-      new Option('--execution <where>', 'what runs it (default: kubernetes; tpu with --instance-type)').choices([
-        ...['kubernetes', 'ray', 'tpu', 'machines'],
-      ]),
+      new Option('--execution <where>', 'what runs it (default: kubernetes; tpu with --instance-type)').choices(
+        EXECUTION_WORDS,
+      ),
       ['--workers <number>', 'pods, workers of Ray, slices or machines (default: 1)', wholeNumber(1, 1024)],
       ['--min-workers <number>', 'of Ray, which adds and removes them (default: --workers)', wholeNumber(0, 1024)],
       ['--max-workers <number>', 'of Ray (default: --workers)', wholeNumber(1, 1024)],

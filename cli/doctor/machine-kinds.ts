@@ -20,10 +20,10 @@ export interface CliKind {
    * @throws CloudRefused, CloudUnavailable if nothing could be asked
    */
   readonly audit: (account: string, context: CliContext, onUnread: OnUnread) => Promise<readonly AuditedResource[]>;
-  /** Absent: another kind's looks at the same provider. */
+  /** The flag of `jobctl doctor` that looks at the provider. */
+  readonly doctorFlag: 'gcp' | 'kubernetes' | 'server';
+  /** Absent: the flag is served by another kind, or by none. */
   readonly doctor?: {
-    /** The flag of `jobctl doctor` that requests it, and the object of the check. */
-    readonly flag: 'gcp' | 'kubernetes' | 'server';
     readonly looksAt: string;
     readonly diagnose: (file: string | undefined, flags: DoctorFlags, env: Environment) => Promise<Diagnosis>;
   };
@@ -48,16 +48,16 @@ function restOf({ tpuRestEndpoint: restEndpoint, accessTokenFile }: CliContext) 
 const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   'cloud-tpu': {
     audit: (googleProject, context, onUnread) => listEverything({ googleProject, ...restOf(context) }, onUnread),
+    doctorFlag: 'gcp',
     doctor: {
-      flag: 'gcp',
       looksAt: 'a Google project, its rights, limits and network',
       diagnose: diagnoseCloudTpu,
     },
   },
   kubernetes: {
     audit: auditNamespace('kubernetes'),
+    doctorFlag: 'kubernetes',
     doctor: {
-      flag: 'kubernetes',
       looksAt: 'a Kubernetes cluster: reach, rights, namespace, quota, GPUs',
       diagnose: diagnoseKubernetes,
     },
@@ -65,11 +65,13 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   machines: {
     audit: async (pool, context) =>
       listMachinesForAudit(await openReader(bucketOf(context, 'own machines cannot be audited')), pool),
+    doctorFlag: 'server',
   },
   // The same cluster: `jobctl doctor --kubernetes` also checks for KubeRay.
-  'ray-cluster': { audit: auditNamespace('ray-cluster') },
+  'ray-cluster': { audit: auditNamespace('ray-cluster'), doctorFlag: 'kubernetes' },
   'compute-engine': {
     audit: (googleProject, context, onUnread) => listEveryVm({ googleProject, ...restOf(context) }, onUnread),
+    doctorFlag: 'gcp',
   },
 };
 

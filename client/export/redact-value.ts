@@ -1,3 +1,4 @@
+import { REQUEST_SECTIONS } from '../../domain/job-file/machine-request.js';
 import type { Pseudonyms } from './pseudonyms.js';
 
 /**
@@ -8,9 +9,11 @@ import type { Pseudonyms } from './pseudonyms.js';
 type Mode = 'words' | 'job' | 'user' | 'map' | 'secret' | 'variables' | 'times';
 
 /** Sections of a job file and a spec that are structure: machines, durations, counts and names. */
-const STRUCTURE =
-  keys(`name project pool user priority slices grace graceSeconds retries keep loop timeouts namedPricing tpu
-  compute_engine remoteUser remote_user env_type notify job setup modules hosts workers`);
+const STRUCTURE: ReadonlySet<string> = new Set([
+  ...keys(`name project pool user priority slices grace graceSeconds retries keep loop timeouts namedPricing
+  remoteUser remote_user env_type notify job setup modules hosts workers`),
+  ...REQUEST_SECTIONS.flatMap(({ name, isExported }) => (isExported ? [name] : [])),
+]);
 /** Text for a shell, a file or the hosts, in any section. */
 const SECRET =
   keys(`run cmd script check install prefix steps startup_script startupScript config_entry content source tail

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MachineRef } from '../../domain/machines.js';
-import type { GuestAttributes, GuestAttributesPort, GuestFacts } from '../machines/cloud-tpu/guest-attributes.js';
-import { CloudUnavailable } from '../machines/port.js';
+import { CloudUnavailable, type GuestAttributes, type GuestAttributesPort, type GuestFacts } from '../machines/port.js';
 import type { SshTarget } from './port.js';
 
 /** The guest attributes of one VM. `unwritten`: its agent has written nothing in time, or the API did not answer. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { hostKeyObject, hostKeysPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 import { objectPlace, type StoreReader } from '../store/port.js';
-import { LOGIN_USER } from './present-hosts.js';
+import { LOGIN_USER } from './reaches.js';
 import { fingerprintOf } from './ssh-key.js';
 
 /** The host key that a VM must show, its source, and the user whom the VM lets in. */

@@ -1,17 +1,18 @@
+import type { Reach } from '../../domain/slice.js';
 import type { Fleet } from './host-fleet.js';
-import type { HostsPort, PodTarget, SshTarget } from './port.js';
+import type { HostsPort, HostTarget, TargetBy } from './port.js';
 import { formatExitRecord, parseExitRecord } from './run-status.js';
 
 /** Passes each host to the fleet that reaches its kind. */
-export function hostsByReach(fleets: { readonly ssh: Fleet<SshTarget>; readonly pod: Fleet<PodTarget> }): HostsPort {
+export function hostsByReach(fleets: { readonly [R in Reach]: Fleet<TargetBy<R>> }): HostsPort {
+  const fleetOf = (reach: Reach): Fleet<HostTarget> => fleets[reach];
   return {
-    connect: (target, key, signal) =>
-      target.reach === 'ssh' ? fleets.ssh.connect(target, key, signal) : fleets.pod.connect(target, key, signal),
+    connect: (target, key, signal) => fleetOf(target.reach).connect(target, key, signal),
     readExitRecord: parseExitRecord,
     exitRecord: formatExitRecord,
     release: (targets) => {
-      fleets.ssh.release(targets?.filter((target) => target.reach === 'ssh'));
-      fleets.pod.release(targets?.filter((target) => target.reach === 'pod'));
+      for (const reach of Object.keys(fleets) as Reach[])
+        fleetOf(reach).release(targets?.filter((target) => target.reach === reach));
     },
   };
 }

@@ -1,11 +1,10 @@
-import type { CloudTpuRef } from '../../domain/machine-kinds/cloud-tpu/words.js';
-import type { ComputeEngineRef } from '../../domain/machine-kinds/compute-engine/words.js';
+import { machineKind, type MachineRef } from '../../domain/machines.js';
 import type { GoogleRest } from '../google-project/rest.js';
-import type { GuestAttributesPort } from '../machines/cloud-tpu/guest-attributes.js';
+import type { GuestAttributesPort } from '../machines/port.js';
 import type { SshTarget } from './port.js';
 
 /** Refs to Google's machines: hosts of another kind have no OS Login. */
-type GoogleRef = CloudTpuRef | ComputeEngineRef;
+type GoogleRef = Extract<MachineRef, { readonly googleProject: string }>;
 
 /** Requests to Google about one project, with the worker's account. */
 export type ProjectRequests = Pick<GoogleRest, 'get' | 'post' | 'identity'>;
@@ -47,7 +46,7 @@ export class OsLogin {
    */
   userOf({ ref, uid }: SshTarget, publicKey: string): Promise<string | undefined> {
     // OS Login belongs to Google: hosts of another kind have none.
-    if (ref?.kind !== 'cloud-tpu' && ref?.kind !== 'compute-engine') return Promise.resolve(undefined);
+    if (ref === undefined || !('googleProject' in ref)) return Promise.resolve(undefined);
     const name = `${uid} ${publicKey}`;
     const known = this.#users.get(name);
     if (known && Date.now() - known.at < KNOWN_MS) return known.user;
@@ -72,7 +71,7 @@ export class OsLogin {
     } catch (error) {
       throw new Error(
         `OS Login is on (${where}), so the key in the metadata 'ssh-keys' counts for nothing, and it cannot be used: ${(error as Error).message}; ` +
-          `the worker's account needs roles/compute.osAdminLogin there, or set enable-oslogin=FALSE in the job's ${ref.kind === 'cloud-tpu' ? 'tpu' : 'compute_engine'}.metadata`,
+          `the worker's account needs roles/compute.osAdminLogin there, or set enable-oslogin=FALSE in the job's ${machineKind(ref.kind).section.name}.metadata`,
         { cause: error },
       );
     }

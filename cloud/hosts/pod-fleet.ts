@@ -45,4 +45,4 @@ export function createPodHosts(openCluster: OpenCluster, options: PodHostsOption
 
 /** The kubeconfig's context that the job file names. */
 export const contextOf = ({ ref }: PodTarget): string | undefined =>
-  ref?.kind === 'kubernetes' || ref?.kind === 'ray-cluster' ? ref.context : undefined;
+  ref !== undefined && 'context' in ref ? ref.context : undefined;

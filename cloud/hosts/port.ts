@@ -4,105 +4,21 @@ import type { AcceleratorDevices } from '../../domain/machine-kinds/kind.js';
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import type { FileSource } from '../../domain/file-source.js';
-import type { MachineRef } from '../../domain/machines.js';
 import type { ModulePlan, RunContainer } from '../../domain/modules/module.js';
-import type { SliceHost } from '../../domain/slice.js';
+import type { HostTarget } from './reaches.js';
 import type { HostStacks } from '../../domain/stacks/stack.js';
-import { isGoogleBucket } from '../../domain/store-place.js';
 
-/** One host, with the facts that its connection needs. */
-export type HostTarget = SshTarget | PodTarget;
-
-interface AnyTarget {
-  /** Its slice at the provider: on Cloud TPU the node whose guest attributes are read. Absent: the host belongs to no slice. */
-  readonly ref?: MachineRef;
-  /** The provider's id of its slice: host keys are pinned per node id, since addresses are recycled (marin-community/marin#6450). */
-  readonly uid: string;
-  /** Index of the slice in the job, from 0. */
-  readonly slice: number;
-  /** Index of the host in the slice, from 0. */
-  readonly index: number;
-}
-
-/** A VM that is reached over SSH. */
-export interface SshTarget extends AnyTarget {
-  readonly reach: 'ssh';
-  /** Address that is dialled: the external one if there is one. */
-  readonly address: string;
-  /** Address inside its network, for a fleet that is configured to use it (`ssh.address: internal`). */
-  readonly internalAddress?: string;
-  readonly user: string;
-  /** Absent: a VM that was made for its slice. */
-  readonly own?: OwnTarget;
-}
-
-/** A machine that outlives its slices. */
-export interface OwnTarget {
-  readonly port: number;
-  /** The uid under which its host key is kept: the machine's own, whichever slice holds it. */
-  readonly lastingUid: string;
-  /** The machine must have this claim, or it refuses commands (docs/adr/0070). Absent: for code that manages the claims. */
-  readonly claim?: string;
-  /** `ssh-ed25519 AAAA..` from the inventory. Absent: the key of the first connection counts. */
-  readonly hostKey?: string;
-  /** `secret:NAME` of the key for the connection. Absent: the job's key. */
-  readonly key?: string;
-}
-
-/**
- * Returns whether a host was made with an account of its provider, which can open the bucket. A rehearsed store checks no login,
- * but there too only such a host accesses it directly, as in earnest (docs/adr/0129).
- */
-export const hasAccount = (target: HostTarget): boolean => target.reach === 'ssh' && target.own === undefined;
-
-/**
- * Returns whether a host writes into the store directly: it has an account, and the store accepts such an account.
- * @param bucket the value of `StorePort.bucket`
- */
-export const reachesStore = (target: HostTarget, bucket: string): boolean =>
-  hasAccount(target) && isGoogleBucket(bucket);
-
-/** The uid and index under which the key of a host is recorded. */
-export const hostKeyPlace = ({ uid, index, own }: SshTarget): readonly [uid: string, index: number] =>
-  own === undefined ? [uid, index] : [own.lastingUid, 0];
-
-/** A pod that is reached by exec. */
-export interface PodTarget extends AnyTarget {
-  readonly reach: 'pod';
-  readonly namespace: string;
-  readonly pod: string;
-  /** The pod's own id. */
-  readonly podUid: string;
-}
-
-/** Makes the target of a slice's host. @param user for hosts that SSH reaches */
-export function targetOf(
-  host: SliceHost,
-  {
-    ref,
-    uid,
-    slice,
-    user,
-  }: { readonly ref: MachineRef; readonly uid: string; readonly slice: number; readonly user: string },
-): HostTarget {
-  const { reach, index } = host;
-  switch (reach) {
-    case 'ssh': {
-      const { internalIp, externalIp, own } = host;
-      const at = { reach, ref, uid, slice, index, address: externalIp ?? internalIp, internalAddress: internalIp };
-      if (own === undefined) return { ...at, user };
-      const { port, claim, key } = own;
-      const reached = { port, claim, lastingUid: lastingUid(own), ...(key !== undefined && { key }) };
-      return { ...at, user: own.user, own: reached };
-    }
-    case 'pod':
-      return { reach, ref, uid, slice, index, namespace: host.namespace, pod: host.pod, podUid: host.uid };
-  }
-}
-
-/** Differs from all node ids: those are numbers, and those of pods are UUIDs. */
-export const lastingUid = ({ pool, name }: { readonly pool: string; readonly name: string }): string =>
-  `machine-${encodeURIComponent(pool)}-${encodeURIComponent(name)}`;
+export {
+  hostKeyPlace,
+  type HostTarget,
+  lastingUid,
+  type PodTarget,
+  reachesStore,
+  type SshTarget,
+  type TargetBy,
+  targetOf,
+  wayOf,
+} from './reaches.js';
 
 /** The outcome of making one module ready on one host. */
 export type ModuleOutcome =

@@ -1,8 +1,8 @@
-import { isIP } from 'node:net';
 import type { MachineRef } from '../../domain/machines.js';
 import { quotedName } from '../../domain/outside-names.js';
 import { MOST_HOSTS, type SliceHost } from '../../domain/slice.js';
-import { type HostTarget, type PodTarget, type SshTarget, targetOf } from './port.js';
+import type { HostTarget } from './port.js';
+import { type HostClaims, targetOf, UID, wayOf } from './reaches.js';
 import { largest } from '../../domain/extremes.js';
 
 /** One host of an open job, in the form in which people reach it. */
@@ -49,12 +49,6 @@ export function presentHosts(
   });
 }
 
-/** A valid login name on a machine, whatever its source: never an option of a program, nor a word that a shell or ssh expands. */
-export const LOGIN_USER = /^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}$/;
-const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
-const KUBERNETES_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
-const UID = /^[A-Za-z0-9][A-Za-z0-9._%:@+~-]{0,511}$/;
-
 /**
  * Checks what a job or a server claims about a host before it becomes an argument of ssh, a line of known_hosts or part of a URL:
  * a user who may start a workflow can claim anything (docs/adr/0092). @returns the reason not to connect to the host, or
@@ -64,30 +58,11 @@ export function hostProblem({ number, target }: JobHost): string | undefined {
   const { uid, index } = target;
   const isNumber = (value: number, least: number, most: number): boolean =>
     Number.isInteger(value) && value >= least && value <= most;
-  const facts: readonly (readonly [what: string, value: unknown, isGood: boolean])[] = [
+  const claims: HostClaims = [
     ['id', uid, UID.test(uid)],
     ['position', index, isNumber(index, 0, MOST_HOSTS) && isNumber(number, 0, MOST_HOSTS)],
-    ...(target.reach === 'pod' ? podFacts(target) : sshFacts(target)),
-    ['port', target.reach === 'ssh' ? target.own?.port : undefined, isNumber(portOf(target), 1, 65_535)],
+    ...wayOf(target).claims(target),
   ];
-  const wrong = facts.find(([, , isGood]) => !isGood);
+  const wrong = claims.find(([, , isGood]) => !isGood);
   return wrong && `its ${wrong[0]} is said to be ${quotedName(String(wrong[1]))}, which is none`;
 }
-
-type Facts = readonly (readonly [what: string, value: unknown, isGood: boolean])[];
-
-const portOf = (target: HostTarget): number => (target.reach === 'ssh' ? (target.own?.port ?? 22) : 22);
-
-const podFacts = ({ namespace, pod }: PodTarget): Facts => [
-  ['namespace', namespace, KUBERNETES_NAME.test(namespace)],
-  ['pod', pod, KUBERNETES_NAME.test(pod)],
-];
-
-const sshFacts = ({ address, internalAddress = address, user, own }: SshTarget): Facts => [
-  ['address', address, isAddress(address)],
-  ['internal address', internalAddress, isAddress(internalAddress)],
-  ['user', user, LOGIN_USER.test(user)],
-  ['id', own?.lastingUid, own === undefined || UID.test(own.lastingUid)],
-];
-
-const isAddress = (text: string): boolean => isIP(text) !== 0 || HOST_NAME.test(text);

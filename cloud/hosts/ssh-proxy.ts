@@ -1,4 +1,4 @@
-import type { MachineRef } from '../../domain/machines.js';
+import { machineKind } from '../../domain/machines.js';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,7 +60,11 @@ export const needsHostname = (template: string): boolean => template.replaceAll(
 export function startProxy(template: string, destination: ProxyDestination): ProxySocket {
   const line = proxyCommandLine(template, destination);
   const { ref } = destination.target;
-  const node = ref && { JOBCTL_NODE_NAME: ref.name, JOBCTL_ZONE: ref.zone, ...accountVariable(ref) };
+  const node = ref && {
+    JOBCTL_NODE_NAME: ref.name,
+    JOBCTL_ZONE: ref.zone,
+    ...machineKind(ref.kind).proxyVariables(ref),
+  };
   const child = spawn('/bin/sh', ['-c', `exec ${line}`], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -117,6 +121,3 @@ function endGroup(child: ChildProcess): void {
   const kill = setTimeout(() => signal('SIGKILL'), GRACE_MS).unref();
   child.once('exit', () => clearTimeout(kill));
 }
-
-const accountVariable = (ref: MachineRef): Readonly<Record<string, string>> =>
-  ref.kind === 'cloud-tpu' || ref.kind === 'compute-engine' ? { JOBCTL_GOOGLE_PROJECT: ref.googleProject } : {};

@@ -5,7 +5,8 @@ import { overCuts, putFile, say } from './file-copy.js';
 import { partName, sizeScript } from './file-copy-scripts.js';
 import type { FilePlace } from './file-copy-scripts.js';
 import type { FileSource } from '../../domain/file-source.js';
-import { hasAccount, type PutFileOptions, type StoredSource } from './port.js';
+import type { PutFileOptions, StoredSource } from './port.js';
+import { wayOf } from './reaches.js';
 import type { HostLink } from './host-link.js';
 import { fetchAnswer, whyNot } from './store-fetch-answer.js';
 import type { FetchAnswer, FetchWay } from './store-fetch-answer.js';
@@ -60,7 +61,7 @@ export class StoreFetch {
   async #fetched(source: StoredSource, path: string, options: PutFileOptions): Promise<Fetched> {
     const { url } = source.stored;
     const isOpen = url?.startsWith('http:') === true;
-    if (isOpen && !hasAccount(this.#link.target)) return { end: 'not-fetched', reasons: [] };
+    if (isOpen && !wayOf(this.#link.target).hasAccount(this.#link.target)) return { end: 'not-fetched', reasons: [] };
     const first: FetchWay = isOpen ? 'plain' : 'service-account';
     const ways: readonly FetchWay[] = url === undefined ? ['signed-url'] : [first, 'signed-url'];
     const reasons: string[] = [];

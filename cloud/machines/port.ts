@@ -1,5 +1,5 @@
 import type { MachineRecord, OwnMachine } from '../../domain/machine-kinds/machines/words.js';
-import type { MachineKindName, PlanOf, RefOf } from '../../domain/machines.js';
+import type { MachineKindName, MachineRef, PlanOf, RefOf } from '../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner, Ownership } from '../../domain/slice.js';
 
 /** `tellAfterMs` of states that a request passes within seconds if it is granted at once. */
@@ -36,11 +36,31 @@ export interface OwnedResource<Ref> {
   readonly ownership: Ownership;
 }
 
+/** The guest attributes of a node's VMs, by index. An agent in the VM writes them once it is up. */
+export type GuestAttributes =
+  | { readonly kind: 'read'; readonly hosts: readonly GuestFacts[] }
+  /** Guest attributes are switched off for the VMs, there is no right to read them, or the provider has none. */
+  | { readonly kind: 'disabled'; readonly message: string };
+export interface GuestFacts {
+  /** `ssh-ed25519 AAAA..`, `ecdsa-sha2-nistp256 AAAA..`. Empty until the agent has written them. */
+  readonly hostKeys: readonly string[];
+  /** The VM's own name, which IAP tunnels use. */
+  readonly hostname?: string;
+}
+
+/** Facts about hosts that only some providers tell. */
+export interface GuestAttributesPort {
+  /** One call for all VMs of the node. `read` without hosts if the node does not exist. @throws CloudUnavailable */
+  readGuestAttributes(ref: MachineRef): Promise<GuestAttributes>;
+  /** The metadata that the node was made with; empty if the node does not exist. @throws CloudUnavailable, CloudRefused */
+  readNodeMetadata(ref: MachineRef): Promise<Readonly<Record<string, string>>>;
+}
+
 /**
  * The machines of one kind, at their provider (docs/adr/0036). No method rejects with an SDK's error: a call without evidence
  * about the machines rejects with `CloudUnavailable` or `CloudRefused`, so that "unknown" is never read as "gone".
  */
-export interface Machines<K extends MachineKindName = MachineKindName> {
+export interface Machines<K extends MachineKindName = MachineKindName> extends Partial<GuestAttributesPort> {
   /** Makes one create call and never repeats it. Missing credentials are a refusal. Never rejects for the provider's answer. */
   create(plan: PlanOf<K>): Promise<CreateAnswer>;
   /** Asks the provider directly about this one slice. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { RequestContext, RequestSection, ResolvedRequest } from '../machine-kinds/kind.js';
 import { KINDS, type MachineRequest } from '../machine-kinds/registry.js';
+import { reachFacts } from '../slice.js';
 import { given } from './fields.js';
 import type { Report } from './report.js';
 
@@ -11,7 +12,7 @@ export const REQUEST_SECTIONS = Object.values(KINDS).map((kind): AnySection => k
 
 /** Sections whose machines are pods, which take an image. */
 export const POD_SECTIONS = Object.values(KINDS).flatMap(({ reach, section }) =>
-  reach === 'pod' ? [section.name] : [],
+  reachFacts(reach).areContainers ? [section.name] : [],
 );
 
 type SectionName<Request> = Request extends unknown ? keyof Request : never;

@@ -14,6 +14,7 @@ import { resolveOutputs } from '../outputs.js';
 import { jsonBytes, MOST_INPUT_BYTES, TOO_LARGE_HINT } from '../job-input-size.js';
 import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
+import { reachFacts } from '../slice.js';
 import { MOST_LEVELS } from './yaml-words.js';
 import { given, secondsOf } from './fields.js';
 import { foreignKeyHint } from './foreign/keys.js';
@@ -90,7 +91,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const { pool, isZoneStrict = false } = options;
   const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool, isZoneStrict }, report);
   const spec = resolveForm(form, { size, found }, report);
-  const isOfPods = found !== undefined && machineKind(kindOfJob(found.request)).reach === 'pod';
+  const isOfPods = found !== undefined && reachFacts(machineKind(kindOfJob(found.request)).reach).areContainers;
   if (isOfPods) refuseForPods(form, report);
   else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);

@@ -1,7 +1,9 @@
-import { ANY_ZONE } from '../machine-kinds/cloud-tpu/words.js';
 import { parseDocument } from 'yaml';
 import { shellWords } from '../shell-quote.js';
+import { MACHINE_FLAGS } from '../machine-kinds/kind.js';
 import { assign, type Assignment as PlainAssignment } from './assignment.js';
+import { given } from './fields.js';
+import { REQUEST_SECTIONS } from './machine-request.js';
 import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
@@ -16,10 +18,11 @@ export interface JobOverrides {
   readonly user?: string | undefined;
   readonly priority?: number | undefined;
   readonly slices?: number | undefined;
-  /** `--tpu`. */
-  readonly accelerator?: string | undefined;
+  readonly tpu?: string | undefined;
   readonly zone?: string | undefined;
   readonly pricing?: string | undefined;
+  /** True: `pricing` was given as `--spot`. */
+  readonly isSpot?: boolean | undefined;
   /** Replaces the file's `bundle.dir`. Absolute, unless there is no file whose folder a relative path could start at. */
   readonly bundle?: string | undefined;
   /** Words after `--`. Several words are quoted one by one, a single word is a shell line. */
@@ -27,13 +30,6 @@ export interface JobOverrides {
   /** `${section.key}` in several words belongs to the program too. */
   readonly isLiteral?: boolean | undefined;
 }
-
-/** Paths and names of these flags. The others are keys at the top of the file. */
-const IN_TPU = {
-  accelerator: { path: ['tpu', 'accelerator'], flag: '--tpu' },
-  zone: { path: ['tpu', 'zone'], flag: '--zone' },
-  pricing: { path: ['tpu', 'pricing'], flag: '--pricing' },
-} as const;
 
 /** One value from outside the file, and the flag to name if the value is wrong. */
 interface Assignment extends PlainAssignment {
@@ -55,18 +51,24 @@ export function applyOverrides(tree: Mapping, set: readonly string[], overrides:
     if ('message' in assignment) problems.push(assignment);
     return 'message' in assignment ? [] : [assignment];
   });
-  const assignments = [...fromSet, ...assignmentsOf(overrides, tree)];
   let result: unknown = tree;
   const applied: Assignment[] = [];
-  for (const assignment of assignments) {
-    const assigned = assign(result, assignment);
-    if ('blocked' in assigned) {
-      problems.push(notASection(assignment, assigned.blocked, valueAt(result, assigned.blocked)));
-      continue;
+  const apply = (assignments: readonly Assignment[]): void => {
+    for (const assignment of assignments) {
+      const assigned = assign(result, assignment);
+      if ('blocked' in assigned) {
+        problems.push(notASection(assignment, assigned.blocked, valueAt(result, assigned.blocked)));
+        continue;
+      }
+      result = assigned.tree;
+      applied.push(assignment);
     }
-    result = assigned.tree;
-    applied.push(assignment);
-  }
+  };
+  apply(fromSet);
+  const ofMachines = machineAssignments(overrides, result);
+  apply([...topAssignments(overrides), ...ofMachines.filter((each) => 'flag' in each)]);
+  apply(commandAssignments(overrides, tree));
+  problems.push(...ofMachines.filter((each) => 'message' in each));
   const flagAt = (path: Path): string | undefined => applied.findLast((each) => startsWith(path, each.path))?.flag;
   return { tree: result, problems, flagAt };
 }
@@ -107,22 +109,16 @@ export function parseSetOption(option: string): Assignment | Problem {
 
 const asSegment = (segment: string): string | number => (/^\d+$/.test(segment) ? Number(segment) : segment);
 
-function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
-  const { command, isLiteral = false, bundle, accelerator, zone, pricing, ...scalars } = overrides;
-  const ofMachines = Object.entries({ accelerator, zone, pricing }).flatMap(([key, value]) =>
-    value === undefined ? [] : [{ ...IN_TPU[key as keyof typeof IN_TPU], value }],
+/** Flags that are keys at the top of the file. */
+const TOP_KEYS = ['name', 'project', 'user', 'priority', 'slices'] as const;
+
+const topAssignments = (overrides: JobOverrides): Assignment[] =>
+  TOP_KEYS.flatMap((key) =>
+    overrides[key] === undefined ? [] : [{ path: [key], value: overrides[key], flag: `--${key}` }],
   );
-  // `--zone` replaces a list in the file too.
-  const inTpu = ofMachines.flatMap((each): Assignment[] => {
-    if (each.flag !== '--zone') return [each];
-    const zones = { ...each, path: ['tpu', 'zones'] };
-    if (each.value === ANY_ZONE) return [zones, { ...each, value: null }];
-    return valueAt(tree, ['tpu', 'zones']) === undefined ? [each] : [{ ...zones, value: [each.value] }];
-  });
-  const ofJob = Object.entries(scalars).flatMap(([key, value]) =>
-    value === undefined ? [] : [{ path: [key], value, flag: `--${key}` }],
-  );
-  const assignments: Assignment[] = [...ofJob, ...inTpu];
+
+function commandAssignments({ command, isLiteral = false, bundle }: JobOverrides, tree: Mapping): Assignment[] {
+  const assignments: Assignment[] = [];
   if (bundle !== undefined) assignments.push({ path: ['bundle', 'dir'], value: bundle, flag: '--bundle' });
   if (command === undefined || command.length === 0) return assignments;
   const [line = ''] = command;
@@ -133,6 +129,27 @@ function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
     assignments.push({ path: ['setup', 'modules'], value: [...(modules as unknown[]), 'command'], flag: '--' });
   }
   return assignments;
+}
+
+/** The flags about machines, in the section that the job has; `tpu` if it has none yet. Flags that its kind has no key for are refused. */
+function machineAssignments(overrides: JobOverrides, tree: unknown): readonly (Assignment | Problem)[] {
+  const section =
+    REQUEST_SECTIONS.find(({ name }) => given(valueAt(tree, [name])) !== undefined) ?? REQUEST_SECTIONS[0];
+  return MACHINE_FLAGS.flatMap((name): (Assignment | Problem)[] => {
+    const value = overrides[name];
+    if (section === undefined || value === undefined) return [];
+    const flag = name === 'pricing' && overrides.isSpot === true ? '--spot' : `--${name}`;
+    const key = section.flags[name];
+    if ('why' in key) {
+      const message = `is not for machines of the section ${section.name}: ${key.why}`;
+      return [{ file: flag, path: [], value, message, hint: key.instead }];
+    }
+    const one = { path: [section.name, ...key.path], value, flag };
+    if (key.list === undefined) return [one];
+    const list = { ...one, path: [section.name, key.list.key] };
+    if (value === key.list.word) return [list, { ...one, value: null }];
+    return valueAt(tree, list.path) === undefined ? [one] : [{ ...list, value: [value] }];
+  });
 }
 
 /** Words whose `${a.b}` is not a reference of a job file. Such text is in single quotes, which are closed and reopened in it. */

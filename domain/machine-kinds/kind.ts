@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import type { Choice } from '../choices.js';
+import type { Choice, ChoiceLists } from '../choices.js';
 import type { PoolDefaults } from '../job-file/pool-defaults.js';
 import type { Report } from '../job-file/report.js';
+import type { Path } from '../problem.js';
 import type { Pricing, SliceHost, TierPurchase } from '../slice.js';
 import type { QuotaUnits } from '../units.js';
 
@@ -60,11 +61,17 @@ export interface AskedSize {
   readonly hosts: number;
 }
 
-/** Inputs of a plan, beside the job's spec. */
-export interface SlicePlace {
-  readonly owner: string;
-  /** The worker's Google project, used if neither the job nor its pool names one. */
+/** A worker's account at a provider where it has none. */
+export const NO_ACCOUNT = '';
+
+/** The worker's own account at each provider, used if neither the job nor its pool names one; or `NO_ACCOUNT`. */
+export interface UsualAccounts {
   readonly googleProject: string;
+}
+
+/** Inputs of a plan, beside the job's spec. */
+export interface SlicePlace extends UsualAccounts {
+  readonly owner: string;
   readonly zone: string;
   readonly name: string;
   readonly job: string;
@@ -105,6 +112,26 @@ export interface AcceleratorDevices {
   readonly lockFiles: readonly string[];
 }
 
+/** Key of a section that a command-line flag sets. */
+export interface FlagKey {
+  /** Below the section. */
+  readonly path: Path;
+  /** Another key of the section, for several values. The flag replaces such a list, and a text `word` goes here too. */
+  readonly list?: { readonly key: string; readonly word: string };
+}
+
+/** The flag is refused for machines of this kind. */
+export interface NoFlagKey {
+  /** A clause: why the kind has no such thing. */
+  readonly why: string;
+  /** What to write instead. */
+  readonly instead: string;
+}
+
+/** Command-line flags that say something about a job's machines. `--spot` is `--pricing spot`. */
+export const MACHINE_FLAGS = ['tpu', 'zone', 'pricing'] as const;
+export type MachineFlag = (typeof MACHINE_FLAGS)[number];
+
 /**
  * The section of a job file that asks for machines of a kind.
  * @typeParam Request the section's result, under the section's own name; plain JSON, part of `JobSpec`
@@ -120,11 +147,41 @@ export interface RequestSection<Request, Form extends z.ZodType = z.ZodType> {
   readonly required: readonly string[];
   /** Whether one request can ask for several slices (`atomic`). */
   readonly takesAtomic: boolean;
+  /** The keys of the section that command-line flags set. */
+  readonly flags: Readonly<Record<MachineFlag, FlagKey | NoFlagKey>>;
+  /** The values of this kind in `machines` of `[allow]`, for people: `kubernetes/CONTEXT/NAMESPACE`. */
+  readonly allowForm: string;
+  /** Whether an export shows known words of the section. Otherwise all its values count as the user's. */
+  readonly isExported: boolean;
   /**
    * Checks the section and applies its defaults. Reports every problem; the result is used only if there are no problems.
    * @returns undefined if the type of the machines is not known
    */
   resolve(section: z.output<Form>, context: RequestContext, report: Report): ResolvedRequest<Request> | undefined;
+}
+
+/** The table of a pool file with defaults for jobs of one kind, under the name of its section (docs/pool-file.md). */
+export interface PoolTable<Form extends z.ZodType = z.ZodType> {
+  /** A function: docs/adr/0012. */
+  form(): Form;
+  /** Checks what a pool file gives to jobs of the kind. The paths of problems are those of the pool file. */
+  check(file: PoolGiven<z.output<Form>>, report: Report): void;
+  /** The values of the table as choices of the pool's jobs. */
+  gives(table: z.output<Form>): ChoiceLists;
+}
+
+/** The parts of a pool file that jobs get. */
+export interface PoolGiven<Table> {
+  readonly google_project?: string | undefined;
+  readonly zones?: string[] | undefined;
+  readonly table: Table | undefined;
+}
+
+/** Names of a provider's zones. */
+export interface ZoneNames {
+  isName(text: string): boolean;
+  /** Reports a text that is not a zone's name. */
+  check(path: Path, text: string, report: Report): void;
 }
 
 /** Facts of the job beside its section: the number of its slices, and the defaults of its pool if they are known. */
@@ -171,6 +228,14 @@ export interface MachineKind<
   refForm(): z.ZodType<Ref>;
   planForm(): z.ZodType<Plan>;
   readonly devices: AcceleratorDevices;
+  /** Label `api` of the metric of calls to its provider (docs/metrics.md). Undefined: they are not counted. */
+  readonly metricsName: string | undefined;
+  /** Its word for `--execution` of `jobctl launch`. Undefined: only a job file asks for such machines. */
+  readonly launchWord: string | undefined;
+  /** Whether a rehearsal simulates its provider. Machines of other kinds are real even in a rehearsal. */
+  readonly isRehearsed: boolean;
+  /** The zones that a pool file may name for it. Undefined: its machines have none. */
+  readonly zoneNames: ZoneNames | undefined;
   /** The way to reach its hosts. */
   readonly reach: SliceHost['reach'];
   /** Whether its provider may take machines from a ready slice, by a preemption, an eviction or a repair. */
@@ -198,6 +263,8 @@ export interface MachineKind<
   usdPerHour(spec: Request & Slices, zone: string | undefined, pricing: Pricing | 'any'): number | undefined;
   /** Choices of the job that its pool may refuse (docs/adr/0075): projects, identities, networks, disks, images, places. */
   choices(spec: Request): readonly Choice[];
+  /** Values of `[allow]` that a job has if neither it nor its pool chooses any. A pool without `[allow]` may allow these alone. */
+  usualChoices(accounts: Partial<UsualAccounts>): ChoiceLists;
   /** Equal for requests whose hosts, in one place, are behind the same network and firewall. */
   route(spec: Request): string;
   /** Variables of the kind. The job's own `env` overrides them. */
@@ -210,8 +277,16 @@ export interface MachineKind<
    * @param spec absent: the account of jobs that name none
    * @returns undefined if there is no such account without a job
    */
-  account(settings: { readonly googleProject: string }, spec: Request): string;
-  account(settings: { readonly googleProject: string }, spec?: Request): string | undefined;
+  account(accounts: UsualAccounts, spec: Request): string;
+  account(accounts: UsualAccounts, spec?: Request): string | undefined;
+  /** The names of an account that a job may lack: in sentences, in its section, in the worker's configuration. Undefined: it always has one. */
+  readonly accountKey:
+    | { readonly what: string; readonly key: string; readonly setting: keyof UsualAccounts }
+    | undefined;
+  /** Variables for the command that proxies SSH to its hosts (docs/ssh-fleet.md). */
+  proxyVariables(ref: Ref): Readonly<Record<string, string>>;
+  /** The accelerator and pricing by which a pool compares zones. Undefined: zones of this kind are not compared. */
+  compared(plan: Plan): (Pick<AskedMachines, 'accelerator'> & { readonly pricing: Pricing }) | undefined;
 
   // Sentences for people ---------------------------------------------------------------------------------------------
 

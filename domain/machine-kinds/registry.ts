@@ -1,8 +1,9 @@
 import { cloudTpu } from './cloud-tpu/index.js';
+import { tpuPoolTable } from './cloud-tpu/pool-table.js';
 import type { CloudTpuPlan, CloudTpuRef, CloudTpuSection } from './cloud-tpu/words.js';
 import { computeEngine } from './compute-engine/index.js';
 import type { ComputeEnginePlan, ComputeEngineRef, ComputeEngineSection } from './compute-engine/words.js';
-import type { MachineKind } from './kind.js';
+import type { MachineKind, PoolTable } from './kind.js';
 import { kubernetes } from './kubernetes/index.js';
 import type { KubernetesPlan, KubernetesRef, KubernetesSection } from './kubernetes/words.js';
 import { machines } from './machines/index.js';
@@ -47,6 +48,17 @@ export const KINDS: { readonly [K in keyof MachineTypes]: KindOf<MachineTypes[K]
   machines,
   'compute-engine': computeEngine,
 };
+
+type SectionName<Request> = Request extends unknown ? keyof Request : never;
+
+/** By section: the table of a pool file with defaults for its jobs. Undefined: a pool has no defaults for them. */
+export const POOL_TABLES = {
+  tpu: tpuPoolTable,
+  kubernetes: undefined,
+  ray_cluster: undefined,
+  machines: undefined,
+  compute_engine: undefined,
+} as const satisfies Readonly<Record<SectionName<MachineRequest>, PoolTable | undefined>>;
 
 /** A job's request for machines, under the job file section of their kind. */
 export type MachineRequest = MachineTypes[keyof MachineTypes]['request'];

@@ -1,12 +1,8 @@
-import { type Choice, CHOICE_KEYS, type ChoiceKey } from '../../domain/choices.js';
-import { podsPlace } from '../../domain/machine-kinds/kubernetes/choices.js';
-import { DEFAULT_SERVICE_ACCOUNT } from '../../domain/machine-kinds/cloud-tpu/google-resources.js';
-import { DEFAULT_NETWORK } from '../../domain/machine-kinds/cloud-tpu/google-choices.js';
+import { type Choice, CHOICE_KEYS, type ChoiceLists } from '../../domain/choices.js';
+import type { UsualAccounts } from '../../domain/machine-kinds/kind.js';
+import { MACHINE_KINDS, machineKind } from '../../domain/machines.js';
 import { formatPath, showValue, type Problem } from '../../domain/problem.js';
 import { matchesPattern } from './pattern.js';
-
-/** Patterns by key. */
-export type Lists = { readonly [Key in ChoiceKey]?: readonly string[] | undefined };
 
 /** Rules of a pool file for the choices of its jobs. Plain JSON. */
 export interface PoolChoices {
@@ -16,9 +12,9 @@ export interface PoolChoices {
   /** Admins of the pool file. Empty: everybody. */
   readonly admins: readonly string[];
   /** The table `[allow]`; absent: the file has none. */
-  readonly allow?: Lists;
+  readonly allow?: ChoiceLists;
   /** Values that the file itself gives to jobs. */
-  readonly gives: Lists;
+  readonly gives: ChoiceLists;
 }
 
 /** Patterns by key. A key without an entry allows any value. Plain JSON, kept with a job. */
@@ -26,14 +22,12 @@ export interface AllowedChoices {
   readonly pool: string;
   readonly file?: string;
   readonly admins: readonly string[];
-  readonly lists: Lists;
+  readonly lists: ChoiceLists;
 }
 
-export interface AllowMode {
+export interface AllowMode extends Partial<UsualAccounts> {
   /** True: a missing `[allow]` counts as an empty one, and allows only the pool's own values. False: it allows everything. */
   readonly isStrict: boolean;
-  /** The Google project of jobs that name none, if the pool file names none either. Absent: not known. */
-  readonly googleProject?: string;
 }
 
 /** Choices that jobs of the pool may make; undefined: any. The pool's own values are always allowed. */
@@ -42,26 +36,18 @@ export function allowedIn(pool: PoolChoices, mode: AllowMode): AllowedChoices | 
   if (allow === undefined && !mode.isStrict) return undefined;
   const own = ownOf(gives, mode);
   const lists = CHOICE_KEYS.map((key) => [key, [...new Set([...(own[key] ?? []), ...(allow?.[key] ?? [])])]]);
-  return { ...named, lists: Object.fromEntries(lists) as Lists };
+  return { ...named, lists: Object.fromEntries(lists) as ChoiceLists };
 }
 
 /** Values that a job of the pool gets if it chooses nothing. */
-const ownOf = (gives: Lists, { googleProject }: AllowMode): Lists => ({
-  ...gives,
-  google_projects: gives.google_projects ?? (googleProject === undefined ? [] : [googleProject]),
-  service_accounts: gives.service_accounts ?? [DEFAULT_SERVICE_ACCOUNT],
-  networks: gives.networks ?? [DEFAULT_NETWORK],
-  // Scopes and external IPs narrow what the other keys give: a pool that narrows nothing gives all.
-  scopes: gives.scopes ?? ['**'],
-  external_ips: gives.external_ips ?? ['true'],
-  machines: OWN_MACHINES,
-});
-
-const IN_DEFAULT_PLACE = { namespace: 'default' };
-const OWN_MACHINES: readonly string[] = [
-  ...['tpu', 'compute_engine', 'machines'],
-  ...['kubernetes', 'ray_cluster'].map((section) => podsPlace(section, IN_DEFAULT_PLACE)),
-];
+function ownOf(gives: ChoiceLists, accounts: Partial<UsualAccounts>): ChoiceLists {
+  const usual = MACHINE_KINDS.map((kind) => machineKind(kind).usualChoices(accounts));
+  const lists = CHOICE_KEYS.map((key) => [
+    key,
+    gives[key] ?? [...new Set(usual.flatMap((choices) => choices[key] ?? []))],
+  ]);
+  return Object.fromEntries(lists) as ChoiceLists;
+}
 
 /** Choices that an edit of an open job can still change. Its machines stay as they are. */
 export function allowedInEdits({ lists, ...named }: AllowedChoices): AllowedChoices {

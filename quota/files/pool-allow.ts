@@ -1,12 +1,15 @@
 import type { z } from 'zod';
-import { CHOICE_KEYS, type ChoiceKey } from '../../domain/choices.js';
-import { section, texts, textValues } from '../../domain/job-file/fields.js';
-import type { poolTpuSection } from '../../domain/job-file/pool-defaults.js';
+import { CHOICE_KEYS, type ChoiceKey, type ChoiceLists } from '../../domain/choices.js';
+import { section, texts } from '../../domain/job-file/fields.js';
 import { REQUEST_SECTIONS } from '../../domain/job-file/machine-request.js';
 import type { Report } from '../../domain/job-file/report.js';
-import { scopeUrls } from '../../domain/machine-kinds/cloud-tpu/google-resources.js';
 import { nearestWord } from '../../domain/nearest-word.js';
-import type { Lists, PoolChoices } from '../allow/allowed.js';
+import { givenByTables, type GivenByPool } from '../../domain/pool-tables.js';
+import type { PoolChoices } from '../allow/allowed.js';
+
+const allowForms = (hasPlace: boolean): string =>
+  REQUEST_SECTIONS.flatMap(({ allowForm }) => (allowForm.includes('/') === hasPlace ? [allowForm] : [])).join(', ');
+const [ALONE, WITH_PLACE] = [allowForms(false), allowForms(true)];
 
 const WHAT: Readonly<Record<ChoiceKey, string>> = {
   google_projects: 'Google Cloud projects that jobs may name.',
@@ -21,7 +24,7 @@ const WHAT: Readonly<Record<ChoiceKey, string>> = {
   images: "Container images, and VM images other than jobctl's default.",
   notify: 'Ids of workflows that a job may signal at its end.',
   secrets: 'Secrets of Kubernetes that pods may mount, and builds log in with: CONTEXT/NAMESPACE/NAME.',
-  machines: 'tpu, compute_engine, machines, kubernetes/CONTEXT/NAMESPACE, ray_cluster/CONTEXT/NAMESPACE.',
+  machines: `${ALONE}, ${WITH_PLACE}.`,
   labels: 'Labels of pods, by which network policies and Services choose them: KEY=VALUE.',
   node_selectors: 'Labels of nodes that pods ask for: KEY=VALUE.',
   tolerations: 'Taints that pods tolerate: KEY=VALUE:EFFECT, or KEY:EFFECT for every value.',
@@ -39,10 +42,8 @@ const schema = section(Object.fromEntries(CHOICE_KEYS.map((key) => [key, list(ke
 export const allowSection = (): typeof schema => schema;
 
 /** The part of a pool file about choices of its jobs and values that they get. */
-interface Form {
+interface Form extends GivenByPool {
   readonly allow?: z.infer<typeof schema> | undefined;
-  readonly google_project?: string | undefined;
-  readonly tpu?: z.infer<ReturnType<typeof poolTpuSection>> | undefined;
   readonly tiers?: readonly { readonly reservation?: string | undefined }[] | undefined;
   readonly quota?: { readonly admins?: readonly string[] | undefined } | undefined;
 }
@@ -56,7 +57,7 @@ export function checkAllow(form: Form, report: Report): void {
     const nearest = nearestWord(kind, known);
     const hint = [
       ...(nearest === undefined ? [] : [`did you mean ${nearest}?`]),
-      'tpu, compute_engine, machines, or with a place kubernetes/CONTEXT/NAMESPACE, ray_cluster/CONTEXT/NAMESPACE',
+      `${ALONE}, or with a place ${WITH_PLACE}`,
     ];
     report.wrong(['allow', 'machines', index], pattern, 'no machines of a job file', hint.join('\n'));
   }
@@ -70,24 +71,19 @@ const SECRET_PARTS = 3;
 
 /** The file's rules for choices of jobs, and the values that it gives to them itself. */
 export function poolChoicesOf(form: Form, file: string, pool: string): PoolChoices {
-  const { tpu, google_project, allow, tiers = [] } = form;
-  const own: Readonly<Record<string, readonly string[]>> = {
+  const { google_project, allow, tiers = [] } = form;
+  const ofTables = givenByTables(form);
+  const own: ChoiceLists = {
     google_projects: texty(google_project),
-    service_accounts: texty(tpu?.service_account),
-    scopes: (tpu?.scopes ?? []).flatMap(scopeUrls),
-    networks: texty(tpu?.network, tpu?.subnetwork),
-    external_ips: tpu?.external_ips === false ? ['false'] : [],
-    tags: tpu?.tags ?? [],
-    metadata: Object.entries(textValues(tpu?.metadata)).map(([key, value]) => `${key}=${value}`),
-    reservations: texty(tpu?.reservation, ...tiers.map(({ reservation }) => reservation)),
-    data_disks: (tpu?.data_disks ?? []).map(({ source }) => source),
-  } satisfies Lists;
+    ...ofTables,
+    reservations: [...(ofTables.reservations ?? []), ...texty(...tiers.map(({ reservation }) => reservation))],
+  };
   return {
     pool,
     file,
     admins: form.quota?.admins ?? [],
     ...(allow && { allow }),
-    gives: Object.fromEntries(Object.entries(own).filter(([, values]) => values.length > 0)) as Lists,
+    gives: Object.fromEntries(Object.entries(own).filter(([, values]) => (values?.length ?? 0) > 0)) as ChoiceLists,
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration, flag, section, text, texts, wholeNumber } from '../../domain/job-file/fields.js';
-import { poolTpuSection } from '../../domain/job-file/pool-defaults.js';
 import { inventoryForm } from '../../domain/machine-kinds/machines/inventory.js';
+import { poolTableForms } from '../../domain/pool-tables.js';
 import { MOST_UNITS } from '../../domain/units.js';
 import { accessSection } from './access-section.js';
 import { allowSection } from './pool-allow.js';
@@ -35,7 +35,7 @@ const quota = section({
 const schema = section({
   google_project: text().optional().describe('Id of the Google Cloud project of jobs that name none.'),
   zones: texts().optional().describe('Zones of jobs that name none, in order of preference.'),
-  tpu: poolTpuSection().optional().describe("Defaults for tpu of a job file, under the job file's own keys."),
+  ...poolTableForms(),
   machines: inventoryForm().optional().describe('Machines of your own, for jobs with the section machines.'),
   access: accessSection().optional().describe('Who may do what where users are verified (docs/access.md).'),
   allow: allowSection()

@@ -3,17 +3,15 @@ import { Report } from '../../domain/job-file/report.js';
 import { checkForm } from '../../domain/job-file/schema-problems.js';
 import { resolveInventory } from '../../domain/machine-kinds/machines/inventory.js';
 import type { OwnMachine } from '../../domain/machine-kinds/machines/words.js';
-import { checkZone } from '../../domain/machine-kinds/cloud-tpu/google-zones.js';
-import { checkPoolDefaults } from '../../domain/machine-kinds/cloud-tpu/section.js';
+import { checkPoolTables, checkPoolZone, tierPurchase } from '../../domain/pool-tables.js';
 import type { Path, Problem } from '../../domain/problem.js';
 import { type AccessRules, NO_ACCESS_RULES } from '../access-roles.js';
 import { poolFileSchema, type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
-import type { PoolRules, TierRule } from '../quota-config.js';
+import type { PoolRules } from '../quota-config.js';
 import { accessRulesOf } from './access-section.js';
 import { MOST_POOL_FILE } from '../file-sizes.js';
 import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
 import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
-import { pricingOf, resolveCapacity } from '../../domain/machine-kinds/cloud-tpu/capacity-keys.js';
 import { secondsOf } from '../../domain/job-file/fields.js';
 import type { QuotaUnits } from '../../domain/units.js';
 import { DEFAULT_RULES, twinsOf } from '../quota-config.js';
@@ -53,8 +51,7 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   if (!tree.ok) return { ok: false, problems: [{ file, ...tree.problem }] };
   const { form, problems, dropped } = checkForm(POOL_FILE, tree.value);
   const report = new Report(dropped);
-  checkPoolDefaults(asTpuForm(form), report);
-  const ofTpu = report.problems.map((problem) => ({ ...problem, path: inPoolFile(problem.path) }));
+  checkPoolTables(form, report);
   const ofRules = new Report(dropped);
   const rules = poolRulesOf(form, ofRules);
   const ofMachines = new Report(dropped);
@@ -63,7 +60,7 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   const access = form.access === undefined ? NO_ACCESS_RULES : accessRulesOf(form.access, ofAccess);
   checkAllow(form, ofRules);
   const limits = poolLimitsOf(form, ofRules);
-  const all = [...problems, ...ofTpu, ...ofRules.problems, ...ofMachines.problems, ...ofAccess.problems];
+  const all = [...problems, ...report.problems, ...ofRules.problems, ...ofMachines.problems, ...ofAccess.problems];
   if (all.length > 0) return { ok: false, problems: located(all, file, positions) };
   return {
     ok: true,
@@ -94,25 +91,13 @@ function asDefaults(form: PoolFileForm, file: string, pool: string): PoolDefault
 const largestOf = ({ largest_slice: bounds }: PoolFileForm): Pick<PoolDefaults, 'largestSlice'> =>
   bounds === undefined ? {} : { largestSlice: largestSliceOf(bounds, new Report([])) };
 
-/** The keys as a job's `tpu` has them; the version is a text whatever its form. */
-function asTpuForm({ google_project, zones, tpu }: PoolFileForm) {
-  const { version: _, ...rest } = tpu ?? {};
-  return { ...rest, ...(google_project !== undefined && { project: google_project }), ...(zones && { zones }) };
-}
-
-/** Path in a pool file of a value that a job file has in `tpu`. */
-function inPoolFile(path: Path): Path {
-  if (path[1] === 'zones') return path.slice(1);
-  return path[1] === 'project' ? ['google_project'] : path;
-}
-
 /** The file's rules about quota, over the defaults; undefined if it has none. Problems go into `report`. */
 export function poolRulesOf(form: PoolFileForm, report: Report): PoolRules | undefined {
   const floors = priorityFloorsOf(form, report);
   if (floors === undefined && RULE_KEYS.every((key) => form[key] === undefined)) return undefined;
   return {
     ...timesOf(form.quota ?? {}, report),
-    tiers: (form.tiers ?? []).map((tier, index) => tierRuleOf(tier, form.zones ?? [], ['tiers', index], report)),
+    tiers: (form.tiers ?? []).map((tier, index) => tierPurchase(tier, form.zones ?? [], ['tiers', index], report)),
     largestSlice: largestSliceOf(form.largest_slice ?? {}, report),
     borrowingLimits: limitsOf(form.borrowing_limits ?? {}, ['borrowing_limits'], report),
     lendingLimits: limitsOf(form.lending_limits ?? {}, ['lending_limits'], report),
@@ -161,25 +146,10 @@ function durationMs(form: QuotaForm, key: TimeKey, fallback: number, report: Rep
   return Math.round(seconds * 1000);
 }
 
-/** Chips of a named reservation come only through queued resources. The name's form is checked like that of a job's own. */
-function tierRuleOf(
-  tier: NonNullable<PoolFileForm['tiers']>[number],
-  zones: readonly string[],
-  path: Path,
-  report: Report,
-): TierRule {
-  const inTier = new Report([]);
-  const { reservation } = resolveCapacity({ ...tier, allocation_mode: 'queued-resources' }, zones, inTier);
-  for (const problem of inTier.problems)
-    report.problem([...path, ...problem.path.slice(1)], problem.value, problem.message, problem.hint);
-  const pricing = pricingOf(tier);
-  return { ...(pricing !== undefined && { pricing }), ...(reservation !== undefined && { reservation }) };
-}
-
 function largestSliceOf(byZone: NonNullable<PoolFileForm['largest_slice']>, report: Report): PoolRules['largestSlice'] {
   return Object.fromEntries(
     Object.entries(byZone).map(([zone, units]) => {
-      checkZone(['largest_slice', zone], zone, report);
+      checkPoolZone(['largest_slice', zone], zone, report);
       return [zone, unitsByType(units, ['largest_slice', zone], report)];
     }),
   );

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { section, wholeNumber } from '../../domain/job-file/fields.js';
 import type { Report } from '../../domain/job-file/report.js';
-import { MOST_REQUESTS } from '../../domain/machine-kinds/cloud-tpu/words.js';
 import { MOST_INPUT_BYTES } from '../../domain/job-input-size.js';
 import type { Path } from '../../domain/problem.js';
+import { MOST_REQUESTS } from '../../domain/slice.js';
 import type { PoolLimits, PriorityFloors } from '../pool-limits.js';
 
 const SIZE_ERROR = 'a number of bytes, or a size such as 64KiB, 500MiB or 10GiB';

@@ -15,7 +15,7 @@ const FLAGS = ['--tpu', 'v5litepod-16', '--zone', 'us-central1-a'];
 
 /** The command line that a job of these words runs on its hosts, read from the job file that it stands for. */
 function lineOf(command: readonly string[]): string {
-  const overrides = { accelerator: 'v5litepod-16', zone: 'us-central1-a', command, isLiteral: true };
+  const overrides = { tpu: 'v5litepod-16', zone: 'us-central1-a', command, isLiteral: true };
   const job = parseJobFlags({ file: 'flags', env: {}, overrides });
   assert.ok(job.ok, JSON.stringify(job));
   const read = parseJobFile(jobFileText(job.raw), { file: 'job.yaml', env: {} });

@@ -12,10 +12,7 @@ import { type QuotaSource, quotaSource } from '../../activities/quota-source.js'
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
-import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
-import { noOwnMachines } from '../no-own-machines.js';
-import { createComputeEngine } from '../../cloud/machines/compute-engine/compute-engine.js';
-import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
+import { providersWithout } from '../no-own-machines.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
@@ -217,13 +214,7 @@ export class LivePool {
     return quotaActivities({
       installation: { owner: 'test', googleProject: 'rehearsal', taskQueue: QUEUE, timings },
       quota,
-      machinesOf: machinesOf({
-        'cloud-tpu': tpu,
-        kubernetes: createKubernetes(),
-        'ray-cluster': createRayClusters(),
-        'compute-engine': createComputeEngine(),
-        machines: noOwnMachines(this.store),
-      }),
+      machinesOf: machinesOf({ ...providersWithout(this.store), 'cloud-tpu': tpu }),
       store: this.store,
       meter: {
         waitingJobs: () => undefined,

@@ -1,6 +1,7 @@
 import type { BrokenMachine } from '../../contract/slice.js';
 import { isMachineAtFault, type Suspect, suspectAfter, suspicion } from '../../domain/recovery/broken-machine.js';
 import type { HostPlace } from '../../domain/recovery/host-ends.js';
+import { ownHostOf } from '../../domain/slice.js';
 import type { AttemptResult } from './attempt.js';
 import type { Slices } from './slices.js';
 
@@ -29,9 +30,10 @@ export class SuspectMachine {
   ownMachine(result: AttemptResult, job = ''): (BrokenMachine & { readonly name: string }) | undefined {
     if (result.kind !== 'exited') return undefined;
     const { slice, host } = this.#hostOf(result.at);
-    if (slice?.uid === undefined || host?.reach !== 'ssh' || host.own === undefined) return undefined;
+    const own = ownHostOf(host);
+    if (slice?.uid === undefined || host === undefined || own === undefined) return undefined;
     const reason = `the command of job ${job} failed: ${why(result)}`;
-    return { ref: slice.ref, uid: slice.uid, host: host.index, name: host.own.name, reason };
+    return { ref: slice.ref, uid: slice.uid, host: host.index, name: own.name, reason };
   }
 
   /** @param isReplaced its slice goes */
@@ -49,7 +51,8 @@ export class SuspectMachine {
   /** Another generation of a slice has other machines, unless they are one's own. */
   #machineOf(at: HostPlace): string {
     const { slice, host } = this.#hostOf(at);
-    if (host?.reach === 'ssh' && host.own !== undefined) return `${host.own.pool}/${host.own.name}`;
+    const own = ownHostOf(host);
+    if (own !== undefined) return `${own.pool}/${own.name}`;
     return `${slice?.ref.name ?? ''}/${slice?.uid ?? ''}/${at.host}`;
   }
 

@@ -5,7 +5,7 @@ import type { Diagnosis, DoctorFlags } from '../../doctor/diagnosis.js';
 import { ok as good, warning } from '../../doctor/finding.js';
 import { diagnoseServer } from '../../doctor/server.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
-import { type CliKind, cliKinds } from '../../doctor/machine-kinds.js';
+import { cliKinds } from '../../doctor/machine-kinds.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { renderFindings } from '../../doctor/render-findings.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
@@ -41,13 +41,16 @@ function diagnoseQuotaFile(file: string): Diagnosis {
   return { account: { quotaFile: file }, findings: findings.length === 0 ? [good('quota file', file)] : findings };
 }
 
-const SERVER: NonNullable<CliKind['doctor']> = {
+const SERVER = {
   flag: 'server',
   looksAt: 'the Temporal server: whose its task queue is, and its workers',
   diagnose: diagnoseServer,
-};
+} as const;
 
-const doctors = () => [...cliKinds().flatMap(({ doctor: own }) => own ?? []), SERVER];
+const doctors = () => [
+  ...cliKinds().flatMap(({ doctor, doctorFlag }) => (doctor ? [{ ...doctor, flag: doctorFlag }] : [])),
+  SERVER,
+];
 
 function nothingToLookAt(): CliError {
   return new CliError(

@@ -111,9 +111,9 @@ function readJob(
   flags: SubmitFlags,
   command: readonly string[] | undefined,
 ): Promise<GoodJob> {
-  const { set = [], project, user, priority, slices, tpu: accelerator, zone, dryRun: isDry } = flags;
-  const pricing = flags.spot === true ? 'spot' : flags.pricing;
-  const known = { project, user, priority, slices, accelerator, zone, pricing, command };
+  const { set = [], project, user, priority, slices, tpu, zone, spot, dryRun: isDry } = flags;
+  const pricing = spot === true ? 'spot' : flags.pricing;
+  const known = { project, user, priority, slices, tpu, zone, pricing, isSpot: spot, command };
   const dry = isDry === undefined ? {} : { isDry };
   if (flags.bundle === '')
     throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');
@@ -122,7 +122,7 @@ function readJob(
       set,
       overrides: {
         ...known,
-        zone: zone ?? lineDefaults(flags, accelerator).zone,
+        zone: zone ?? lineDefaults(flags, tpu).zone,
         bundle: flags.bundle,
         isLiteral: true,
       },

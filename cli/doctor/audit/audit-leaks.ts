@@ -144,17 +144,9 @@ async function listAll(
   return (await Promise.all(listings)).flat();
 }
 
-const DOCTORS: Readonly<Record<MachineKindName, string>> = {
-  'cloud-tpu': 'doctor --gcp',
-  'compute-engine': 'doctor --gcp',
-  kubernetes: 'doctor --kubernetes',
-  'ray-cluster': 'doctor --kubernetes',
-  machines: 'doctor --server',
-};
-
 /** An account that is gone for good is asked for as long as the store remembers it. */
 const refusedRemedy = (kind: MachineKindName): string =>
-  `may this login list it? \`jobctl ${DOCTORS[kind]}\` looks; if it is gone for good, docs/pool-file.md says how it is forgotten`;
+  `may this login list it? \`jobctl doctor --${cliKind(kind).doctorFlag}\` looks; if it is gone for good, docs/pool-file.md says how it is forgotten`;
 
 function noProject(): CliError {
   return new CliError(

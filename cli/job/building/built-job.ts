@@ -3,6 +3,7 @@ import type { BuildSpec } from '../../../domain/build/spec.js';
 import type { Assignment } from '../../../domain/job-file/assignment.js';
 import { resolveJob } from '../../../domain/job-file/resolve.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
+import { reachFacts } from '../../../domain/slice.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
@@ -43,7 +44,9 @@ export async function builtJob<Job extends GoodJob>(job: Job, file: string, wish
 
 /** The default build place. A submitter knows of a configured cluster only if the job runs in it. */
 export const usualPlace = ({ spec, build }: Pick<GoodJob, 'spec' | 'build'>): BuildPlace =>
-  build?.remote.commit !== undefined || machineKind(kindOfJob(spec)).reach === 'pod' ? 'remote' : 'local';
+  build?.remote.commit !== undefined || reachFacts(machineKind(kindOfJob(spec)).reach).areContainers
+    ? 'remote'
+    : 'local';
 
 async function askedCommit(build: BuildSpec, folder: string, leave: GitLeave) {
   const { remoteCommit } = await import('./remote-commit.js');

@@ -3,30 +3,25 @@ import { jobNameFrom } from '../../../domain/identity.js';
 import type { Mapping } from '../../../domain/job-file/plain-tree.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
-import { asTyped } from '../../terminal/typed-command.js';
 import type { BuildPlace } from '../building/git-rules.js';
-
-export const EXECUTIONS = ['kubernetes', 'ray', 'tpu', 'machines'] as const;
-export type Execution = (typeof EXECUTIONS)[number];
+import {
+  type Execution,
+  execution as rowOf,
+  forAllLines,
+  OWN_FLAGS,
+  type OwnFlag,
+  type SizeFlags,
+} from './executions.js';
 
 /** The flags of `jobctl launch` that describe the job. */
-export interface LaunchFlags {
+export interface LaunchFlags extends SizeFlags {
   readonly build?: BuildPlace;
   readonly execution?: Execution;
-  readonly workers?: number;
-  /** Bounds of a RayCluster that scales with its work. */
-  readonly minWorkers?: number;
-  readonly maxWorkers?: number;
-  readonly gpus?: number;
-  readonly gpuType?: string;
-  readonly rayVersion?: string;
   /** See `submit`. */
   readonly allowDirty?: true;
   readonly local?: true;
   /** With `build`, the repository to push to; otherwise a pushed image. */
   readonly image?: string;
-  readonly instanceType?: string;
-  readonly zone?: string;
   readonly namePrefix?: string;
 }
 
@@ -51,11 +46,13 @@ export function launchJob(
   const execution = line.execution ?? (line.instanceType === undefined ? 'kubernetes' : 'tpu');
   const flags = withDefaults(line, defaults, execution);
   const image = imageOf(flags, defaults, folder, execution);
-  const { machines, lacks } = machinesOf(execution, flags, image.pushed);
+  const { own, job } = rowOf(execution);
+  const { machines, lacks } = job(flags, image.pushed);
   const all = [
     ...image.lacks,
     ...dirtyLacks(flags, execution, image),
     ...lacks,
+    ...foreignLacks(flags, own),
     ...(!hasCommand ? ['a command behind --: -- python3 train.py'] : []),
   ];
   if (all.length > 0) throw new CliError(ExitCode.Usage, 'jobctl launch: the line does not say all of the job', ...all);
@@ -73,15 +70,14 @@ function withDefaults(
   { gpuType, rayVersion, zone }: LaunchDefaults,
   execution: Execution,
 ): LaunchFlags {
+  const { own } = rowOf(execution);
   return {
     ...((line.gpus ?? 0) > 0 && gpuType !== undefined && { gpuType }),
-    ...(execution === 'ray' && rayVersion !== undefined && { rayVersion }),
-    ...(execution === 'tpu' && zone !== undefined && { zone }),
+    ...(own.includes('rayVersion') && rayVersion !== undefined && { rayVersion }),
+    ...(own.includes('zone') && zone !== undefined && { zone }),
     ...line,
   };
 }
-
-const forAll = (): string => asTyped('jobctl context set NAME');
 
 /** Refuses --allow-dirty for a build in a cluster, which builds the commit that it fetches. */
 function dirtyLacks(
@@ -89,7 +85,7 @@ function dirtyLacks(
   execution: Execution,
   { pushed }: LaunchImage,
 ): readonly string[] {
-  const usual = local !== true && (execution === 'kubernetes' || execution === 'ray') ? 'remote' : 'local';
+  const usual = local !== true && !rowOf(execution).hasSystem ? 'remote' : 'local';
   if (allowDirty !== true || pushed !== undefined || (build ?? usual) === 'local') return [];
   return ['--allow-dirty is for a build on this computer: --build local --allow-dirty; a cluster builds the commit'];
 }
@@ -109,12 +105,11 @@ function imageOf(
   execution: Execution,
 ): LaunchImage {
   if (build === undefined && image !== undefined) return { pushed: image, lacks: [] };
-  // Hosts of these two kinds have their own system and use the folder directly.
-  if (build === undefined && (execution === 'tpu' || execution === 'machines')) return { lacks: [] };
+  if (build === undefined && rowOf(execution).hasSystem) return { lacks: [] };
   const registry = defaults.registry?.replace(/(?<!\/)\/+$/, '') ?? '';
   const repository = image ?? (registry === '' ? undefined : `${registry}/${repositoryName(folder)}`);
   if (repository !== undefined) return { repository, lacks: [] };
-  const where = `--image ghcr.io/team/train, or JOBCTL_REGISTRY=ghcr.io/team, or ${forAll()} --registry ghcr.io/team`;
+  const where = `--image ghcr.io/team/train, or JOBCTL_REGISTRY=ghcr.io/team, or ${forAllLines()} --registry ghcr.io/team`;
   return { lacks: [`where the image that is built goes: ${where}; --image without --build names a pushed one`] };
 }
 
@@ -125,57 +120,11 @@ const repositoryName = (folder: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '') || 'image';
 
-function machinesOf(
-  execution: Execution,
-  flags: LaunchFlags,
-  image: string | undefined,
-): { readonly machines: Mapping; readonly lacks: readonly string[] } {
-  const { gpus = 0, gpuType, rayVersion, instanceType, zone, minWorkers, maxWorkers } = flags;
-  const { workers = 1 } = flags;
-  const inImage = image === undefined ? {} : { image };
-  const docker = image === undefined ? {} : { docker: { image } };
-  const ofPods = gpus === 0 ? {} : { gpus, ...(gpuType === undefined ? {} : { gpu_type: gpuType }) };
-  const type =
-    gpus > 0 && gpuType === undefined
-      ? [`the type of the GPUs, which quota counts: --gpu-type h100; for all lines ${forAll()} --gpu-type h100`]
-      : [];
-  const foreign = [
-    ...(execution !== 'tpu' && instanceType !== undefined ? ['--instance-type is for --execution tpu'] : []),
-    ...(execution !== 'tpu' && zone !== undefined ? ['--zone is for --execution tpu'] : []),
-    ...(execution !== 'ray' && (minWorkers ?? maxWorkers) !== undefined
-      ? ['--min-workers and --max-workers are for --execution ray, whose autoscaler moves between them']
-      : []),
-    ...(execution !== 'ray' && rayVersion !== undefined ? ['--ray-version is for --execution ray'] : []),
-  ];
-  switch (execution) {
-    case 'kubernetes':
-      return { machines: { kubernetes: { ...inImage, workers, ...ofPods } }, lacks: [...type, ...foreign] };
-    case 'ray': {
-      const wanted = `--ray-version 2.60.0; for all lines ${forAll()} --ray-version 2.60.0`;
-      const version = rayVersion === undefined ? [`the version of Ray in the image: ${wanted}`] : [];
-      const least = minWorkers ?? flags.workers ?? Math.min(1, maxWorkers ?? 1);
-      const group = { min: least, max: maxWorkers ?? Math.max(workers, least), ...ofPods };
-      const range =
-        group.min > group.max
-          ? [
-              `${minWorkers === undefined ? '--workers' : '--min-workers'} ${group.min} is more than --max-workers ${group.max}`,
-            ]
-          : [];
-      const cluster = { ...inImage, ray_version: rayVersion, workers: group };
-      return { machines: { ray_cluster: cluster }, lacks: [...type, ...version, ...range, ...foreign] };
-    }
-    case 'machines': {
-      const accelerators = gpus === 0 ? {} : { accelerator: gpuType, count: gpus * workers };
-      return { machines: { machines: { ...accelerators, hosts: workers }, ...docker }, lacks: [...type, ...foreign] };
-    }
-    case 'tpu': {
-      const tpu = { accelerator: instanceType?.replace(/^tpu-/, ''), ...(zone === undefined ? {} : { zone }) };
-      const slices = workers === 1 ? {} : { slices: workers };
-      const lacks = [
-        ...(instanceType === undefined ? ['the type of TPU slice: --instance-type v5litepod-16'] : []),
-        ...(gpus > 0 ? [`--gpus ${gpus} is not for --execution tpu`] : []),
-      ];
-      return { machines: { ...slices, tpu, ...docker }, lacks };
-    }
-  }
-}
+/** Flags of the line that its execution has no use for, each sentence once. */
+const foreignLacks = (flags: LaunchFlags, own: readonly OwnFlag[]): readonly string[] => [
+  ...new Set(
+    Object.entries(OWN_FLAGS).flatMap(([flag, sentence]) =>
+      flags[flag as OwnFlag] === undefined || own.includes(flag as OwnFlag) ? [] : [sentence],
+    ),
+  ),
+];

@@ -2,7 +2,8 @@ import { showValue } from '../../../domain/problem.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { BUILD_PLACES } from '../building/git-rules.js';
-import { EXECUTIONS, type LaunchFlags } from '../launching/launch-job.js';
+import { EXECUTION_WORDS } from '../launching/executions.js';
+import type { LaunchFlags } from '../launching/launch-job.js';
 import type { GivenKey, KeyRule } from './draft.js';
 
 /** `launchJob` has put the values of all flags where they belong. */
@@ -63,7 +64,7 @@ export function launchFlags(given: readonly GivenKey[]): LaunchFlags {
     zone: valueOf('--zone'),
     namePrefix: valueOf('--name-prefix'),
     build: oneOf('--build', valueOf('--build'), BUILD_PLACES),
-    execution: oneOf('--execution', valueOf('--execution'), EXECUTIONS),
+    execution: oneOf('--execution', valueOf('--execution'), EXECUTION_WORDS),
     workers: countOf('--workers', valueOf('--workers'), 1),
     gpus: countOf('--gpus', valueOf('--gpus'), 0),
   };

@@ -1,3 +1,4 @@
+import { machineKind } from '../../../domain/machines.js';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { CliError } from '../../terminal/cli-error.js';
@@ -34,10 +35,11 @@ export async function openWork(home: StackHome, record: StackRecord, real: Real)
     for await (const { workflowId, memo } of temporal.client.workflow.list({ query: OPEN })) {
       const { ref, lease } = (memo ?? {}) as Partial<SliceMemo>;
       const isSlice = SLICE_ID.test(workflowId);
+      const isReal = ref !== undefined && !machineKind(ref.kind).isRehearsed;
       if (real === 'cloud' && !isSlice) jobs.push(workflowId);
-      if (isSlice && (real === 'cloud' || ref?.kind === 'machines')) slices.push(workflowId.replace(SLICE_ID, ''));
+      if (isSlice && (real === 'cloud' || isReal)) slices.push(workflowId.replace(SLICE_ID, ''));
       // The machines of a job are known only from its slices.
-      if (real === 'own machines' && ref?.kind === 'machines' && lease !== undefined) jobs.push(lease.job);
+      if (real === 'own machines' && isReal && lease !== undefined) jobs.push(lease.job);
     }
     return { jobs: [...new Set(jobs)], slices };
   } catch {

@@ -6,6 +6,8 @@ import {
   type Claim,
   CloudRefused,
   CloudUnavailable,
+  type GuestAttributes,
+  type GuestAttributesPort,
   type Machines,
   type OnMissing,
   type OwnedResource,
@@ -24,7 +26,7 @@ import {
   queuedResourcePath,
   zonePath,
 } from './create-request.js';
-import { type GuestAttributes, type GuestAttributesPort, guestFacts } from './guest-attributes.js';
+import { guestFacts } from './guest-attributes.js';
 import { observedNode, observedQueuedResource, pathParts } from './observation.js';
 import { ownedIn } from './owned.js';
 import { type ApiSettings, CallFailed, type StartedOperation, TpuApi } from './tpu-api.js';

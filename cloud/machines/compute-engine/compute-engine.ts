@@ -5,11 +5,13 @@ import type { ComputeEnginePlan, ComputeEngineRef } from '../../../domain/machin
 import type { MachineRef } from '../../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner } from '../../../domain/slice.js';
 import { refusalText } from '../../google-refusal.js';
-import { type GuestAttributes, type GuestAttributesPort, guestFacts } from '../cloud-tpu/guest-attributes.js';
+import { guestFacts } from '../cloud-tpu/guest-attributes.js';
 import {
   type Claim,
   CloudRefused,
   CloudUnavailable,
+  type GuestAttributes,
+  type GuestAttributesPort,
   type Machines,
   type OnMissing,
   type OwnedResource,

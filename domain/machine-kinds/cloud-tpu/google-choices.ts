@@ -1,9 +1,20 @@
-import { type Choice, type ChoiceKey, choiceIf, entryChoices } from '../../choices.js';
+import { type Choice, type ChoiceKey, choiceIf, type ChoiceLists, entryChoices } from '../../choices.js';
+import type { UsualAccounts } from '../kind.js';
 import { ALL_SCOPES, DEFAULT_SERVICE_ACCOUNT } from './google-resources.js';
 import type { DataDisk } from './words.js';
 
 /** The network that Compute Engine takes if the request names none. */
 export const DEFAULT_NETWORK = 'default';
+
+/** Values that a job in Google Cloud has without choosing any. Scopes and external IPs only narrow what the other keys give. */
+export const usualGoogleChoices = (section: string, { googleProject }: Partial<UsualAccounts>): ChoiceLists => ({
+  google_projects: googleProject === undefined ? [] : [googleProject],
+  service_accounts: [DEFAULT_SERVICE_ACCOUNT],
+  networks: [DEFAULT_NETWORK],
+  scopes: ['**'],
+  external_ips: ['true'],
+  machines: [section],
+});
 
 interface GoogleRequest {
   readonly project?: string;

@@ -7,6 +7,7 @@ import type { Path } from '../../problem.js';
 import type { Report } from '../../job-file/report.js';
 import type { GoogleForm, GooglePlace } from './google-form.js';
 import { checkZone, checkZoneExists, type ZoneContext } from './google-zones.js';
+import type { FlagKey } from '../kind.js';
 import { ANY_ZONE } from './words.js';
 
 /**
@@ -52,6 +53,14 @@ function noZone({ pool, file }: PoolDefaults, { section, report }: GooglePlace):
   const hint = 'write such as zone: us-central1-a, or zones: [..]; for all jobs of a pool see docs/pool-file.md';
   report.problem([section, 'zone'], undefined, `no zone in the job file, ${there}`, hint);
 }
+
+export const GOOGLE_ACCOUNT_KEY = { what: 'Google project', key: 'project', setting: 'googleProject' } as const;
+
+/** The keys of `--zone` and `--pricing` in every section of Google's machines. */
+export const GOOGLE_FLAGS: Readonly<Record<'zone' | 'pricing', FlagKey>> = {
+  zone: { path: ['zone'], list: { key: 'zones', word: ANY_ZONE } },
+  pricing: { path: ['pricing'] },
+};
 
 const RESOURCE_PREFIX = /^[a-z]([a-z0-9-]*[a-z0-9])?$/;
 

@@ -2,7 +2,7 @@ import { regionOf } from '../../job-file/cloud-path.js';
 import type { Report } from '../../job-file/report.js';
 import { nearestWord } from '../../nearest-word.js';
 import type { Path } from '../../problem.js';
-import type { RequestContext } from '../kind.js';
+import type { RequestContext, ZoneNames } from '../kind.js';
 import { ANY_ZONE } from './words.js';
 
 /**
@@ -45,6 +45,8 @@ export function checkZone(path: Path, zone: string, report: Report): void {
     : 'a zone is a region and a letter, such as us-central1-a';
   report.wrong(path, zone, 'no zone', hint);
 }
+
+export const GOOGLE_ZONES: ZoneNames = { isName: isZoneName, check: checkZone };
 
 /** Returns whether Google has the zone, according to this list of regions. AI zones are not listed: their region counts. */
 function isGoogleZone(zone: string): boolean {

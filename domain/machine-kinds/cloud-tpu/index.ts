@@ -3,7 +3,9 @@ import { quotaUnitsOf } from '../../accelerators.js';
 import { MOST_SLICES, PRICINGS } from '../../slice.js';
 import { durationValue } from '../../job-file/fields.js';
 import type { AttemptSlices, MachineKind } from '../kind.js';
-import { googleChoices } from './google-choices.js';
+import { googleChoices, usualGoogleChoices } from './google-choices.js';
+import { GOOGLE_ACCOUNT_KEY, GOOGLE_FLAGS } from './google-keys.js';
+import { GOOGLE_ZONES } from './google-zones.js';
 import { nodeRefs, slicePlan } from './plan.js';
 import { tpuSection } from './section-form.js';
 import { resolveTpu } from './section.js';
@@ -57,6 +59,10 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   refForm: () => refForm,
   planForm: () => planForm,
   // `devices`: files that libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it locks out a second process.
+  metricsName: 'tpu',
+  launchWord: 'tpu',
+  isRehearsed: true,
+  zoneNames: GOOGLE_ZONES,
   reach: 'ssh',
   areTakenBack: true,
   areTakenTogether: true,
@@ -69,6 +75,9 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     form: tpuSection,
     required: ['accelerator'],
     takesAtomic: true,
+    allowForm: 'tpu',
+    isExported: true,
+    flags: { tpu: { path: ['accelerator'] }, ...GOOGLE_FLAGS },
     resolve: resolveTpu,
   },
 
@@ -98,10 +107,14 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   environment,
 
   choices: ({ tpu }) => [{ key: 'machines', path: ['tpu'], value: 'tpu' }, ...googleChoices('tpu', tpu)],
+  usualChoices: (accounts) => usualGoogleChoices('tpu', accounts),
   route: ({ tpu: { network, subnetwork, tags, externalIps } }) =>
     JSON.stringify([network ?? '', subnetwork ?? '', tags, externalIps]),
   accountsPrefix: 'system/google-projects/',
   account: ({ googleProject }, spec) => spec?.tpu.project ?? googleProject,
+  accountKey: GOOGLE_ACCOUNT_KEY,
+  proxyVariables: ({ googleProject }) => ({ JOBCTL_GOOGLE_PROJECT: googleProject }),
+  compared: ({ accelerator, pricing }) => ({ accelerator, pricing }),
 
   accountText: (account) => `Cloud TPU of project ${account}`,
   resourceText: ({ mode, name }) => `${mode === 'queued-resources' ? 'queued resource' : 'slice'} ${name}`,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ANY_ZONE, DISK_MODES, MOST_REQUESTS, MOST_RUN_SECONDS } from './words.js';
+import { MOST_REQUESTS } from '../../slice.js';
+import { ANY_ZONE, DISK_MODES, MOST_RUN_SECONDS } from './words.js';
 import {
   duration,
   durationValue,

@@ -7,8 +7,6 @@ export const DISK_MODES = ['read-write', 'read-only'] as const;
 /** The word that `zones` may have in place of a list: every zone of the pool that has the type (docs/adr/0119). */
 export const ANY_ZONE = 'any';
 
-/** Requests that a job may have at the same time: each takes Google quota (docs/adr/0101). */
-export const MOST_REQUESTS = 4;
 /** Seconds: the longest flex-start run (docs.cloud.google.com/tpu/docs/request-using-flex-start, 2025-09-04: "up to 7 days"). */
 export const MOST_RUN_SECONDS = 7 * 86_400;
 /** Reserved capacity is in a fixed place, so only one zone is asked. */

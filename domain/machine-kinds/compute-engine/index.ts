@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { PRICINGS } from '../../slice.js';
 import { choiceIf } from '../../choices.js';
-import { googleChoices } from '../cloud-tpu/google-choices.js';
+import { googleChoices, usualGoogleChoices } from '../cloud-tpu/google-choices.js';
+import { GOOGLE_ACCOUNT_KEY, GOOGLE_FLAGS } from '../cloud-tpu/google-keys.js';
+import { GOOGLE_ZONES } from '../cloud-tpu/google-zones.js';
 import { DISK_MODES } from '../cloud-tpu/words.js';
 import { distributedEnvironment } from '../distributed-environment.js';
-import type { MachineKind } from '../kind.js';
+import type { MachineKind, UsualAccounts } from '../kind.js';
 import { ownershipForm } from '../kubernetes/forms.js';
 import { vmsPlan } from './plan.js';
 import { DEFAULT_IMAGE, resolveComputeEngine } from './section.js';
@@ -55,6 +57,10 @@ export const computeEngine: MachineKind<
   planForm: () => planForm,
   devices: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [] },
 
+  metricsName: 'compute',
+  launchWord: undefined,
+  isRehearsed: true,
+  zoneNames: GOOGLE_ZONES,
   reach: 'ssh',
   areTakenBack: true,
   areTakenTogether: false,
@@ -66,6 +72,15 @@ export const computeEngine: MachineKind<
     form: computeEngineSection,
     required: ['machine_type'],
     takesAtomic: false,
+    allowForm: 'compute_engine',
+    isExported: true,
+    flags: {
+      tpu: {
+        why: 'VMs with TPUs are of the section tpu',
+        instead: 'such as --set compute_engine.machine_type=g2-standard-8',
+      },
+      ...GOOGLE_FLAGS,
+    },
     resolve: resolveComputeEngine,
   },
 
@@ -86,10 +101,14 @@ export const computeEngine: MachineKind<
     ...googleChoices('compute_engine', request),
     ...choiceIf('images', ['compute_engine', 'image'], request.image === DEFAULT_IMAGE ? undefined : request.image),
   ],
+  usualChoices: (accounts) => usualGoogleChoices('compute_engine', accounts),
   route: ({ compute_engine: { network, subnetwork, tags, externalIps } }) =>
     JSON.stringify([network ?? '', subnetwork ?? '', tags, externalIps]),
   accountsPrefix: 'system/compute-engine-projects/',
   account,
+  accountKey: GOOGLE_ACCOUNT_KEY,
+  proxyVariables: ({ googleProject }) => ({ JOBCTL_GOOGLE_PROJECT: googleProject }),
+  compared: () => undefined,
 
   accountText: (googleProject) => `Compute Engine of project ${googleProject}`,
   resourceText: ({ name, vms }) => (vms === 1 ? `VM ${name}` : `${vms} VMs ${name}-*`),
@@ -111,13 +130,10 @@ export const computeEngine: MachineKind<
     `\`gcloud compute instances list --project ${googleProject} --zones ${zone} --filter 'labels.jobctl-slice=${name}'\` shows Google's own state`,
 };
 
-function account(settings: { readonly googleProject: string }, spec: ComputeEngineSection): string;
-function account(settings: { readonly googleProject: string }, spec?: ComputeEngineSection): string | undefined;
+function account(accounts: UsualAccounts, spec: ComputeEngineSection): string;
+function account(accounts: UsualAccounts, spec?: ComputeEngineSection): string | undefined;
 /** Nothing is listed without a job: an installation for TPUs alone needs no rights on Compute Engine. */
-function account(
-  { googleProject }: { readonly googleProject: string },
-  spec?: ComputeEngineSection,
-): string | undefined {
+function account({ googleProject }: UsualAccounts, spec?: ComputeEngineSection): string | undefined {
   return spec && (spec.compute_engine.project ?? googleProject);
 }
 

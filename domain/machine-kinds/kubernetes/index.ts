@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { MachineKind } from '../kind.js';
-import { podChoices } from './choices.js';
+import type { MachineKind, UsualAccounts } from '../kind.js';
+import { podChoices, podsPlace } from './choices.js';
 import { environment } from './environment.js';
 import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from './forms.js';
 import { objectName } from './names.js';
@@ -8,7 +8,7 @@ import { accountIn, podsPlan } from './plan.js';
 import { resolveKubernetes } from './section.js';
 import { kubernetesSection } from './section-form.js';
 import { sizeOf, slicePodsType } from './size.js';
-import { accountText, kubectlHint, placeFacts, placeText } from './texts.js';
+import { accountText, kubectlHint, placeFacts, placeText, podFlags } from './texts.js';
 import {
   DEFAULT_CLUSTER,
   type KubernetesPlan,
@@ -49,6 +49,10 @@ export const kubernetes: MachineKind<
     lockFiles: ['/tmp/libtpu_lockfile'],
   },
 
+  metricsName: 'kubernetes',
+  launchWord: 'kubernetes',
+  isRehearsed: true,
+  zoneNames: undefined,
   reach: 'pod',
   areTakenBack: true,
   areTakenTogether: false,
@@ -60,6 +64,9 @@ export const kubernetes: MachineKind<
     form: kubernetesSection,
     required: ['image'],
     takesAtomic: false,
+    allowForm: 'kubernetes/CONTEXT/NAMESPACE',
+    isExported: false,
+    flags: { tpu: { path: ['tpu', 'accelerator'] }, ...podFlags('kubernetes') },
     resolve: resolveKubernetes,
   },
 
@@ -75,9 +82,13 @@ export const kubernetes: MachineKind<
   environment,
 
   choices: (spec) => podChoices('kubernetes', spec.kubernetes),
+  usualChoices: () => ({ machines: [podsPlace('kubernetes', { namespace: 'default' })] }),
   route: (spec) => accountIn(spec.kubernetes),
   accountsPrefix: 'system/kubernetes-namespaces/',
   account,
+  accountKey: undefined,
+  proxyVariables: () => ({}),
+  compared: () => undefined,
 
   accountText,
   resourceText: ({ name }) => `Job ${objectName(name)}`,
@@ -89,10 +100,10 @@ export const kubernetes: MachineKind<
   stateHint: (ref) => kubectlHint(ref, `get pods -l job-name=${objectName(ref.name)}`),
 };
 
-function account(settings: { readonly googleProject: string }, spec: KubernetesSection): string;
-function account(settings: { readonly googleProject: string }, spec?: KubernetesSection): string | undefined;
+function account(accounts: UsualAccounts, spec: KubernetesSection): string;
+function account(accounts: UsualAccounts, spec?: KubernetesSection): string | undefined;
 /** Only a job names a namespace: without one there is nothing to list. */
-function account(_: { readonly googleProject: string }, spec?: KubernetesSection): string | undefined {
+function account(_: UsualAccounts, spec?: KubernetesSection): string | undefined {
   return spec && accountIn(spec.kubernetes);
 }
 

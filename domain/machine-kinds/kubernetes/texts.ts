@@ -1,3 +1,4 @@
+import type { NoFlagKey } from '../kind.js';
 import { placeOfAccount } from './plan.js';
 import type { PodFields, PodsRef } from './words.js';
 
@@ -25,3 +26,15 @@ export const placeFacts = ({
 
 export const kubectlHint = ({ context, namespace }: Pick<PodsRef, 'context' | 'namespace'>, words: string): string =>
   `\`kubectl${context === undefined ? '' : ` --context ${context}`} -n ${namespace} ${words}\` shows Kubernetes' own state`;
+
+/** The flags that say nothing about pods. */
+export const podFlags = (section: string): Readonly<Record<'zone' | 'pricing', NoFlagKey>> => ({
+  zone: {
+    why: 'pods are placed by their cluster',
+    instead: `${section}.context names it, and ${section}.node_selector chooses nodes, such as topology.kubernetes.io/zone: us-central1-a`,
+  },
+  pricing: {
+    why: "the nodes of pods are bought by the cluster's owner",
+    instead: `${section}.node_selector chooses nodes, such as cloud.google.com/gke-spot: 'true' on GKE`,
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { distributedEnvironment } from '../distributed-environment.js';
-import type { MachineKind } from '../kind.js';
+import type { MachineKind, UsualAccounts } from '../kind.js';
 import { ownershipForm } from '../kubernetes/forms.js';
 import { ownershipOf } from '../kubernetes/plan.js';
 import { makerOf } from './accelerator-names.js';
@@ -39,6 +39,10 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
     lockFiles: ['/tmp/libtpu_lockfile'],
   },
 
+  metricsName: undefined,
+  launchWord: 'machines',
+  isRehearsed: false,
+  zoneNames: undefined,
   reach: 'ssh',
   areTakenBack: false,
   areTakenTogether: false,
@@ -50,6 +54,13 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
     form: machinesSection,
     required: [],
     takesAtomic: false,
+    allowForm: 'machines',
+    isExported: false,
+    flags: {
+      tpu: { why: 'own machines are named by what they have', instead: 'such as --set machines.accelerator=h100' },
+      zone: { why: 'own machines are where their pool has them', instead: 'such as --set machines.labels.room=b' },
+      pricing: { why: 'own machines are not bought', instead: 'leave it out' },
+    },
     resolve: resolveMachines,
   },
 
@@ -69,9 +80,13 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
     distributedEnvironment(slices, accelerator !== undefined && makerOf(accelerator.type) !== 'TPU'),
 
   choices: () => [{ key: 'machines', path: ['machines'], value: 'machines' }],
+  usualChoices: () => ({ machines: ['machines'] }),
   route: (spec) => spec.machines.pool,
   accountsPrefix: 'system/machine-pools/',
   account,
+  accountKey: undefined,
+  proxyVariables: () => ({}),
+  compared: () => undefined,
 
   accountText: (account) => `own machines of pool ${account}`,
   resourceText: ({ name }) => `claim ${name}`,
@@ -89,10 +104,10 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
 
 export const refIn = (pool: string, name: string): MachinesRef => ({ kind: 'machines', pool, zone: OWN_PLACE, name });
 
-function account(settings: { readonly googleProject: string }, spec: MachinesSection): string;
-function account(settings: { readonly googleProject: string }, spec?: MachinesSection): string | undefined;
+function account(accounts: UsualAccounts, spec: MachinesSection): string;
+function account(accounts: UsualAccounts, spec?: MachinesSection): string | undefined;
 /** Only a job names a pool: without one there is nothing to list. */
-function account(_: { readonly googleProject: string }, spec?: MachinesSection): string | undefined {
+function account(_: UsualAccounts, spec?: MachinesSection): string | undefined {
   return spec?.machines.pool;
 }
 

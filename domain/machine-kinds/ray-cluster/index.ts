@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { MachineKind } from '../kind.js';
+import type { MachineKind, UsualAccounts } from '../kind.js';
 import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from '../kubernetes/forms.js';
 import { objectName } from '../kubernetes/names.js';
 import { accountIn, agentHours, ownershipOf, refIn } from '../kubernetes/plan.js';
-import { podChoices } from '../kubernetes/choices.js';
-import { accountText, kubectlHint, placeFacts, placeText } from '../kubernetes/texts.js';
+import { podChoices, podsPlace } from '../kubernetes/choices.js';
+import { accountText, kubectlHint, placeFacts, placeText, podFlags } from '../kubernetes/texts.js';
 import { DEFAULT_CLUSTER } from '../kubernetes/words.js';
 import { resolveRayCluster } from './section.js';
 import { rayClusterSection } from './section-form.js';
@@ -53,6 +53,10 @@ export const rayCluster: MachineKind<
   // The head has no accelerator.
   devices: { devices: [], lockFiles: [] },
 
+  metricsName: 'kubernetes',
+  launchWord: 'ray',
+  isRehearsed: true,
+  zoneNames: undefined,
   reach: 'pod',
   areTakenBack: true,
   areTakenTogether: false,
@@ -64,6 +68,12 @@ export const rayCluster: MachineKind<
     form: rayClusterSection,
     required: ['image', 'ray_version', 'workers'],
     takesAtomic: false,
+    allowForm: 'ray_cluster/CONTEXT/NAMESPACE',
+    isExported: false,
+    flags: {
+      tpu: { why: 'its workers have CPUs or GPUs', instead: 'such as --set ray_cluster.workers.gpus=8' },
+      ...podFlags('ray_cluster'),
+    },
     resolve: resolveRayCluster,
   },
 
@@ -88,9 +98,13 @@ export const rayCluster: MachineKind<
   environment: () => ({}),
 
   choices: (spec) => podChoices('ray_cluster', spec.ray_cluster),
+  usualChoices: () => ({ machines: [podsPlace('ray_cluster', { namespace: 'default' })] }),
   route: (spec) => accountIn(spec.ray_cluster),
   accountsPrefix: 'system/ray-cluster-namespaces/',
   account,
+  accountKey: undefined,
+  proxyVariables: () => ({}),
+  compared: () => undefined,
 
   accountText: (account) => `RayClusters in ${accountText(account)}`,
   resourceText: ({ name }) => `RayCluster ${rayClusterName(name)}`,
@@ -106,10 +120,10 @@ export const rayCluster: MachineKind<
   stateHint: (ref) => kubectlHint(ref, `get pods -l ray.io/cluster=${rayClusterName(ref.name)}`),
 };
 
-function account(settings: { readonly googleProject: string }, spec: RayClusterSection): string;
-function account(settings: { readonly googleProject: string }, spec?: RayClusterSection): string | undefined;
+function account(accounts: UsualAccounts, spec: RayClusterSection): string;
+function account(accounts: UsualAccounts, spec?: RayClusterSection): string | undefined;
 /** Only a job names a namespace: without one there is nothing to list. */
-function account(_: { readonly googleProject: string }, spec?: RayClusterSection): string | undefined {
+function account(_: UsualAccounts, spec?: RayClusterSection): string | undefined {
   return spec && accountIn(spec.ray_cluster);
 }
 
