@@ -7,19 +7,19 @@ accessconfigs accessdenied accessexplained accesskeyid accessnotconfigured acces
 accountsprefix accounttext acquire act actas action actions activate activation active activedata activedeadlineseconds
 activefrom activities activity actors add added additionalproperties addothers address addresses adds addversion admin
 adminerror administrator adminport admins admission admissionreason adr advancedto aes af affinity africa after
-aftereffect afterms ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead ai
-ai1a ai1b akia alg algorithm algorithms alias alias_props aliases alike alive all allocatable allocation allocation_mode
-allocationmode allow allowall allowed allowedvalues allows alone along alpha alphanumeric alpnprotocols already
-already_exists alreadyexists also alsoput alt alternatively altname altnames always amazon amazonaws amd amd64 among
-amounts amp amz an anaconda anchor anchors and anew annotate annotations announce announces anonymous another answer
-answered answerlost answerms answers any anybody anyof anything anyway anyzone apart api apiendpoint apienum apierror
-apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion apiversions app apparmorprofile
-append application applied appliedby applier apply applyfiles applymodules apps apptainer apt architecture archive
-archived are aretakenback aretakentogether arg args argument arguments argv arm64 around array arrive arrived as asc
-asia aside ask askcounts asked askedat askedby askedin asker asking asking_timeout askingend askingends askingsince
-askingtimeoutms asks assigned assignment async at atinstant atomic attach attached attacheddisk attempt attempts
-attempttrouble attend attended attribute attributes audience audit audited auditline australia auth authclient
-authenticated authentication authenticationrequired autherror authhandler authmethods authoptions authority
+aftereffect afterms afterseconds ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms
+ago ahead ai ai1a ai1b akia alg algorithm algorithms alias alias_props aliases alike alive all allocatable allocation
+allocation_mode allocationmode allow allowall allowed allowedvalues allows alone along alpha alphanumeric alpnprotocols
+already already_exists alreadyexists also alsoput alt alternatively altname altnames always amazon amazonaws amd amd64
+among amounts amp amz an anaconda anchor anchors and anew annotate annotations announce announces anonymous another
+answer answered answerlost answerms answers any anybody anyof anything anyway anyzone apart api apiendpoint apienum
+apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion apiversions app
+apparmorprofile append application applied appliedby applier apply applyfiles applymodules apps apptainer apt
+architecture archive archived are aretakenback aretakentogether arg args argument arguments argv arm64 around array
+arrive arrived as asc asia aside ask askcounts asked askedat askedby askedin asker asking asking_timeout askingend
+askingends askingsince askingtimeoutms asks assigned assignment async at atinstant atomic attach attached attacheddisk
+attempt attempts attempttrouble attend attended attribute attributes audience audit audited auditline australia auth
+authclient authenticated authentication authenticationrequired autherror authhandler authmethods authoptions authority
 authorization authorizationheadermalformed authorize authorized authorizedkeys authprovider authtaglength auto
 autocreatesubnetworks autodelete autodown automatic automaticrestart automountserviceaccounttoken autopaginate
 autoscaler autoscaleroptions autostop availability available await awaitbuild awaited awaiting awaitslice away awk aws
@@ -126,12 +126,12 @@ granted grantedat grantedonbucket grantedonserviceaccount grants graphics greate
 groupname groups groupversion grown grows grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee
 guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped
 guploader gx gz gzip h100 h200 had half hand handed handedover handing handle handleprotocols handler handlers handshake
-handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended hasfreshsign hash hasher
-hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin
-hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers headgroupspec health
-healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms
-heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides hidesunknownprojects hiding
-hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold
+handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended hasfreshsign hasgivenup
+hash hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver
+hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers headgroupspec
+health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback
+heldms heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides hidesunknownprojects
+hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold
 holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host host_bounds host_key host_path
 hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname
 hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour hours how however hpe html
@@ -150,77 +150,78 @@ instanceterminationaction instead insufficient int integer interface interleaved
 internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inturn inuse invalid
 invalid_argument invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob invalidparameter
 invalidpart invalidrange invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange
-ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isall isalldenied isallowed isanyzone isapplied
-isarray isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete
-iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfirst
-isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall
-isincloud isincomplete isingress isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld
-isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced isneveraccepted
-isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispreempted
-ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused
-isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby issilent
-isstartassumed isstarting isstopped isstoringoutputs isstrict issuer issuers issuspended istable istalk isterminal
-isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole iswholeonly
-iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax jax_coordinator_address
-jax_num_processes jax_process_id jaxport jc jitter job job_completion_index job_id job_nodelist job_num_nodes
-jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isagain isalive isall isalldenied isallowed isanyzone
+isapplied isarray isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen
+iscomplete iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal
+isfirst isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied
+isinall isincloud isincomplete isingress isinimage isinoutputdir isinquota isjobopen isknown islasting islate
+isleaseheld isleaving isliteral islosttail ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced
+isneveraccepted isnew isnozoneleft isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked
+ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed
+isrecursive isrefused isrefusing isrehearsed isrelease isreplaced isrequestleft isrestartcode isrestarted isresting
+issent isserviceenabled issick issignedby issilent isstartassumed isstarting isstopped isstoringoutputs isstrict issuer
+issuers issuspended istable istalk isterminal isthere istogo istold istruncated isunconfirmed isurgent isverified
+isversioned iswanted iswarned iswhole iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter iteration its
+itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job job_completion_index
+job_id job_nodelist job_num_nodes jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
 jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
-jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobid jobindex jobkeys jobkeysecreterror jobkeyunknown
-jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs jobsended jobspec
-jobtemplate jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js json jsonl judged
-jupyter just jwk jwt k8s kb keep keepalive keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps
-keepsplace kept keptaswritten keptfrom kernel kex key keycertsign keycharacters keygen keyrings keys keytype keyusage
-keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses kills kind kinds know
-known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue
-l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang language large larger largest
-largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid
-lastmodified lastprobetime lastproblem lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late
-lately later latest latin1 launch launcher lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound
-leaksreclaimed leap learn learned lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave
-leaves leaving ledger left lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending
-lending_limits lendinglimits length lent less let letin lets letter letters letting level levels lib libexec libpython
-libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate lifetime like likely limit limitbytes
-limited limitms limits line linecounter lines linewidth lingerms link links linux list listacceleratortypes listbucket
-listbucketresult listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing listlag
-listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists lite
-litepod literal live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost localid
-locally localport localrank located location locationconstraint locationid locations locationtype lock locked lockfile
-lockfiles locks log log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname
-loginprofile logins loginsettings loginsuffices loginuser loglag loglevel logname logout logs logsides logstretch long
-longer longest longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low
-lower lowercase ls lsb lsf lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype
-machinetypes made madeat mail main maintained maintenance maintenanceevent maintenancestatus mainthread major make
-makeone maker makers makes making malformed malformedxml manage managed managedby managedfolders management manager
-manages manifest manifests manifesturl manifestwrong manualselector many manylinux map mapfile maps mark markdown marked
-markof marks mask master_addr master_port match matched matches matchglob matching matchlabels mawk max
-max_guarantee_delay max_retries max_tries max_unattended maxbuffer maxbytesrewrittenpercall maxconnecting maxdepth
-maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxoutputlength maxreplicas maxrestarts maxresults
-maxretries maxrunduration maxsockets maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md
-me mean means meant meanwhile measure media medialink medianwaitms mediatype medium meet megabytes megagpu megamem
-megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory
-mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs
-metageneration metagenerationmatch metagenerationnotmatch meter method methoddefinition methodnotallowed methodnotfound
-methods metric metrics mi mib micro middle migrate migrating migration milliseconds min min_runtime mindepth mine
-miniconda miniconda3 minimum minio minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing
-missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modes
-modified modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount
-mount_dirs mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mpirun mps ms mtime mtimens
-mtu much multi multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags
-multiples multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name
-namecounts named namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces
-nametoolong nap narrow nat natip nbconvert nconnect ncontinue nd ndjson ne near nearest need needed needs
-needsqueuedresources negative neighbours neither nested net network networkconfig networkendpoints networkinterface
-networkinterfaces networkip networks networktier never new newer newest newline newlines news next nextat
-nextcontinuationtoken nextdue nextgeneration nextpagetoken nextzone nfail ng ngloboff nhead nhost nic nix njobctl nmax
-nmetadata nnodes no no_output noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id
-node_selector node_selectors nodecount nodeid nodeidprefix nodeinfo nodelist nodemanageraddress nodename nodenames nodes
-nodeselector nodespec noexecute noheader nolivemigration nominal nominated non non_string_key nonblocking nonce none
-noninteractive nonretryable nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor norc
-noreservedcapacity normal north1 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver nosuchbucket
-nosuchkey nosuchresource nosuchupload not not_found notafterdate notallowed notbefore notbeforedate notebook notes
-notfound notfoundapartms notgeneration nothing notice noticeat noticems notify notimplemented notinpods notjson notletin
+jobctl_zone jobdescription jobended jobevent jobfailed jobhistoryevents jobid jobindex jobkeys jobkeysecreterror
+jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs
+jobsended jobspec jobtemplate jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js
+json jsonl judged jupyter just jwk jwt k8s kb keep keepalive keepalivecountmax keepaliveinterval keepalivems keepbook
+keeper keeps keepsplace kept keptaswritten keptfrom kernel kex key keycertsign keycharacters keygen keyrings keys
+keytype keyusage keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses
+kills kind kinds know known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay
+kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang
+language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastgot
+lastheartbeattime lasting lastinguid lastmodified lastprobetime lastproblem lastrefusal lasts laststate lasttimestamp
+lasttoken lasttransitiontime late lately later latest latin1 launch launcher lavor layout lazy lc le leader leading
+leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease leaseanswer leased leasedunits leaseepoch
+leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner legacybucketreader
+legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter letters letting
+level levels lib libexec libpython libraries library libssh libtpu licenses lie lies life lifecycle lifecyclestate
+lifetime like likely limit limitbytes limited limitms limits line linecounter lines linewidth lingerms link links linux
+list listacceleratortypes listbucket listbucketresult listconsumerquotametrics listed listedzones listen listened
+listens lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources
+listreservations listruntimeversions lists lite litepod literal live lived livenessprobe lives ln lname load loadpool
+local localaddress localfiles localhost localid locally localport localrank located location locationconstraint
+locationid locations locationtype lock locked lockfile lockfiles locks log log_bytes_per_attempt logattemptend
+logbytesperattempt logend logged logging login loginname loginprofile logins loginsettings loginsuffices loginuser
+loglag loglevel logname logout logs logsides logstretch long longer longest longrunning look lookagainms looked looking
+looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lsb lsf lszfx lt mac machine machine_type
+machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained maintenance
+maintenanceevent maintenancestatus mainthread major make makeone maker makers makes making malformed malformedxml manage
+managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong manualselector
+many manylinux map mapfile maps mark markdown marked markof marks mask master_addr master_port match matched matches
+matchglob matching matchlabels mawk max max_guarantee_delay max_retries max_tries max_unattended maxbuffer
+maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
+maxoutputlength maxreplicas maxrestarts maxresults maxretries maxrunduration maxsockets maxunattended maxunattendedms
+may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure media medialink medianwaitms
+mediatype medium meet megabytes megagpu megamem megascale megascale_coordinator_address megascale_num_slices
+megascale_slice_id member members membership memo memory mend mended mends merge message messages meta metadata
+metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch
+meter method methoddefinition methodnotallowed methodnotfound methods metric metrics mi mib micro middle migrate
+migrating migration milliseconds min min_runtime mindepth mine miniconda miniconda3 minimum minio minor minreplicas
+minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns missingworker
+missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modes modified modifiedat module modules moduluslength
+moment moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure mountinfo
+mountpath mounts mountvolume move moved moves mpirun mps ms mtime mtimens mtu much multi multiline_implicit_key
+multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples multiplied multiply
+multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named namedcurve
+namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap narrow nat
+natip nbconvert nconnect ncontinue nd ndjson ne near nearest need needed needs needsqueuedresources negative neighbours
+neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip networks
+networktier never new newer newest newline newlines news next nextat nextcontinuationtoken nextdue nextgeneration
+nextpagetoken nextzone nfail ng ngloboff nhead nhost nic nix njobctl nmax nmetadata nnodes no no_output noaddresses
+nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid
+nodeidprefix nodeinfo nodelist nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute noheader
+nolivemigration nominal nominated non non_string_key nonblocking nonce none noninteractive nonretryable
+nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor norc noreservedcapacity normal north1
+north2 northamerica northeast1 northeast2 northeast3 noschedule noserver nosuchbucket nosuchkey nosuchresource
+nosuchupload not not_found notafterdate notallowed notbefore notbeforedate note notebook notes notfound notfoundapartms
+notgeneration nothing notice noticeat noticems notified notify notimplemented notinpods notjson notletin
 notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npm npx nr ns nsenter nshow nsilent
 nspeed nt ntasks nth nu nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices num_workers
 number numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite o_workdir oauth
@@ -270,9 +271,9 @@ queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhaus
 quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote
 quoted quotes quoting qx qxf qzfx race rack raise raises ran random range ranges rank ranks rapt rare rate raw ray
 ray_cluster ray_version raycluster rayclusterprovisioned rayclusters rayjob raylet raystartparams rayversion rd re2
-re2js reach reachable reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom
-readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads
-readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
+re2js reach reachable reached reaches reaction read read_only readable readbook reader readers readexitrecord readfiles
+readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork
+reads readskeyfiles ready readyin readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
 rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
 recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover recovery
 recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin refresh
@@ -296,12 +297,12 @@ resourcetext resourcetype resourceversion response responsedeserialize responses
 rest restart restart_on restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restore
 restored restport resturl result results resumable resume resumed resumeentrants retained retention
 retentiondurationseconds retentionms retentionperiod retentionpolicy retentionseconds retries retry retryoptions return
-returnpartialsuccess rev revision revocation revocations revoked revokedat revokedupto revoketokens rewrite
+returned returnpartialsuccess rev revision revocation revocations revoked revokedat revokedupto revoketokens rewrite
 rewriteresponse rewritetoken rf rfc rich right rights rival rivals rivalviews rm rmdir rno ro role rolebindings
 rolebindingsonbucket roles roll room root rootfs rootless roots round rounds route routes row rows rpc rsa rt rtx ruff
 rule rules run run_duration runasgroup runasuser runduration runhook runid runner runnerfailed running runoutputs runs
 runseconds runssince runstacks runstatus runtime runtime_version runtimeerror runtimeversion runtimeversions rununtil rw
-rwx s3 sa safe said same sandbox satisfiable save saves saw say says sbatch sbin scalar scale scaled scan schedule
+rwx s3 sa safe said same sandbox satisfiable save saved saves saw say says sbatch sbin scalar scale scaled scan schedule
 scheduled scheduleid scheduler schedulername schedulers scheduletoclosetimeout scheduletostarttimeout scheduling
 schedulingconfig schedulinggates schema scheme scontrol scope scopes scp scratch script scripterror scripts scsi sd
 search sec seccompprofile second seconds secret secretaccesskey secretaccessor secretid secretids secretkeyref
@@ -357,23 +358,23 @@ toomanysources toomuch top topayload topology torn total total_resources totalby
 touched tpu tpu7x tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id
 tpuport tpuquotas tpurestendpoint tpus tpuv5 tpuv6e tr trace tracking traffic trailing train trainer training trains
 transient translation trap tree tried tries trimvalues trouble true trust trusted trustkeyerror trusts trustslogin try
-trying ts tsv tt ttl ttlsecondsafterfinished tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb
-typecachemaxsizemb typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un
-unable unabletoqueue uname unanswered unanswereduntil unasked unattended unauthenticated unauthorized unavailable
-unchanged unconfined unconfirmed uncorrectable uncountedterminatedpods undecoded undefined undeletable undeletablems
-undeletableuntil under undergo underoslogin underscore underscores understands understood underway undrain unexpected
-unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours
-units universe universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone
-unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpacked unpause unreachable
-unreachablehosts unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved
-unschedulable unscheduled unseen unsent unset unshare unsigned unspecified unsupported unsupportedmediatype
-unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap
-unwritten unzip up upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates
-updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype
-uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use use_spot
-useauthwithcustomendpoint used usedin useinotify user user1 user_id userinfo userip userjobs userknownhostsfile usermod
-username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e
-vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus validator validfrom
+trying ts tsv tt ttl ttlsecondsafterfinished tty tunnel turn turnof turns twice twisted two txt typ type
+type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu
+ultramem umask umount un unable unabletoqueue uname unanswered unanswereduntil unasked unattended unauthenticated
+unauthorized unavailable unchanged unconfined unconfirmed uncorrectable uncountedterminatedpods undecoded undefined
+undeletable undeletablems undeletableuntil under undergo underoslogin underscore underscores understands understood
+underway undrain unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union
+unique uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownfields unknownmachinetype
+unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpacked
+unpause unreachable unreachablehosts unreachablelookms unreachables unreachablezones unreadable unready unrecognized
+unrecorded unresolved unschedulable unscheduled unseen unsent unset unshare unsigned unspecified unsupported
+unsupportedmediatype unsupportedzone unterminated until untilsaved untwisted unused unverified unwanted unwatched
+unwhole unwitnessed unwrap unwritten unzip up upcomingmaintenance update updateat updated updatedat updatemask
+updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession
+uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
+use_spot useauthwithcustomendpoint used usedin useinotify user user1 user_id userinfo userip userjobs userknownhostsfile
+usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p
+v6e vacate vacated vain valid valid_until validafterduration validaftertime validate validatestatus validator validfrom
 validinterval validuntil validuntilduration validuntilseconds validuntiltime value values valuetype vanish var variable
 variables vars vcpus vendor venv verb verbosity verbs verdict verdictof verdicts verified verify versinfo version
 versioning versions versitygw vertex very vfio view viewer views violated violations visibility visible vision visiting
