@@ -158,7 +158,7 @@ export const CAUSES = {
   interrupted: ({ by }: { readonly by: string }) => by,
 } as const;
 
-/** What the job does about a cause, if its event says so. */
+/** The next step of the job after a cause, if its event says so. */
 export type Reaction =
   /** Another attempt, for which a budget pays. */
   | { readonly do: 'retry'; readonly budget: Budget; readonly used: number; readonly of: number }
