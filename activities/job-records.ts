@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { Context, log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
+import { type CarriedEvent, readEvent, shownEvent } from '../domain/job-events/event.js';
 import { askedMachines, askedSize, formatSlices, labelOfJob, machineRequestOf } from '../domain/machines.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import { loginNameOf } from '../domain/login-name.js';
@@ -10,6 +11,7 @@ import { formatProblems } from '../domain/problem.js';
 import {
   attemptObject,
   attemptSpecObject,
+  jobEventsObject,
   jobLogPrefix,
   jobOwnerObject,
   outcomeObject,
@@ -18,7 +20,7 @@ import {
 } from '../domain/store-layout.js';
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
-import type { JobEvent, JobInput } from '../contract/job.js';
+import type { JobInput } from '../contract/job.js';
 import { type Submitter, submitterOf } from './authorization.js';
 import { refuseOtherKey, submittersKey } from './connecting-key.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job-activities.js';
@@ -173,10 +175,16 @@ function projectOf(config: QuotaConfig, submitter: Submitter, spec: JobSpec, zon
   return verdict.project;
 }
 
-/** Writes the whole log of jobctl's work for the job each time: it is small and has one writer at a time (the job's workflow). */
-async function writeJobLog(store: StorePort, job: JobRef, events: readonly JobEvent[]): Promise<void> {
-  const lines = events.map(({ at, text }) => `${new Date(at).toISOString()} ${text}\n`);
+/**
+ * Writes the whole log of jobctl's work for the job each time, for people and for programs: it is small and has one writer at a
+ * time (the job's workflow).
+ */
+async function writeJobLog(store: StorePort, job: JobRef, events: readonly CarriedEvent[]): Promise<void> {
+  const shown = events.map((event) => shownEvent(readEvent(event)));
+  const lines = shown.map(({ at, text }) => `${new Date(at).toISOString()} ${text}\n`);
+  const objects = shown.map((event) => `${JSON.stringify(event)}\n`);
   await store.replace(`${jobLogPrefix(job.id)}0`, lines.join(''), 'text/plain');
+  await store.replace(jobEventsObject(job.id), objects.join(''), 'application/x-ndjson');
 }
 
 /** The login of the user who runs this worker, for a service that names no user. */

@@ -1,11 +1,14 @@
+import { z } from 'zod';
 import {
   MOST_WHOLE_BYTES,
   objectPlace,
+  readAtMost,
   type StoredObject,
   type StoreReader,
   StoreRefused,
 } from '../cloud/store/port.js';
-import { attemptLogsPrefix, isStreamName, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
+import type { ShownEvent } from '../domain/job-events/event.js';
+import { attemptLogsPrefix, isStreamName, jobEventsObject, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
 import { asChunk, type Chunk, HostChunks, listGrown, PAGE } from '../cloud/store/log-chunks.js';
 import type { LogStart } from '../cloud/store/log-starts.js';
@@ -253,3 +256,37 @@ export async function storedJobLog(store: StoreReader, job: string): Promise<Buf
   );
   return Buffer.concat(parts.map((part) => part ?? Buffer.alloc(0)));
 }
+
+const LOG_LINE = /^(\S+Z) (.*)$/;
+
+/** The stored events of a job, with their kinds if the job's worker knew kinds. Lines that no worker writes are left out. */
+export async function storedEvents(store: StoreReader, job: string): Promise<readonly ShownEvent[]> {
+  const objects = await readAtMost(store, jobEventsObject(job));
+  if (objects !== undefined) return linesOf(objects).flatMap((line) => eventOf(line) ?? []);
+  return linesOf(await storedJobLog(store, job)).flatMap((line) => {
+    const [, time = '', text = ''] = LOG_LINE.exec(line) ?? [];
+    const at = Date.parse(time);
+    return Number.isNaN(at) ? [] : [{ at, text }];
+  });
+}
+
+const linesOf = (bytes: Buffer): readonly string[] => bytes.toString('utf8').split('\n');
+
+/** Hosts may write into the bucket of their jobs too. */
+function eventOf(line: string): ShownEvent | undefined {
+  try {
+    const { at, text, kind, facts, phase } = storedEvent.parse(JSON.parse(line));
+    // A kind of a later version is shown as it is.
+    return { at, text, ...(kind !== undefined && { kind, facts, ...(phase && { phase }) }) } as ShownEvent;
+  } catch {
+    return undefined;
+  }
+}
+
+const storedEvent = z.object({
+  at: z.number().nonnegative().max(8.64e15),
+  text: z.string(),
+  kind: z.string().optional(),
+  facts: z.looseObject({}).optional(),
+  phase: z.string().optional(),
+});

@@ -3,6 +3,9 @@
  * Workflow code can import it: nothing here has an effect, and all values are plain JSON.
  */
 export type { Asker, JobPhase, JobResult, Outcome, OutcomeCause } from '../domain/job-state.js';
+export type { Cause, EventKind, Told } from '../domain/job-events/kinds.js';
+export type { Place, Reaction } from '../domain/job-events/causes.js';
+export type { JobEvent, ShownEvent } from '../domain/job-events/event.js';
 export type { JobSpec } from '../domain/job-spec.js';
 export * from './job.js';
 export * from './quota.js';

@@ -1,5 +1,6 @@
 /** Activities of the job workflow: inputs and results, all plain JSON. */
-import type { JobEvent, JobInput, JobSettings, UnreachableHost } from './job.js';
+import type { CarriedEvent } from '../domain/job-events/event.js';
+import type { JobInput, JobSettings, UnreachableHost } from './job.js';
 import type { JobRef } from './workflow-ids.js';
 import type { EndHook, HookReport } from '../domain/hooks.js';
 import type { JobSpec } from '../domain/job-spec.js';
@@ -150,7 +151,7 @@ export interface JobActivities {
   recordAttempt(input: {
     readonly job: JobRef;
     readonly record: AttemptRecord;
-    readonly events: readonly JobEvent[];
+    readonly events: readonly CarriedEvent[];
     /** Text of the attempt's job file, if it is not the submitted one. */
     readonly source?: string;
   }): Promise<void>;
@@ -163,6 +164,6 @@ export interface JobActivities {
   recordOutcome(input: {
     readonly job: JobRef;
     readonly outcome: Outcome;
-    readonly events: readonly JobEvent[];
+    readonly events: readonly CarriedEvent[];
   }): Promise<void>;
 }

@@ -2,6 +2,8 @@
 import { type HumanCall, query, signal, update } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
+import type { Replaced } from '../domain/job-events/causes.js';
+import type { ShownEvent } from '../domain/job-events/event.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { HostPlace } from '../domain/recovery/host-ends.js';
@@ -121,11 +123,6 @@ export interface SliceView {
   readonly endsAt?: EpochMs;
 }
 
-export interface JobEvent {
-  readonly at: EpochMs;
-  readonly text: string;
-}
-
 export interface HostLogin {
   readonly user: string;
   /** OpenSSH line of the key that the hosts accept. */
@@ -165,7 +162,7 @@ export interface JobView {
   /** The last request of a person, until the job is done with it: a stop, until `resume`. */
   readonly request?: { readonly kind: 'stop' | 'requeue' | 'restart' } & Asker;
   /** Actions of jobctl for the job, oldest first. The store keeps all of them. */
-  readonly events: readonly JobEvent[];
+  readonly events: readonly ShownEvent[];
 }
 
 /** A grant of chips: the tier of the pool, from 0 (best), and how that tier is bought if its pool file says so. */
@@ -174,6 +171,8 @@ export interface Granted extends TierPurchase {
 }
 
 export const describeQuery = query<JobView>('describe');
+
+export type { Replaced } from '../domain/job-events/causes.js';
 
 /** Identifies the lease and job of a signal of the quota workflow: lease `number` of the chain that began with `run`. */
 export interface LeaseNews {
@@ -283,7 +282,6 @@ export interface RequeueCall extends HumanCall {
 export interface RestartCall extends EditCall {
   readonly replace?: Replaced;
 }
-export type Replaced = 'all' | readonly number[];
 /**
  * To a job, by people (docs/adr/0022). Its validator refuses a request that makes no sense in the job's state, else the job
  * notes it. The answer is a sentence. The job carries out a noted request when it gets to it.

@@ -23,14 +23,33 @@ export function withoutOutput(text: string): string {
 interface Told {
   readonly why?: string;
   readonly outcome?: Outcome;
+  readonly events?: readonly { readonly text: string }[];
 }
 
 /** Takes a job's row, its view, or its end. Returns the same object if there is nothing to hide. */
 export function toldWithoutOutput<T extends Told>(told: T): T {
   const why = told.why === undefined ? undefined : withoutOutput(told.why);
   const outcome = told.outcome && outcomeWithoutOutput(told.outcome);
-  if (why === told.why && outcome === told.outcome) return told;
-  return { ...told, ...(why === undefined ? {} : { why }), ...(outcome === undefined ? {} : { outcome }) };
+  const events = told.events?.map(eventWithoutOutput);
+  const isSame = events?.every((event, at) => event === told.events?.[at]) ?? true;
+  if (why === told.why && outcome === told.outcome && isSame) return told;
+  return {
+    ...told,
+    ...(why === undefined ? {} : { why }),
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(events === undefined ? {} : { events }),
+  };
+}
+
+/** The sentence has all texts of the facts. */
+const eventWithoutOutput = <Event extends { readonly text: string }>(event: Event): Event =>
+  withoutOutput(event.text) === event.text ? event : (eachWithoutOutput(event) as Event);
+
+function eachWithoutOutput(value: unknown): unknown {
+  if (typeof value === 'string') return withoutOutput(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(eachWithoutOutput);
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, eachWithoutOutput(child)]));
 }
 
 function outcomeWithoutOutput(outcome: Outcome): Outcome {

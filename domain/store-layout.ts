@@ -138,6 +138,8 @@ export const logChunkObject = (prefix: string, host: string, offset: number): st
  */
 export const lostTailObject = (prefix: string, host: string, offset: number): string =>
   `${logChunkObject(prefix, host, offset)}.lost`;
+/** Events of the job with their kinds and facts: one `ShownEvent` of domain/job-events a line, as JSON. */
+export const jobEventsObject = (job: string): string => `jobs/${job}/logs/events.jsonl`;
 /** Actions of jobctl for the job: the "bastion log". */
 export const jobLogPrefix = (job: string): string => `jobs/${job}/logs/job.`;
 

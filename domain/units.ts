@@ -7,6 +7,15 @@ export function inLargestUnit(seconds: number): { readonly count: number; readon
   return seconds % 60 === 0 ? { count: seconds / 60, unit: 'm' } : { count: seconds, unit: 's' };
 }
 
+/** Whole seconds as `8 h`, `30 min` or `90 s`, in the largest unit that divides them. */
+export function durationText(seconds: number): string {
+  const { count: number, unit } = inLargestUnit(seconds);
+  return `${number} ${unit === 'm' ? 'min' : unit}`;
+}
+
+/** `2026-11-21 14:50:37 UTC`: texts of workflows are not written anew while time passes, so no "5 minutes ago". */
+export const utc = (at: EpochMs): string => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
 /**
  * Quota's unit: the number in an accelerator's name, per generation (`{v4: 8}` is one v4-8: 8 cores, 4 chips). Never chips:
  * mixing the two overcommits twofold. Keys are generations; values are positive integers.

@@ -100,7 +100,7 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
   const { story, attempts, slices } = open;
   return CancellationScope.nonCancellable(async () => {
     const isConcluded = story.phase === JobPhase.Holding;
-    const finishing = 'storing the outcome, letting the slices go';
+    const finishing = { kind: 'finishing', facts: {} } as const;
     story.move(JobPhase.Finishing, finishing);
     if (known.result === 'cancelled') await attempts.stopUnwatched(slices.ready);
     // Outputs of a command that was stopped just now.

@@ -3,7 +3,6 @@
  * and shows tables without any gap between columns (UI 2.42, looked at 2026-11). So the whole is kept short and columns stand in
  * a code block.
  */
-import { type EpochMs, inLargestUnit } from '../domain/units.js';
 
 /**
  * Most bytes of the details when they are written as part of a URL: a reverse proxy in front of the UI takes 8 KB for the
@@ -25,11 +24,6 @@ export function plain(text: string, most = MOST_TEXT): string {
   const characters = Array.from(line);
   const short = characters.length <= most ? line : `${characters.slice(0, most - 2).join('')} ..`;
   return short.replace(SPECIAL, (character) => `\\${character}`);
-}
-
-/** `2026-11-21 14:50:37 UTC`: details are not written anew while time passes, so no "5 minutes ago". */
-export function utc(at: EpochMs): string {
-  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 /** Rows of equal length as a code block with aligned columns; a cell is kept as it is, except line ends and backticks. */
@@ -66,9 +60,3 @@ export function joinBlocks(blocks: readonly string[], rest: string): string {
 
 /** Half a surrogate pair, in a name that was cut, is not valid Unicode: `encodeURIComponent` throws at it. */
 const encodedBytes = (text: string): number => encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\u{fffd}')).length;
-
-/** Whole seconds as `8 h`, `30 min` or `90 s`, in the largest unit that divides them. */
-export function durationText(seconds: number): string {
-  const { count, unit } = inLargestUnit(seconds);
-  return `${count} ${unit === 'm' ? 'min' : unit}`;
-}

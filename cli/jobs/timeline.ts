@@ -1,7 +1,7 @@
+import type { ShownEvent } from '../../domain/job-events/event.js';
 import { isDone, JobPhase } from '../../domain/job-state.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { JobEvent } from '../../contract/job.js';
 import { largest, smallest } from '../../domain/extremes.js';
 
 /** A span of time in which one thing went on. */
@@ -52,7 +52,7 @@ export interface TimelineFacts {
   /** Absent: the job is open. */
   readonly endedAt?: EpochMs;
   /** Oldest first. */
-  readonly events: readonly JobEvent[];
+  readonly events: readonly ShownEvent[];
   readonly setUps: readonly { readonly attempt: number; readonly record: SetUpRecord }[];
 }
 
@@ -83,18 +83,23 @@ function cutOf(
 
 const PHASES: readonly JobPhase[] = Object.values(JobPhase);
 
-/** An event `PHASE: why` begins a phase, which lasts to the next one; other events are notes. */
-function phaseSpans(events: readonly JobEvent[], end: EpochMs): readonly PhaseSpan[] {
-  const moves = events.flatMap(({ at, text }) => {
-    const [, word = '', why = ''] = /^([a-z-]+)(?:: (.*))?$/s.exec(text) ?? [];
-    const phase = PHASES.find((known) => known === word);
-    return phase === undefined || isDone(phase) ? [] : [{ phase, why, startedAt: at }];
+/** An event with a phase begins it, or gives it another reason; it lasts to the next such event. */
+function phaseSpans(events: readonly ShownEvent[], end: EpochMs): readonly PhaseSpan[] {
+  const all = events.flatMap((event) => {
+    const phase = phaseOf(event);
+    return phase === undefined ? [] : [{ phase, why: event.text.slice(phase.length + 2), startedAt: event.at }];
   });
-  const over =
-    events.findLast(({ text }) => PHASES.some((phase) => isDone(phase) && text.startsWith(phase)))?.at ?? end;
+  const over = all.findLast(({ phase }) => isDone(phase))?.startedAt ?? end;
+  const moves = all.filter(({ phase }) => !isDone(phase));
   return moves
     .map((move, at) => ({ ...move, endedAt: moves[at + 1]?.startedAt ?? over }))
     .filter(({ startedAt, endedAt }) => endedAt >= startedAt);
+}
+
+/** The sentence alone tells the phase of an event from before there were kinds. */
+function phaseOf({ kind, phase, text }: ShownEvent): JobPhase | undefined {
+  if (kind !== undefined && kind !== 'note') return phase;
+  return PHASES.find((known) => text === known || text.startsWith(isDone(known) ? known : `${known}: `));
 }
 
 function setUpSpans(

@@ -7,13 +7,13 @@ accessconfigs accessdenied accessexplained accesskeyid accessnotconfigured acces
 accounts accountsprefix accounttext acquire act actas action actions activate activation active activedata
 activedeadlineseconds activefrom activities activity actors add added additionalproperties addothers address addresses
 adds addversion admin adminerror administrator adminport admins admission admissionreason adr advancedto aes af affinity
-africa after aftereffect afterms ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms
-ago ahead ai ai1a ai1b akia alg algorithm algorithms alias alias_props aliases alike alive all allocatable allocation
-allocation_mode allocationmode allow allowall allowed allowedvalues allowform allows alone along alpha alphanumeric
-alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname altnames always amazon
-amazonaws amd amd64 among amounts amp amz an anaconda anchor anchors and anew annotate annotations announce announces
-anonymous another answer answered answerlost answerms answers any anybody anyof anything anyway anyzone apart api
-apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion
+africa after aftereffect afterms afterseconds ag again against age agenda agent agenthours aggregated aggregatedlist
+aging agingms ago ahead ai ai1a ai1b akia alg algorithm algorithms alias alias_props aliases alike alive all allocatable
+allocation allocation_mode allocationmode allow allowall allowed allowedvalues allowform allows alone along alpha
+alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname altnames always
+amazon amazonaws amd amd64 among amounts amp amz an anaconda anchor anchors and anew annotate annotations announce
+announces anonymous another answer answered answerlost answerms answers any anybody anyof anything anyway anyzone apart
+api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion
 apiversions app apparmorprofile append application applied appliedby applier apply applyfiles applymodules apps
 apptainer apt architecture archive archived are arecontainers aretakenback aretakentogether arg args argument arguments
 argv arm64 around array arrive arrived as asc asia aside ask askcounts asked askedat askedby askedin asker asking
@@ -127,55 +127,56 @@ groupname groups groupversion grown grows grpc grpc_default_ssl_roots_file_path 
 guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped
 guploader gx gz gzip h100 h200 had half hand handed handedover handing handle handleprotocols handler handlers handshake
 handshaketimeout hangs hanguporphans happened hard hardware has hasaccount haschips hascommand hasended hasfreshsign
-hash hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver
-hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers headgroupspec
-health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback
-heldms heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides hidesunknownprojects
-hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold
-holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host host_bounds host_key host_path
-hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname
-hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour hours how however hpe html
-http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem
-iam iamconfiguration icmp id ide idea idempotency idempotencystrategy ident identities identity identityfile
-identitykeys idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs
-ifsource ig ignore ignoreattributes ignorebom ignored ignores illegal image imageid imagepullbackoff imagepullpolicy
-images immutable implemented implicit import importlib importsshpublickey impossible in in_use_addresses inactivefrom
-inbox include includetrailingdelimiter incoming incompatible incomplete incompletems increase indent indentation
-indented index indexed indexes info inforce infra infrastructure ingress inherited init initcontainers initial
-initialinterval initialization initialized initializeparams initializing initiatemultipartuploadresult initiator initpid
-inline inner ino inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert
-inserttime inside inspect inspected inspectfailed inspection inspectslice install installation installations installed
-installer installing installms instance instance_type instanceadmin instanceaggregatedlist instancelist instances
-instanceterminationaction instead insufficient int integer interface interleaved internal internaladdress internalerror
-internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inturn inuse invalid
-invalid_argument invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob invalidparameter
-invalidpart invalidrange invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange
-ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isall isalldenied isallowed isanyzone isapplied
-isarray isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete
-iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isexported isfinal
-isfirst isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied
-isinall isincloud isincomplete isingress isinimage isinoutputdir isinquota isinternal isjobopen isknown islasting islate
-isleaseheld isleaving isled isliteral islost islosttail ismaintained ismeantaskey ismisnumbered isn isname isnamedmain
-isnamespaced isneveraccepted isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked
-ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed
-isrecursive isrefused isrefusing isrehearsed isrelease isreplaced isrequestleft isrestarted isresting issent
-isserviceenabled issick issignedby issilent isspot isstartassumed isstarting isstopped isstored isstoringoutputs
-isstrict issuer issuers issuspended istable istalk isterminal isthere istogo istold istruncated isunconfirmed isurgent
-isverified isversioned iswanted iswarned iswhole iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter
-iteration its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job
-job_completion_index job_id job_nodelist job_num_nodes jobaccelerator jobclient jobclosedforms jobcounts jobctl
-jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook
-jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts
-jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token
-jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobfailed jobhistoryevents jobid jobindex jobkeys
-jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool
-jobproject jobs jobsended jobspec jobtemplate jobuid jobuser join join_timeout joinbuild joined joins joinseconds
-journal journalseq js json jsonl judged jupyter just jwk jwt k8s kb keep keepalive keepalivecountmax keepaliveinterval
-keepalivems keepbook keeper keeps keepsplace kept keptaswritten keptfrom kernel kex key keycertsign keycharacters keygen
-keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing
-killprocesses kills kind kinds know known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion
-kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land
-lang language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastgot
+hasgivenup hash hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess
+hasserver hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers
+headgroupspec health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge
+held heldback heldms heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides
+hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem
+hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host
+host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys
+hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour
+hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup
+hurried hyperdisk hypermem iam iamconfiguration icmp id ide idea idempotency idempotencystrategy ident identities
+identity identityfile identitykeys idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch
+ifnotpresent ifs ifsource ig ignore ignoreattributes ignorebom ignored ignores illegal image imageid imagepullbackoff
+imagepullpolicy images immutable implemented implicit import importlib importsshpublickey impossible in in_use_addresses
+inactivefrom inbox include includetrailingdelimiter incoming incompatible incomplete incompletems increase indent
+indentation indented index indexed indexes info inforce infra infrastructure ingress inherited init initcontainers
+initial initialinterval initialization initialized initializeparams initializing initiatemultipartuploadresult initiator
+initpid inline inner ino inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries
+insert inserttime inside inspect inspected inspectfailed inspection inspectslice install installation installations
+installed installer installing installms instance instance_type instanceadmin instanceaggregatedlist instancelist
+instances instanceterminationaction instead insufficient int integer interface interleaved internal internaladdress
+internalerror internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inturn
+inuse invalid invalid_argument invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob
+invalidparameter invalidpart invalidrange invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc
+ipcidrrange ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isagain isalive isall isalldenied isallowed
+isanyzone isapplied isarray isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged
+ischosen iscomplete iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced
+isexported isfinal isfirst isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot
+isheld ishere isimplied isinall isincloud isincomplete isingress isinimage isinoutputdir isinquota isinternal isjobopen
+isknown islasting islate isleaseheld isleaving isled isliteral islost islosttail ismaintained ismeantaskey ismisnumbered
+isn isname isnamedmain isnamespaced isneveraccepted isnew isnozoneleft isolation isopaque isopen isoptional isover
+isoverquota isown isownlogin isparked ispartial ispreempted ispreemptible isprobe isproof isqueued isreachable
+isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrehearsed isrelease isreplaced
+isrequestleft isrestartcode isrestarted isresting issent isserviceenabled issick issignedby issilent isspot
+isstartassumed isstarting isstopped isstored isstoringoutputs isstrict issuer issuers issuspended istable istalk
+isterminal isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole
+iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax
+jax_coordinator_address jax_num_processes jax_process_id jaxport jc jitter job job_completion_index job_id job_nodelist
+job_num_nodes jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
+jobctl_zone jobdescription jobended jobevent jobfailed jobhistoryevents jobid jobindex jobkeys jobkeysecreterror
+jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs
+jobsended jobspec jobtemplate jobuid jobuser join join_timeout joinbuild joined joins joinseconds journal journalseq js
+json jsonl judged jupyter just jwk jwt k8s kb keep keepalive keepalivecountmax keepaliveinterval keepalivems keepbook
+keeper keeps keepsplace kept keptaswritten keptfrom kernel kex key keycertsign keycharacters keygen keyrings keys
+keytype keyusage keyword keywordlist kfd ki kib kid kill killat killed killedformemory killer killing killprocesses
+kills kind kinds know known knows knowsray kube kubeconfig kubectl kubelet kubeletready kubeletversion kuberay
+kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag lagms laid land lang
+language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag lastgood lastgot
 lastheartbeattime lasting lastinguid lastmodified lastprobetime lastproblem lastrefusal lasts laststate lasttimestamp
 lasttoken lasttransitiontime late lately later latest latin1 launch launcher launchword lavor layout lazy lc le leader
 leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease leaseanswer leased leasedunits
@@ -207,142 +208,143 @@ mi mib micro middle migrate migrating migration milliseconds min min_runtime min
 minio minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingclusterdns
 missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modes modified modifiedat module modules
 moduluslength moment moments monitoring monotonic more most mostworkers mount mount_dirs mount_path mounted mountfailure
-mountinfo mountpath mounts mountvolume move moves mpirun mps ms mtime mtimens mtu much multi multiline_implicit_key
-multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples multiplied multiply
-multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named namedcurve
-namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap narrow nat
-natip nbconvert nconnect ncontinue nd ndjson ne near nearest need needed needs needsqueuedresources negative neighbours
-neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip networks
-networktier never new newer newest newline newlines news next nextat nextcontinuationtoken nextdue nextgeneration
-nextpagetoken nextzone nfail ng ngloboff nhead nhost nic nix njobctl nmax nmetadata nnodes no no_output noaddresses
-nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid
-nodeidprefix nodeinfo nodelist nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute noheader
-nolivemigration nominal nominated non non_string_key nonblocking nonce none noninteractive nonretryable
+mountinfo mountpath mounts mountvolume move moved moves mpirun mps ms mtime mtimens mtu much multi
+multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples
+multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name namecounts named
+namedcurve namedpricing namematches nameof names namespace namespaced namespacenotfounderror namespaces nametoolong nap
+narrow nat natip nbconvert nconnect ncontinue nd ndjson ne near nearest need needed needs needsqueuedresources negative
+neighbours neither nested net network networkconfig networkendpoints networkinterface networkinterfaces networkip
+networks networktier never new newer newest newline newlines news next nextat nextcontinuationtoken nextdue
+nextgeneration nextpagetoken nextzone nfail ng ngloboff nhead nhost nic nix njobctl nmax nmetadata nnodes no no_output
+noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs node_id node_selector node_selectors nodecount
+nodeid nodeidprefix nodeinfo nodelist nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute
+noheader nolivemigration nominal nominated non non_string_key nonblocking nonce none noninteractive nonretryable
 nonretryableerrortypes nonzeroexitcode noobject nooutput noprofile noproxy nor norc noreservedcapacity normal north1
 north2 northamerica northeast1 northeast2 northeast3 noschedule noserver nosuchbucket nosuchkey nosuchresource
-nosuchupload not not_found notafterdate notallowed notbefore notbeforedate notebook notes notfound notfoundapartms
-notgeneration nothing notice noticeat noticems notify notimplemented notinpods notjson notletin notmetageneration
-notmodified notrunc notserved noun noupload noutput now nowhere npm npx nr ns nsenter nshow nsilent nspeed nt ntasks nth
-nu nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices num_workers number numbered
-numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite o_workdir oauth oauthtoken object
-object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong objecturl objectuser
-objectviewer observation observe oc occurred oci octet odd of off offat offer offered offline offset ofkey oflag ofnode
-often ok old oldbytes older oldest ompi on onalone oncall once onchange onclose ondemand one oneof ones onexchange
-onfailure onfiles ongoing onhostmaintenance only onmissing onoutput onpodconditions onready onrequest onsend onstderr
-onstdout onstep onunknownkey oom oomkilled op open open_jobs_per_user openbucket opencontainers opened openjobs
-openjobsperuser opens openshift openssh operatemachines operatingsystem operation operationlist operationmetadata
-operations operationtype operator operators opt option options optionsrequestedpolicyversion or order ordered org
-organization organizations orgpolicy origin oroncerefused orphan orphaned os osadminlogin osimage oslogin other
-otherhosts others othersonpreemption othertiers othertype otheruserof otherwise our ourkey ours out out_of_range outbox
-outcome outcomes outlive outlived outlives outofrange outofscope output outputbytes outputs outside over overlay
-override overrides overview overwrite overwritten own ownaccount owned owner ownerreferences ownership ownfailure
-ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair parallel parallelism parameter
-parameters params parent parentclosepolicy parenthesis parents parked parse parseas parseerror parser parsetagvalue part
-partial partialobjectmetadata partition partnumber parts pass passed passes passphrase passw passwd password past paste
-pat patch path pathname paths pathways patience patiencems patient pattern patternproperties patterns pause paused
-pausems payload payloads payloadtampered pbs pc pd pem pending people per percent perf performmaintenance
-performmaintenancequeuedresource perhaps perhost periods periodseconds perm permanent permanentredirect
-permessagedeflate permission permission_denied permissiondenied permissions permit permitted persistent
-persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes pet_node_rank
-pet_nproc_per_node phase phasesince pi pid pids piece pieces pin pino pins pip pipe pipefail pipes pk place placed
-placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption plannedwait plans
-plantext platform plausible please plural po pod podcompleted podexecoptions podfailed podfailurepolicy podinitializing
-podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers podreplacementpolicy pods podscheduled
-podslice poduid point points policies policy policyviewer poll polls pollseconds pong pool poolfile poolname pools
-poolstate poolzones port port_base portbase ports position posix posixaccounts post pousr power pre preclose
-precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted preemptedat preemptedlag
-preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems preemptiblemigrates preemption
-preemptionhook preemptions preference preferences prefernoschedule preferredversion prefix prefixes prelude premium
-prepare present preserve prettyerrors prettyprint previous previousend pri price prices pricing primary principal
-principals print print0 printed printf prints prio priorities priority priority_class priority_classes priority_floor
-priorityclass priorityclasses priorityclassname priorityfloors prioritykey private private_key private_key_id
-privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc process processes processor
-procid profile program programs progress project project_id project_membership project_resources projectadmins
-projectattributes projecteditor projectid projectnumber projectowner projectquotas projects projectviewer
-promisemiddleware promises promising proof proofof propagate propagation propagationpolicy properties propertynames
-protected protection proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned
-provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy proxycommand proxyvariables prune ps
-ptrace pty pub public public_key publicaccessprevention publicfingerprint publickey publickeys publish published
-publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push push_secret pushed pushsecret
-put putaside putat putcontents putfile putobject putpart puts pvc py pycache pypi pypy pyspy pytest python python3
-pythonhosted pytorch qefc qie qos qosclass qs qsub qsxf qualified quantity queries query querypath queryvalue queue
-queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems queues queuetime quickends
-quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents
-quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote quoted quotes quoting
-qx qxf qzfx race rack raise raises ran random range ranges rank ranks rapt rare rate raw ray ray_cluster ray_version
-raycluster rayclusterprovisioned rayclusters rayjob raylet raystartparams rayversion rd re2 re2js reach reachable
-reached reaches read read_only readable readbook reader readers readexitrecord readfiles readfrom readguestattributes
-readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready
-readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding
-rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems
-reconnect record recordattempt recorded recordoutcome records recover recovery recreate recursive recycleaddresses
-recycledip redirection redone ref reference references refers refform refin refresh refresh_token refusal refusalof
-refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region regionquotas regions registry
-regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname
-rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets
-rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging reject rejected
-rejectunauthorized related relationships relative release released releases relogin remainder remainingcputime
-remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser removal remove removed
-removes rename render renderd renew renewed renumbered repair repairing repairingms repeat repeatable repeated repeating
-repeats repetitions replace replaced replaces replica replicas replicaspecs replicatedjobs replication reply repo report
-reported reportingcomponent reportinginstance reports repos repository request requestdeserialize requested
-requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge requestfacts
-requestid requestms requests requests_per_job requestserialize requestsperjob requeststream requesttext requesttimeout
-requesttimetooskewed requeue requeued require require_project required requirement requirements requirements_file
-requirementsfile requireoslogin requireproject requires requireshieldedvm reservation reservation_bound
-reservationaffinity reservationbound reservationname reservations reserved reset resetqueuedresource resolv resolve
-resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo
-resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus resourcetext resourcetype
-resourceversion response responsedeserialize responseserialize responsestream responsetype rest restart restart_on
-restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restore restored restport
-resturl result results resumable resume resumed resumeentrants retained retention retentiondurationseconds retentionms
-retentionperiod retentionpolicy retentionseconds retries retry retryoptions return returnpartialsuccess rev revision
-revocation revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right
-rights rival rivals rivalviews rm rmdir rno ro role rolebindings rolebindingsonbucket roles roll room root rootfs
-rootless roots round rounds route routes row rows rpc rsa rt rtx ruff rule rules run run_duration runasgroup runasuser
-runduration runhook runid runner runnerfailed running runoutputs runs runseconds runssince runstacks runstatus runtime
-runtime_version runtimeerror runtimeversion runtimeversions rununtil rw rwx s3 sa safe said same sandbox satisfiable
-save saves saving saw say says sbatch sbin scalar scale scaled scan schedule scheduled scheduleid scheduler
-schedulername schedulers scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schedulinggates
-schema scheme scontrol scope scopes scp scratch script scripterror scripts scsi sd search sec seccompprofile second
-seconds secret secretaccesskey secretaccessor secretid secretids secretkeyref secretmanager secretmanagerendpoint
-secretname secrets secretsrefused secretstore secretsunavailable secs section sections secureconnect security
-securitycontext securityreviewer sed see seed seeds seek seen seenat seenpod sees selection selector selectors self
-selflink selfsigned selfsubjectaccessreview selfsubjectaccessreviews sells semaphore send sendback sender sendercounts
-senderforms sendersequences sendlease sends sent sentence sentences sep separate separated seq sequence sequences serial
-serializer serve served server serveraddressbyclientcidrs serverauth serverfactory serverhostkey serverkeys servername
-servernameoverride serverrootcacertificate servers serves service service_account service_accounts serviceaccount
-serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol servicename
-services serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions sessiontoken
-set setback setdelay setenv setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup
-settle settled setup setupagain setuphosts setupprogress setuptime several sftp sg sge sh sha sha256 sha256of sha256sum
-shadow shape shapes share shared shares shell shift shipping shm shopt short shorter shortest shortfor shortnames should
-show shown shows shut shutdown shuts shutting sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill
-sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders
-signedurl signer signing signoflifems signquery signs signstalems sigpipe sigquit sigsegv sigstop sigterm silence silent
-simulatemaintenanceevent since single singular singularity singularname site size sizelimit sizes sk skel skip sky
-skypilot skypilot_node_ips skypilot_node_rank skypilot_num_nodes skypilot_run_id skypilot_task_id slack slashes sleep
-slice slicecounts slicehours slicems slicenews slices slim slot slow slowdown slowest slowms slurm sm small smallchunk
-smallest smi snap snapshot so sock socket sockets soft softdeletepolicy sold some somebody something soon sort source
-sourcechanged sourced sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2 southamerica
-southeast1 southeast2 southeast3 southwest1 space spaces span spdy speak speaking speaks spec special specific specified
-specify speckey speed spent spki split splitlines spoken spot spy sql sqlservice src srun ssd ssh ssh_client
-ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stack stacks stacktype stage staging stale stalems stall
-stallms stand standard standardlssd standardspotrefused stands start started startedat starter starterror starters
-starting startingms startnode startoffset startrun starts startticks starttime starttoclosetimeout startup
-startup_script startupscript startworkflow stat stat_cache_max_size_mb statcachemaxsizemb state statedir statehint
-stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms
-steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage
-storage_emulator_host storageclass storagelayout store stored storedat storedobject storeendpoint storeerror storeport
-storerefused stores storeunavailable storeurl storing story str stream streams strict stricthostkeychecking stride
-string stty stuck stuckdeletions stuckslices style su sub subdomain subject subjectaltname submission submit submit_for
-submitfor submits submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet
-subnetwork subnetworks subpath subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet
-successful successfully such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems
-supervision supervisor support supported sure surrogate surroundings suspect suspend suspended suspendeddata suspending
-suspendingdata suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl
-system systembucket systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed
-tags tail taillines taint taints take taken takes takesatomic takespublickey taking talk tar target targetid targetlink
+nosuchupload not not_found notafterdate notallowed notbefore notbeforedate note notebook notes notfound notfoundapartms
+notgeneration nothing notice noticeat noticems notified notify notimplemented notinpods notjson notletin
+notmetageneration notmodified notrunc notserved noun noupload noutput now nowhere npm npx nr ns nsenter nshow nsilent
+nspeed nt ntasks nth nu nul null nullglob num num_cpus num_nodes num_replicas num_slices num_tpu_slices num_workers
+number numbered numberepoch numbers numerator numeric numericprojectid nupload nurl nvidia nwrite o_workdir oauth
+oauthtoken object object_store_memory objectadmin objectcreator objects objectsize objectstorebytes objecttoolong
+objecturl objectuser objectviewer observation observe oc occurred oci octet odd of off offat offer offered offline
+offset ofkey oflag ofnode often ok old oldbytes older oldest ompi on onalone oncall once onchange onclose ondemand one
+oneof ones onexchange onfailure onfiles ongoing onhostmaintenance only onmissing onoutput onpodconditions onready
+onrequest onsend onstderr onstdout onstep onunknownkey oom oomkilled op open open_jobs_per_user openbucket
+opencontainers opened openjobs openjobsperuser opens openshift openssh operatemachines operatingsystem operation
+operationlist operationmetadata operations operationtype operator operators opt option options
+optionsrequestedpolicyversion or order ordered org organization organizations orgpolicy origin oroncerefused orphan
+orphaned os osadminlogin osimage oslogin other otherhosts others othersonpreemption othertiers othertype otheruserof
+otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
+output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own ownaccount owned
+owner ownerreferences ownership ownfailure ownmodules owns package packages packed packet packing page pages pagesize
+pagetoken pair parallel parallelism parameter parameters params parent parentclosepolicy parenthesis parents parked
+parse parseas parseerror parser parsetagvalue part partial partialobjectmetadata partition partnumber parts pass passed
+passes passphrase passw passwd password past paste pat patch path pathname paths pathways patience patiencems patient
+pattern patternproperties patterns pause paused pausems payload payloads payloadtampered pbs pc pd pem pending people
+per percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perm
+permanent permanentredirect permessagedeflate permission permission_denied permissiondenied permissions permit permitted
+persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes
+pet_node_rank pet_nproc_per_node phase phasesince pi pid pids piece pieces pin pino pins pip pipe pipefail pipes pk
+place placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption
+plannedwait plans plantext platform plausible please plural po pod podcompleted podexecoptions podfailed
+podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers
+podreplacementpolicy pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds
+pong pool poolfile poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post
+pousr power pre preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted
+preemptedat preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
+preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
+prefix prefixes prelude premium prepare present preserve prettyerrors prettyprint previous previousend pri price prices
+pricing primary principal principals print print0 printed printf prints prio priorities priority priority_class
+priority_classes priority_floor priorityclass priorityclasses priorityclassname priorityfloors prioritykey private
+private_key private_key_id privateipgoogleaccess privatekey privileged privileges pro probe problem problems proc
+process processes processor procid profile program programs progress project project_id project_membership
+project_resources projectadmins projectattributes projecteditor projectid projectnumber projectowner projectquotas
+projects projectviewer promisemiddleware promises promising proof proofof propagate propagation propagationpolicy
+properties propertynames protected protection proto protobuf protobufjs protocol protos proves provided provider
+providers provision provisioned provisionedat provisioning provisioningdata provisioningmodel provisioningms proxy
+proxycommand proxyvariables prune ps ptrace pty pub public public_key publicaccessprevention publicfingerprint publickey
+publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image pulled pullimage punctuator push
+push_secret pushed pushsecret put putaside putat putcontents putfile putobject putpart puts pvc py pycache pypi pypy
+pyspy pytest python python3 pythonhosted pytorch qefc qie qos qosclass qs qsub qsxf qualified quantity queries query
+querypath queryvalue queue queued queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems
+queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets quotaexhausted quotafile quotahistorybytes
+quotahistoryevents quotalimits quotanote quotaplan quotapreemptions quotaproject quotarefusal quotas quotauser quote
+quoted quotes quoting qx qxf qzfx race rack raise raises ran random range ranges rank ranks rapt rare rate raw ray
+ray_cluster ray_version raycluster rayclusterprovisioned rayclusters rayjob raylet raystartparams rayversion rd re2
+re2js reach reachable reached reaches reaction read read_only readable readbook reader readers readexitrecord readfiles
+readfrom readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork
+reads readskeyfiles ready readyin readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
+rebuildboundms rebuilding rebuildsettlems rebuilt received recent recently reclaim reclaimed reclaiming reclaims
+recommended reconcile reconcilems reconnect record recordattempt recorded recordoutcome records recover recovery
+recreate recursive recycleaddresses recycledip redirection redone ref reference references refers refform refin refresh
+refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard regex region
+regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
+rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
+rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases relogin
+remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteaddress remoteport remoteuser
+removal remove removed removes rename render renderd renew renewed renumbered repair repairing repairingms repeat
+repeatable repeated repeating repeats repetitions replace replaced replaces replica replicas replicaspecs replicatedjobs
+replication reply repo report reported reportingcomponent reportinginstance reports repos repository request
+requestdeserialize requested requestedpolicyversion requestedrangenotsatisfiable requestedrestarts requestedsetup
+requestentitytoolarge requestfacts requestid requestms requests requests_per_job requestserialize requestsperjob
+requeststream requesttext requesttimeout requesttimetooskewed requeue requeued require require_project required
+requirement requirements requirements_file requirementsfile requireoslogin requireproject requires requireshieldedvm
+reservation reservation_bound reservationaffinity reservationbound reservationname reservations reserved reset
+resetqueuedresource resolv resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted
+resourceid resourceinfo resourcelocations resourcemanager resourcequota resourcequotas resources resourcestatus
+resourcetext resourcetype resourceversion response responsedeserialize responseserialize responsestream responsetype
+rest restart restart_on restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restore
+restored restport resturl result results resumable resume resumed resumeentrants retained retention
+retentiondurationseconds retentionms retentionperiod retentionpolicy retentionseconds retries retry retryoptions return
+returned returnpartialsuccess rev revision revocation revocations revoked revokedat revokedupto revoketokens rewrite
+rewriteresponse rewritetoken rf rfc rich right rights rival rivals rivalviews rm rmdir rno ro role rolebindings
+rolebindingsonbucket roles roll room root rootfs rootless roots round rounds route routes row rows rpc rsa rt rtx ruff
+rule rules run run_duration runasgroup runasuser runduration runhook runid runner runnerfailed running runoutputs runs
+runseconds runssince runstacks runstatus runtime runtime_version runtimeerror runtimeversion runtimeversions rununtil rw
+rwx s3 sa safe said same sandbox satisfiable save saved saves saving saw say says sbatch sbin scalar scale scaled scan
+schedule scheduled scheduleid scheduler schedulername schedulers scheduletoclosetimeout scheduletostarttimeout
+scheduling schedulingconfig schedulinggates schema scheme scontrol scope scopes scp scratch script scripterror scripts
+scsi sd search sec seccompprofile second seconds secret secretaccesskey secretaccessor secretid secretids secretkeyref
+secretmanager secretmanagerendpoint secretname secrets secretsrefused secretstore secretsunavailable secs section
+sections secureconnect security securitycontext securityreviewer sed see seed seeds seek seen seenat seenpod sees
+selection selector selectors self selflink selfsigned selfsubjectaccessreview selfsubjectaccessreviews sells semaphore
+send sendback sender sendercounts senderforms sendersequences sendlease sends sent sentence sentences sep separate
+separated seq sequence sequences serial serializer serve served server serveraddressbyclientcidrs serverauth
+serverfactory serverhostkey serverkeys servername servernameoverride serverrootcacertificate servers serves service
+service_account service_accounts serviceaccount serviceaccountkeys serviceaccountname serviceaccounts serviceaccountuser
+serviceaccountviewer servicecontrol servicename services serviceunavailable serviceusage serviceusageconsumer
+serviceusageviewer serving session sessions sessiontoken set setback setdelay setenv setiampolicy setreachable
+setrefusing sets setsid setsshdelay setting settings settingup settle settled setup setupagain setuphosts setupprogress
+setuptime several sftp sg sge sh sha sha256 sha256of sha256sum shadow shape shapes share shared shares shell shift
+shipping shm shopt short shorter shortest shortfor shortnames should show shown shows shut shutdown shuts shutting
+sidecarended sig sigabrt sigbus sigcont sight sighup sigill sigint sigkill sign signal signalargs signalgroup signals
+signat signature signaturedoesnotmatch signatures signed signedheaders signedurl signer signing signoflifems signquery
+signs signstalems sigpipe sigquit sigsegv sigstop sigterm silence silent simulatemaintenanceevent since single singular
+singularity singularname site size sizelimit sizes sk skel skip sky skypilot skypilot_node_ips skypilot_node_rank
+skypilot_num_nodes skypilot_run_id skypilot_task_id slack slashes sleep slice slicecounts slicehours slicems slicenews
+slices slim slot slow slowdown slowest slowms slurm sm small smallchunk smallest smi snap snapshot so sock socket
+sockets soft softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration
+sourceimage sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2 southeast3 southwest1
+space spaces span spdy speak speaking speaks spec special specific specified specify speckey speed spent spki split
+splitlines spoken spot spy sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport
+sslcreds st stack stacks stacktype stage staging stale stalems stall stallms stand standard standardlssd
+standardspotrefused stands start started startedat starter starterror starters starting startingms startnode startoffset
+startrun starts startticks starttime starttoclosetimeout startup startup_script startupscript startworkflow stat
+stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator states staticsummary stats status
+statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop stopattempt stopnode
+stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host storageclass
+storagelayout store stored storedat storedobject storeendpoint storeerror storeport storerefused stores storeunavailable
+storeurl storing story str stream streams strict stricthostkeychecking stride string stty stuck stuckdeletions
+stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
+submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks
+subpath subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful successfully
+such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervision supervisor
+support supported sure surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata
+suspendingms svc swappiness sweep sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system
+systembucket systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags
+tail taillines taint taints take taken takes takesatomic takespublickey taking talk tar target targetid targetlink
 targets targettags task taskattempts taskgroups taskqueue tasks tb tck tcp tcpip team tee tell tellafterms teller
 telling tells temp template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term
 terminal terminate terminated terminating terminatingorfailed termination terminationgraceperiodseconds
@@ -358,23 +360,23 @@ total_resources totalbytesrewritten totalms totaltimeout touch touched tpu tpu7x
 tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5
 tpuv6e tr trace tracking traffic trailing train trainer training trains transient translation trap tree tried tries
 trimvalues trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tsv tt ttl ttlsecondsafterfinished
-tty tunnel turn turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes
-types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable unabletoqueue uname unanswered
-unanswereduntil unasked unattended unauthenticated unauthorized unavailable unchanged unconfined unconfirmed
-uncorrectable uncountedterminatedpods undecoded undefined undeletable undeletablems undeletableuntil under undergo
-underoslogin underscore underscores understands understood underway undrain unexpected unexpected_token unhealthy
-unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours units universe
-universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone unless unlike
-unlimited unlisted unmatched unmet unmodified unmounting unpack unpacked unpause unreachable unreachablehosts
-unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable
-unscheduled unseen unsent unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone
-unterminated until untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten unzip up
-upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
-upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime
-urgentms url urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used usedin
-useinotify user user1 user_id userinfo userip userjobs userknownhostsfile usermod username userproject users uses usr
-usual usualchoices utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain valid
-valid_until validafterduration validaftertime validate validatestatus validator validfrom validinterval validuntil
+tty tunnel turn turnof turns twice twisted two txt typ type type_cache_max_size_mb typecachemaxsizemb
+typedsearchattributes types typesof ubuntu ubuntu2204 ui uid ulimit ultragpu ultramem umask umount un unable
+unabletoqueue uname unanswered unanswereduntil unasked unattended unauthenticated unauthorized unavailable unchanged
+unconfined unconfirmed uncorrectable uncountedterminatedpods undecoded undefined undeletable undeletablems
+undeletableuntil under undergo underoslogin underscore underscores understands understood underway undrain unexpected
+unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid unit unithours
+units universe universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone
+unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpacked unpause unreachable
+unreachablehosts unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved
+unschedulable unscheduled unseen unsent unset unshare unsigned unspecified unsupported unsupportedmediatype
+unsupportedzone unterminated until untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten
+unzip up upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating
+updatingms upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper
+ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used
+usedin useinotify user user1 user_id userinfo userip userjobs userknownhostsfile usermod username userproject users uses
+usr usual usualchoices utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e vacate vacated vain
+valid valid_until validafterduration validaftertime validate validatestatus validator validfrom validinterval validuntil
 validuntilduration validuntilseconds validuntiltime value values valuetype vanish var variable variables vars vcpus
 vendor venv verb verbosity verbs verdict verdictof verdicts verified verify versinfo version versioning versions
 versitygw vertex very vfio view viewer views violated violations visibility visible vision visiting visits vm

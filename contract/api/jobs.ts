@@ -136,6 +136,20 @@ export const jobCountsSchema = z
   })
   .meta({ id: 'JobCounts' });
 
+/** The type is `ShownEvent`. */
+export const jobEventSchema = z
+  .looseObject({
+    at: epochMs,
+    text: z.string().describe('One sentence, for people.'),
+    kind: z
+      .string()
+      .optional()
+      .describe('Such as `preempted` (docs/contract.md). Absent: a worker without kinds told it.'),
+    facts: z.looseObject({}).optional().describe('By kind.'),
+    phase: phase.optional().describe('The phase that it begins, or whose reason changes.'),
+  })
+  .meta({ id: 'JobEvent' });
+
 /** Everything the job's workflow knows; the type is `JobView`. */
 export const jobViewSchema = z
   .looseObject({
@@ -143,7 +157,7 @@ export const jobViewSchema = z
     phase,
     attempt: z.int(),
     slices: z.array(z.looseObject({})),
-    events: z.array(z.looseObject({})),
+    events: z.array(jobEventSchema),
   })
   .meta({ id: 'JobDescription' });
 

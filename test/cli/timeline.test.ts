@@ -61,6 +61,27 @@ describe('the timeline of a job', () => {
     );
   });
 
+  it('the phase of an event with a kind is told by it, whatever its sentence says', () => {
+    const { phases } = timelineOf(
+      {
+        ...FACTS,
+        events: [
+          { at: T0, kind: 'queued', phase: 'queued', facts: {}, text: 'queued: waits for quota' },
+          { at: T0 + 1 * S, kind: 'restored', facts: { text: 'running: x' }, text: 'running: x' },
+          {
+            at: T0 + 2 * S,
+            kind: 'cancelled',
+            phase: 'cancelled',
+            facts: { attempts: 0, preemptions: 0 },
+            text: 'cancelled: x',
+          },
+        ],
+      },
+      T0,
+    );
+    assert.deepEqual(phases, [{ phase: 'queued', why: 'waits for quota', startedAt: T0, endedAt: T0 + 2 * S }]);
+  });
+
   it('a set-up that was cut short ends with its phase, and the next one begins anew', () => {
     const { endedAt: _, ...open } = SET_UP;
     const setUps = [

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { jobOutputs } from '../../client/job-outputs.js';
 import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
-import { JobLogReader, storedAttempts, storedJobLog, storedStreams } from '../../client/job-logs.js';
+import { JobLogReader, storedAttempts, storedEvents, storedJobLog, storedStreams } from '../../client/job-logs.js';
 import { readSetUp } from '../../client/set-up-records.js';
 import { MOST_WHOLE_BYTES, type StoredObject, type StoreReader } from '../../cloud/store/port.js';
 import {
+  jobEventsObject,
   jobLogPrefix,
   logChunkObject,
   logPrefix,
@@ -122,7 +123,20 @@ describe('a bucket into which hosts write anything', () => {
     for await (const { bytes } of new JobLogReader(bucket, 'j', { attempt: 1, stream: 'command' }).unread())
       assert.equal(bytes.length, 65_536);
     assert.equal((await storedJobLog(bucket, 'j')).toString(), 'last\n');
+    bucket.put(jobEventsObject('j'));
+    await assert.rejects(storedEvents(bucket, 'j'), /logs\/events\.jsonl is longer than 67108864 bytes/);
     assert.ok(bucket.longest <= MOST_WHOLE_BYTES + 1);
+  });
+
+  it('events of a job are those that a worker may have written, of an older one without kinds', async () => {
+    const bucket = new Bucket();
+    bucket.put(`${jobLogPrefix('j')}0`, 'x\n2026-11-22T07:14:20.000Z queued: waits for quota\n1970 y\n');
+    const at = Date.UTC(2026, 10, 22, 7, 14, 20);
+    assert.deepEqual(await storedEvents(bucket, 'j'), [{ at, text: 'queued: waits for quota' }]);
+    const event = { at, phase: 'running', kind: 'exited', facts: { host: 0, code: 1 }, text: 'running: x' };
+    const lines = [event, { at, text: 'old' }, { at: '1', text: 'x' }, { at }, [], null, { ...event, facts: 'x' }];
+    bucket.put(jobEventsObject('j'), `${lines.map((line) => JSON.stringify(line)).join('\n')}\n{\n`);
+    assert.deepEqual(await storedEvents(bucket, 'j'), [event, { at, text: 'old' }]);
   });
 
   const record = { v: 1, modules: [], hosts: 1, startedAt: 1, ready: {}, steps: [] };

@@ -141,8 +141,14 @@ export const EXAMPLES = {
     granted: { tier: 0 },
     outcome: SUCCEEDED,
     events: [
-      { at: 1795276800000, text: 'submitted' },
-      { at: 1795276890000, text: 'running: attempt 1 on 1 hosts in us-central1-a' },
+      { at: 1795276800000, kind: 'submitted', facts: {}, text: 'submitted' },
+      {
+        at: 1795276890000,
+        phase: 'running',
+        kind: 'running',
+        facts: { attempt: 1, hosts: 1, zone: 'us-central1-a' },
+        text: 'running: attempt 1 on 1 host in us-central1-a',
+      },
     ],
   } satisfies JobView,
 } as const;

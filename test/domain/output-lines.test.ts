@@ -61,6 +61,15 @@ describe('a failure without the lines that the job printed', () => {
         place === 'why' ? { why, outcome } : { why: 'x', outcome: { ...outcome, [place]: whole[place] } as Outcome };
       assert.ok(!JSON.stringify(toldWithoutOutput(one)).includes('SECRET'), place);
     }
-    for (const same of [of('failed'), {}, { why: 'x' }, { outcome }]) assert.equal(toldWithoutOutput(same), same);
+    const told = (message: string) => ({
+      at: 1,
+      kind: 'failed',
+      facts: { by: 'task', host: 2, message },
+      text: `failed: ${message}`,
+    });
+    const events = [told('no host'), told(`no pip\n${OUTPUT}`)];
+    assert.deepEqual(toldWithoutOutput({ events }), { events: [told('no host'), told(`no pip${REST}`)] });
+    for (const same of [of('failed'), {}, { why: 'x' }, { outcome }, { events: events.slice(0, 1) }])
+      assert.equal(toldWithoutOutput(same), same);
   });
 });

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict';
+import { toldText } from '../../domain/job-events/kinds.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { slicePlan } from '../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { TierPurchase } from '../../domain/slice.js';
 import { NO_PROJECT } from '../../quota/quota-config.js';
-import { isPreemptionByQuota, revocationNotice, revocationText } from '../../workflows/job/interruption.js';
+import {
+  isPreemptionByQuota,
+  type Revocation,
+  revocationCause,
+  revocationNotice,
+} from '../../workflows/job/interruption.js';
 import { demandOf, type JobCarry } from '../../workflows/job/state.js';
-import { queuedText } from '../../workflows/job/steps.js';
+import { queued } from '../../workflows/job/steps.js';
 import { tpuJob, type TpuJob } from '../tpu-job.js';
+
+const revocationText = (revocation: Revocation): string => toldText(revocationCause(revocation));
+const queuedText = (project: string, isAgain: boolean): string => toldText(queued(project, isAgain));
 
 function specOf(tpu: object = {}): TpuJob {
   const job = resolveJob({ tpu: { accelerator: 'v5litepod-16', zones: ['us-west4-a', 'us-central1-a'], ...tpu } });

@@ -8,15 +8,18 @@ import { ExitCode } from '../../cli/terminal/exit-codes.js';
 import { JobCalls } from '../../client/job-calls.js';
 import type { TemporalCalls } from '../../client/temporal-calls.js';
 import { form } from '../../contract/form.js';
+import { type Told, toldText } from '../../domain/job-events/kinds.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
 import { refusal, wrongFile } from '../../workflows/human-call.js';
-import { cancelText, type Request, Requests, requestText } from '../../workflows/job/requests.js';
+import { cancelText, type Request, requestCause, Requests } from '../../workflows/job/requests.js';
 import { nextStep } from '../../workflows/job/steps.js';
 import { tpuJob } from '../tpu-job.js';
 
 const T0 = Date.UTC(2026, 10, 23);
+
+const requestText = (request: Request): string => toldText(requestCause(request));
 
 const kindOf = (request: Request | undefined): string =>
   request === undefined ? 'none' : request.kind === 'stop' && request.isRelease ? 'release' : request.kind;
@@ -96,7 +99,7 @@ describe('what people asked of a job, when they asked for more than one thing', 
     const nothing = {
       ...{ requests, slices: { isWhole: false, present: [] }, attempt: { isRunning: false, isOpen: false } },
       lease: { isHeld: false, isWanted: false },
-      story: { phase: 'queued', note: (text: string) => noted.push(text) },
+      story: { phase: 'queued', note: (what: Told) => noted.push(toldText(what)) },
       race: { begin: (zone: string) => begun.push(zone) },
     } as unknown as Parameters<typeof nextStep>[0];
     for (const zone of ['us-east5-a', 'us-east1-d']) {

@@ -71,7 +71,7 @@ describe('the slices of an atomic job', () => {
       );
       slices.hear('x-g1', { kind: 'lost', cause: 'preempted', message: 'node 1 is PREEMPTED' });
       assert.deepEqual([slices.isWhole, slices.ready.length, slices.missingGeneration(0)], [false, 0, undefined]);
-      assert.equal(slices.textOf(index), 'the request for 3 slices');
+      assert.equal(slices.requestedWith(index), 3);
       slices.hear('x-g1', { kind: 'gone' });
       assert.deepEqual([slices.present, slices.missingGeneration(0)], [[], 2]);
     }
@@ -126,7 +126,7 @@ describe('the slices of a job that asks for each alone', () => {
       slices.presentFor([0, 1]).map(({ name }) => name),
       ['x-s0-g1'],
     );
-    assert.equal(slices.textOf(1), 'slice 1');
+    assert.equal(slices.requestedWith(1), undefined);
   });
 });
 

@@ -71,7 +71,11 @@ async function checkAndAccept(input: JobInput, waiting: Waiting): Promise<JobCar
     spec: { ...spec, ...machines },
     settings,
     submittedAt,
-    story: { phase: JobPhase.Queued, phaseSince: submittedAt, events: [{ at: submittedAt, text: 'submitted' }] },
+    story: {
+      phase: JobPhase.Queued,
+      phaseSince: submittedAt,
+      events: [{ at: submittedAt, kind: 'submitted', facts: {} }],
+    },
     spent: NO_RETRIES,
     lease: FIRST_LEASE,
     gang: { slices: [], zoneTry: 0 },

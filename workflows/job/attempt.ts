@@ -1,6 +1,7 @@
 import type { AttemptEnd, AttemptInput, ReadySlice, SetUpEnd } from '../../contract/job-activities.js';
 import type { JobSettings, UnreachableHost } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
+import type { Reaction } from '../../domain/job-events/causes.js';
 import type { LeftReport } from '../../domain/left-processes.js';
 import type { OutputsReport } from '../../domain/outputs.js';
 import type { EpochMs } from '../../domain/units.js';
@@ -162,9 +163,9 @@ export class Attempt {
     this.#state = { kind: 'starting', startedAt };
   }
 
-  /** The work that its command has left, in words for the person or pool that asks for its end. */
-  saveText(graceSeconds: number): string {
-    return this.hasEnded ? 'its command has ended already' : `its command has ${graceSeconds} s to save`;
+  /** The time that its command has left to save. */
+  saving(graceSeconds: number): Extract<Reaction, { do: 'save' }> {
+    return { do: 'save', ...(this.hasEnded ? {} : { seconds: graceSeconds }) };
   }
 
   /** From now on its command may run. @param number a later attempt that the hosts run, in a job that was reset */

@@ -7,11 +7,14 @@ import type { Facts } from '../../domain/recovery/facts.js';
 import type { Inbox } from '../inbox.js';
 import { meter } from '../meter.js';
 import { attemptInput, type AttemptParts, type AttemptResult } from './attempt.js';
-import { type AttemptFacts, hostCount, recordAttempt, unreachableText } from './attempt-record.js';
+import { type AttemptFacts, hostCount, recordAttempt, unreachableFacts } from './attempt-record.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { Command } from './command.js';
 import type { Slices } from './slices.js';
 import { AttemptSetUp, type SetUpParts } from './set-up.js';
+
+/** Troubles of hosts that a worker of the attempt reports. */
+const TROUBLES = { accelerator: 'accelerator-awaited', silence: 'hosts-silent' } as const;
 
 type AttemptsParts = AttemptParts & SetUpParts & { readonly slices: Slices };
 type FactsOf = (result: AttemptResult) => Facts<'attempt ended'>;
@@ -39,10 +42,12 @@ export class Attempts {
       attemptTroubleForm,
       ({ attempt, of = 'store', what, hasEnded, isStoringOutputs }) => {
         if (attempt !== this.#parts.attempt.number || !this.#parts.attempt.isOpen) return;
-        if (of === 'accelerator' || of === 'silence') return this.#parts.story.trouble(of, what);
+        const facts = what === undefined ? ({ isOver: true } as const) : { what };
+        const { story } = this.#parts;
+        if (of === 'accelerator' || of === 'silence') return story.trouble({ kind: TROUBLES[of], facts });
         this.#parts.attempt.isStoringOutputs = isStoringOutputs ?? false;
         this.#parts.attempt.hasEnded ||= hasEnded ?? false;
-        this.#parts.story.trouble('store', what);
+        story.trouble({ kind: 'store-trouble', facts });
       },
     );
     inbox.on(unreachableHostsSignal, unreachableHostsForm, ({ attempt, hosts }) => {
@@ -54,8 +59,7 @@ export class Attempts {
 
   #sayUnreachable(): void {
     const { attempt, file, story } = this.#parts;
-    const { unreachable } = attempt;
-    story.trouble('hosts', unreachable.length === 0 ? undefined : unreachableText(unreachable, file.spec));
+    story.trouble({ kind: 'hosts-unreachable', facts: unreachableFacts(attempt.unreachable, file.spec) });
   }
 
   /**
@@ -104,23 +108,22 @@ export class Attempts {
       const end = await this.#setUp.untilReady(input);
       if (end?.kind === 'renumbered') {
         slices.renumber(end.slices);
-        story.note(
-          'the provider lists hosts in another order than that of their workers: they are numbered by worker now',
-        );
+        story.note({ kind: 'hosts-renumbered', facts: {} });
         return { kind: 'unwatched' };
       }
       if (end !== undefined) return end;
       attempt.setUp();
     }
-    const where = `attempt ${attempt.number} on ${hostCount(input)} in ${input.slices[0]?.ref.zone}`;
-    story.move(JobPhase.Running, where, { attempts: attempt.number });
+    const where = { hosts: hostCount(input), zone: input.slices[0]?.ref.zone ?? '' };
+    const running = { kind: 'running', facts: { attempt: attempt.number, ...where } } as const;
+    story.move(JobPhase.Running, running, { attempts: attempt.number });
     this.#sayUnreachable();
     await this.#record(input);
     const end = await this.#command.untilEnded(input);
     if (end === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return { kind: 'unwatched' };
     if (end.kind !== 'fenced') return end;
     // The job was reset to a time before that attempt; the command goes on under its own number.
-    story.note(`the hosts run attempt ${end.epoch} already; going on with it`);
+    story.note({ kind: 'attempt-found', facts: { attempt: end.epoch } });
     attempt.runs(end.epoch);
     return { kind: 'unwatched' };
   }

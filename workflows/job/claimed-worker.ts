@@ -71,7 +71,7 @@ export class ClaimedWorker {
       await endingSetUp(this.#queue)(`end the set-up of attempt ${attempt}`).stopSetUp({ job, attempt });
     } catch (error) {
       if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-      this.#story.note(`its set-up could not be ended at once: ${reasonOf(error)}`);
+      this.#story.note({ kind: 'set-up-not-ended', facts: { reason: reasonOf(error) } });
     }
   }
 
@@ -93,11 +93,11 @@ export class ClaimedWorker {
       throw error;
     }
     if (!decision.pause) {
-      const how = isGone ? ` (${cause.timeoutType})` : '';
-      this.#story.note(`the worker that served the attempt is gone${how}; another one goes on`);
+      const facts = isGone ? { timeout: String(cause.timeoutType) } : {};
+      this.#story.note({ kind: 'worker-lost', facts });
       return;
     }
-    this.#story.note(`a worker reported: ${reasonOf(error)}; trying again`);
+    this.#story.note({ kind: 'worker-error', facts: { reason: reasonOf(error) } });
     await sleep(pauseMs, { summary: 'after an error of a worker' });
   }
 }

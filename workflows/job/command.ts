@@ -2,12 +2,12 @@ import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
-import { leftText } from '../../domain/left-processes.js';
-import { outputsText, outputsWaitMs } from '../../domain/outputs.js';
+import { withReaction } from '../../domain/job-events/kinds.js';
+import { outputsWaitMs } from '../../domain/outputs.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import { stopping } from '../activity-options.js';
 import type { Attempt, Interrupted } from './attempt.js';
-import { hostsOf, silenceText, watchSummary } from './attempt-record.js';
+import { hostsOf, silenceOf, watchSummary } from './attempt-record.js';
 import { type ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { bySilence, type Interruption, type Interruptions, type Met, runClock } from './interruption.js';
 import type { JobStory } from './story.js';
@@ -53,8 +53,9 @@ export class Command {
       clock.stop();
     }
     if (first?.kind !== 'interrupted' && first?.kind !== 'no-output') return this.#noted(first);
-    if (first.kind === 'no-output' && first.stacks !== undefined) this.#parts.story.note(stacksNote(input));
-    const interruption = first.kind === 'no-output' ? bySilence(silenceText(first, input.spec)) : first.interruption;
+    if (first.kind === 'no-output' && first.stacks !== undefined)
+      this.#parts.story.note({ kind: 'stacks-stored', facts: { job: input.job.id, attempt: input.attempt } });
+    const interruption = first.kind === 'no-output' ? bySilence(silenceOf(first, input.spec)) : first.interruption;
     const end = await CancellationScope.nonCancellable(() => this.#interrupt(input, watching, interruption));
     if (end !== undefined) return end;
     return first.kind === 'no-output' ? first : interrupted(interruption);
@@ -74,7 +75,7 @@ export class Command {
     const { attempt, story } = this.#parts;
     const { graceSeconds } = input.spec;
     const command = input.spec.command === undefined ? 'none' : 'given';
-    story.move(phase, command === 'none' ? why : `${why}; ${attempt.saveText(graceSeconds)}`);
+    story.move(phase, command === 'none' ? why : withReaction(why, attempt.saving(graceSeconds)));
     const isSaved = decide('command interrupted', { by, command, end: 'not awaited' }).do === 'save';
     const end = isSaved ? await this.#stop(input, watching, notice) : undefined;
     attempt.stopped();
@@ -107,8 +108,7 @@ export class Command {
     this.#parts.attempt.stopped();
     if (end !== 'late') return this.#noted(end);
     // Its supervision goes on while its worker and its hosts last.
-    const text = `the last lines and outputs of attempt ${input.attempt} were not all stored in the time after its stop`;
-    this.#parts.story.note(`${text}: its logs and outputs may lack what its hosts made at the end`);
+    this.#parts.story.note({ kind: 'last-lines-late', facts: { attempt: input.attempt } });
     return undefined;
   }
 
@@ -116,11 +116,11 @@ export class Command {
   #noted<End extends Watched>(end: End): End {
     if (end?.left !== undefined) {
       this.#parts.attempt.left = end.left;
-      this.#parts.story.note(leftText(end.left));
+      this.#parts.story.note({ kind: 'processes-left', facts: end.left });
     }
     if (end?.outputs === undefined) return end;
     this.#parts.attempt.stored(end.outputs);
-    this.#parts.story.note(`outputs of attempt ${end.outputs.attempt}: ${outputsText(end.outputs)}`);
+    this.#parts.story.note({ kind: 'saved', facts: end.outputs });
     return end;
   }
 
@@ -132,7 +132,7 @@ export class Command {
       await stop(summary).stopAttempt({ ...input, notice });
     } catch (error) {
       // Hosts that cannot be reached lose their processes with their slice.
-      this.#parts.story.note(`the command could not be stopped on every host: ${reasonOf(error)}`);
+      this.#parts.story.note({ kind: 'stop-failed', facts: { reason: reasonOf(error) } });
     }
   }
 
@@ -142,15 +142,10 @@ export class Command {
       while (end === undefined || isUnderWay(end)) end = await this.#watch(withoutSilence(input));
       return end;
     } catch (error) {
-      this.#parts.story.note(`its logs may lack what its hosts printed at the end: ${reasonOf(error)}`);
+      this.#parts.story.note({ kind: 'last-lines-lost', facts: { reason: reasonOf(error) } });
       return undefined;
     }
   }
-}
-
-function stacksNote({ job: { id }, attempt }: AttemptInput): string {
-  const shown = `\`jobctl stacks ${id} --attempt ${attempt}\` groups what \`jobctl logs ${id} --attempt ${attempt} --module stacks\` has`;
-  return `where the processes of the silent command stand is stored: ${shown}`;
 }
 
 /** The user's cancel came while the call had no worker. The call is repeated, as for a worker that is gone. */

@@ -4,9 +4,10 @@ import { isDone, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Retries } from '../../domain/recovery/budgets.js';
 import { attemptLogsPrefix } from '../../domain/store-layout.js';
-import { count, type EpochMs, formatUnits } from '../../domain/units.js';
-import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
-import type { JobEvent, JobSettings, SliceView } from '../../contract/job.js';
+import { count, type EpochMs, formatUnits, utc } from '../../domain/units.js';
+import { codeTable, joinBlocks, plain } from '../markdown.js';
+import type { OldEvent } from '../../domain/job-events/event.js';
+import type { JobSettings, SliceView } from '../../contract/job.js';
 import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { externalIpOf } from '../../domain/slice.js';
 import { placeOfObject } from '../../domain/store-place.js';
@@ -28,7 +29,8 @@ export interface JobFacts {
   readonly slices: readonly SliceView[];
   /** Slices beside them, in other zones. Absent: none. */
   readonly rivals?: readonly SliceView[];
-  readonly events: readonly JobEvent[];
+  /** With their sentences. */
+  readonly events: readonly OldEvent[];
 }
 
 /**
@@ -194,7 +196,7 @@ function places({ id, settings, phase }: JobFacts): string {
 
 const SHOWN_EVENTS = 6;
 
-function lastEvents(events: readonly JobEvent[]): string {
+function lastEvents(events: readonly OldEvent[]): string {
   const shown = events.slice(-SHOWN_EVENTS).map(({ at, text }) => `- ${utc(at).slice(0, 19)} ${plain(text, 160)}`);
   return shown.length === 0 ? '' : ['**What happened last**', shown.join('\n')].join('\n\n');
 }

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { JobNotice } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
+import type { Told } from '../../domain/job-events/kinds.js';
 import type { NotifyTarget } from '../../domain/job-spec.js';
 import type { Outcome } from '../../domain/job-state.js';
 import { lastRecord, summing } from '../activity-options.js';
@@ -21,7 +22,7 @@ export async function tellEnd(targets: readonly NotifyTarget[], outcome: Outcome
   const job = { id: workflowInfo().workflowId, run: chainRunId() };
   const isStored = await store(job, outcome, story);
   const notice = { v: 1, job: job.id, run: job.run, result: outcome.result, outcome } as const;
-  for (const line of await tellOfEnd(targets, notice)) story.note(line);
+  for (const told of await tellOfEnd(targets, notice)) story.note(told);
   // Once more, with the lines about the workflows that were told.
   if (targets.length > 0 && isStored) await store(job, outcome, story);
 }
@@ -35,16 +36,17 @@ async function store(job: JobRef, outcome: Outcome, story: JobStory): Promise<bo
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({ job, outcome, events: story.events });
-      story.trouble('outcome', undefined);
+      story.trouble({ kind: 'outcome-not-stored', facts: { isOver: true } });
       return true;
     } catch (error) {
       if (!(error instanceof ActivityFailure)) throw error;
-      if (Date.now() + pauseMs > giveUpAt) {
-        story.trouble('outcome', `its outcome could not be stored: ${reasonOf(error)}`);
-        log.error(`the outcome could not be stored: ${reasonOf(error)}`);
+      const reason = reasonOf(error);
+      const hasGivenUp = Date.now() + pauseMs > giveUpAt;
+      story.trouble({ kind: 'outcome-not-stored', facts: { reason, hasGivenUp } });
+      if (hasGivenUp) {
+        log.error(`the outcome could not be stored: ${reason}`);
         return false;
       }
-      story.trouble('outcome', `its outcome is not stored yet, which is tried for 6 h: ${reasonOf(error)}`);
       await sleep(pauseMs, { summary: 'before the outcome is stored' });
     }
   }
@@ -58,25 +60,29 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 const NOTIFY_TIMEOUT = '60s';
 
 /**
- * Tells these workflows the end of the job, each by one signal, and returns one line for each with the result. Never throws. Call
+ * Tells these workflows the end of the job, each by one signal, and returns one event for each with the result. Never throws. Call
  * it in a nonCancellable scope: the server keeps the signal with the job's history, so no crash repeats or loses it.
  */
-export async function tellOfEnd(targets: readonly NotifyTarget[], notice: JobNotice): Promise<readonly string[]> {
+export async function tellOfEnd(targets: readonly NotifyTarget[], notice: JobNotice): Promise<readonly Told[]> {
   if (targets.length === 0) return [];
+  /** The problem; empty: it was told. */
   const became: (string | undefined)[] = targets.map(() => undefined);
   targets.forEach(({ workflow: { id, signal } }, index) => {
     getExternalWorkflowHandle(id)
       .signal(signal, notice)
       .then(
-        () => (became[index] = 'told'),
+        () => (became[index] = ''),
         (error: unknown) => (became[index] = `could not be told: ${messageOf(error)}`),
       );
   });
   // The signals are not cancelled instead: one that was handed to the server cannot be taken back, and is waited for.
   await condition(() => became.every((end) => end !== undefined), NOTIFY_TIMEOUT);
-  return targets.map(({ workflow: { id, signal } }, index) => {
-    const end = became[index] ?? `not known to be told: the server did not answer within ${NOTIFY_TIMEOUT}`;
-    return `notify: workflow ${id} (signal ${signal}) ${end}`;
+  return targets.map(({ workflow: { id, signal } }, index): Told => {
+    const problem = became[index] ?? `not known to be told: the server did not answer within ${NOTIFY_TIMEOUT}`;
+    const target = { workflow: id, signal };
+    return problem === ''
+      ? { kind: 'notified', facts: target }
+      : { kind: 'not-notified', facts: { ...target, problem } };
   });
 }
 

@@ -1,5 +1,5 @@
 import { CancellationScope } from '@temporalio/workflow';
-import { type EndHook, type HookReport, hooksAfter, hookText } from '../../domain/hooks.js';
+import { type EndHook, type HookReport, hooksAfter } from '../../domain/hooks.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { hooking } from '../activity-options.js';
 import { attemptInput, type AttemptParts } from './attempt.js';
@@ -24,7 +24,7 @@ export async function afterHooks(parts: HookParts, outcome: Outcome): Promise<Ou
   await CancellationScope.nonCancellable(async () => {
     for (const name of names) {
       const report = await runHook(parts, name, outcome);
-      parts.story.note(`hook ${hookText(report)}`);
+      parts.story.note({ kind: 'hook-ended', facts: report });
       hooks.push(report);
     }
   });
@@ -36,7 +36,7 @@ async function runHook(parts: HookParts, hook: EndHook, outcome: Outcome): Promi
   const seconds = file.spec.hooks?.[hook]?.seconds ?? 0;
   if (attempt.firstStartedAt === undefined) return { hook, status: 'not-run', message: 'the command never began' };
   if (slices.ready.length === 0) return { hook, status: 'not-run', message: 'the job has no slice any more' };
-  story.move(JobPhase.Finishing, `${outcome.result}; its hook ${hook} runs, for ${seconds} s at most`);
+  story.move(JobPhase.Finishing, { kind: 'hook-started', facts: { result: outcome.result, hook, seconds } });
   const call = hooking(seconds * 1000, settings.timings.heartbeatTimeoutMs)(`run the hook ${hook}`);
   try {
     return await call.runHook({ ...attemptInput(parts, slices.ready), hook, outcome });

@@ -42,8 +42,8 @@ export class ImageBuild {
    * @param attempt its logs take the build's output
    */
   async untilBuilt(build: RemoteBuild, attempt: number, isUnwanted: () => boolean): Promise<ImageEnd> {
-    const what = `building image ${buildText(build)}`;
-    this.#story.move(JobPhase.Queued, `${what} in namespace ${build.namespace}`);
+    const { image, commit, namespace } = build;
+    this.#story.move(JobPhase.Queued, { kind: 'building-image', facts: { image, commit, namespace } });
     let end: ImageEnd | undefined;
     try {
       end = await this.#ended(build, attempt, isUnwanted);
@@ -65,7 +65,7 @@ export class ImageBuild {
         buildMail(`start or join the build of ${buildText(build)}`).joinBuild({ waiter, build }),
       );
       if (joined.kind === 'built') return { kind: 'built', digest: joined.digest };
-      if (this.#id !== joined.id) this.#story.note(`its image is built by workflow ${joined.id}`);
+      if (this.#id !== joined.id) this.#story.note({ kind: 'image-build-joined', facts: { workflow: joined.id } });
       this.#id = joined.id;
       const summary = 'before it asks again how its image is';
       if (await condition(() => this.#news !== undefined || isUnwanted(), ASK_AGAIN_MS, { summary }))
@@ -76,7 +76,7 @@ export class ImageBuild {
   #onNews({ build, run, news }: BuildNewsFrom): void {
     if (run !== chainRunId() || (this.#id !== undefined && build !== this.#id)) return;
     if (news.kind !== 'progress') this.#news = news;
-    else if (this.#id !== undefined) this.#story.trouble('image', news.detail);
+    else if (this.#id !== undefined) this.#story.trouble({ kind: 'image-progress', facts: { detail: news.detail } });
   }
 
   /** Leaves the build. It ends if this was the last job that waited for it. */

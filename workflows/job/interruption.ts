@@ -1,10 +1,10 @@
 import { CancellationScope, condition, sleep } from '@temporalio/workflow';
+import { type Cause, toldText } from '../../domain/job-events/kinds.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import type { Preemption } from '../../quota/quota-config.js';
-import { durationText } from '../markdown.js';
-import { type Request, type Requests, requestText } from './requests.js';
+import { type Request, type Requests, requestCause } from './requests.js';
 
 /** A pool's order to return a lease (docs/adr/0021). Plain JSON. */
 export interface Revocation {
@@ -13,16 +13,16 @@ export interface Revocation {
   readonly cause: Preemption['cause'];
 }
 
-/** A revocation in words: in the job's story, in its row, and as the reason why its slices go. */
-export function revocationText({ cause, reason }: Revocation): string {
+/** A revocation in the job's story, in its row, and as the reason why its slices go. */
+export function revocationCause({ cause, reason }: Revocation): Cause {
   switch (cause) {
     case 'quota':
-      return `preempted by quota: ${reason}`;
+      return { kind: 'preempted-by-quota', facts: { reason } };
     case 'asking':
     case 'tier':
-      return `its lease goes back to the pool: ${reason}`;
+      return { kind: 'lease-returned', facts: { reason } };
     case 'parked':
-      return `its lease was taken: ${reason}`;
+      return { kind: 'lease-taken', facts: { reason } };
   }
 }
 
@@ -39,8 +39,8 @@ export interface Interruption {
   readonly end: InterruptedEnd;
   /** Shown while the command ends. */
   readonly phase: JobPhase;
-  /** One sentence, without its grace. */
-  readonly why: string;
+  /** Without its grace. */
+  readonly why: Cause;
   readonly notice: StopNotice;
 }
 export type InterruptedEnd =
@@ -93,13 +93,13 @@ const byPool = (revocation: Revocation): Interruption => ({
   by: 'pool',
   end: 'revoked',
   phase: JobPhase.Evicting,
-  why: revocationText(revocation),
+  why: revocationCause(revocation),
   notice: revocationNotice(revocation),
 });
 
 function byPerson(request: Request): Interruption {
-  const why = requestText(request);
-  const person = { by: 'person', why, notice: { cause: 'stop', reason: why } } as const;
+  const why = requestCause(request);
+  const person = { by: 'person', why, notice: { cause: 'stop', reason: toldText(why) } } as const;
   switch (request.kind) {
     case 'stop':
       return { ...person, end: 'stopped', phase: request.isRelease ? JobPhase.Evicting : JobPhase.Running };
@@ -111,12 +111,12 @@ function byPerson(request: Request): Interruption {
 }
 
 /** `timeouts.no_output` is over. @param why says how long the command was silent, and which host was heard last */
-export const bySilence = (why: string): Interruption => ({
+export const bySilence = (why: Cause): Interruption => ({
   by: 'silence',
   end: 'no-output',
   phase: JobPhase.Running,
   why,
-  notice: { cause: 'attempt', reason: why },
+  notice: { cause: 'attempt', reason: toldText(why) },
 });
 
 // Clocks -------------------------------------------------------------------------------------------------------------
@@ -130,28 +130,24 @@ export interface Clock {
 
 /** `timeouts.run` of an attempt, over all of its supervisions. @param lastedMs how long the attempt has been under way */
 export function runClock(seconds: number | undefined, lastedMs: number): Clock {
-  const why = `its command has run for ${durationText(seconds ?? 0)} (timeouts.run)`;
-  const phase = JobPhase.Running;
-  return clock(seconds, lastedMs, {
-    by: 'clock',
-    end: 'timed-out',
-    phase,
-    why,
-    notice: { cause: 'cancel', reason: why },
-  });
+  const why = { kind: 'run-late', facts: { seconds: seconds ?? 0 } } as const;
+  return clock(seconds, lastedMs, { end: 'timed-out', phase: JobPhase.Running, why });
 }
 
 /** `timeouts.setup` of an attempt, over all workers that set its hosts up. */
 export function setUpClock(seconds: number | undefined): Clock {
-  const why = `its hosts are not set up after ${durationText(seconds ?? 0)} (timeouts.setup)`;
-  const notice = { cause: 'cancel', reason: why } as const;
-  return clock(seconds, 0, { by: 'clock', end: 'set-up-timed-out', phase: JobPhase.SettingUp, why, notice });
+  const why = { kind: 'set-up-late', facts: { seconds: seconds ?? 0 } } as const;
+  return clock(seconds, 0, { end: 'set-up-timed-out', phase: JobPhase.SettingUp, why });
 }
 
-function clock(seconds: number | undefined, lastedMs: number, interruption: Interruption): Clock {
+type Late = Pick<Interruption, 'end' | 'phase' | 'why'>;
+
+function clock(seconds: number | undefined, lastedMs: number, { end, phase, why }: Late): Clock {
   if (seconds === undefined) return { late: [], stop: () => undefined };
+  const notice = { cause: 'cancel', reason: toldText(why) } as const;
+  const interruption: Interruption = { by: 'clock', end, phase, why, notice };
   const scope = new CancellationScope();
-  const summary = interruption.end === 'timed-out' ? 'timeouts.run' : 'timeouts.setup';
+  const summary = end === 'timed-out' ? 'timeouts.run' : 'timeouts.setup';
   const time = scope.run(() => sleep(Math.max(1, seconds * 1000 - lastedMs), { summary }));
   const late = time.then((): Met => ({ kind: 'interrupted', interruption }));
   // A cancel of the job, or of the clock, is not the attempt's end.

@@ -1,21 +1,19 @@
 import { CancellationScope, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { ReadySlice } from '../../contract/job-activities.js';
 import type { JobSettings } from '../../contract/job.js';
+import type { Kept, KeptNoMore } from '../../domain/job-events/kinds.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
-import type { JobSpec } from '../../domain/job-spec.js';
-import { askerText, JobPhase, type Outcome } from '../../domain/job-state.js';
+import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { askedMachines, usdPerHour } from '../../domain/machines.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
-import type { TierPurchase } from '../../domain/slice.js';
 import type { Timings } from '../../domain/timings.js';
 import { count, type EpochMs } from '../../domain/units.js';
 import { watching } from '../activity-options.js';
-import { utc } from '../markdown.js';
 import type { Gang } from './gang.js';
-import { revocationText } from './interruption.js';
+import { revocationCause } from './interruption.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import { type Request, type Requests, requestText } from './requests.js';
+import { type Request, type Requests, requestCause } from './requests.js';
 import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
 
@@ -43,19 +41,20 @@ export class SliceKeeper {
     const { file, story, requests, lease, gang } = this.#parts;
     const until = Date.now() + (file.spec.timeouts?.stop ?? DEFAULT_STOP_SECONDS) * 1000;
     await lease.park(true);
-    story.move(JobPhase.Paused, `${requestText(request)}; its slices are kept, ${this.#cost(until)} (timeouts.stop)`);
+    const facts = { request: requestCause(request), ...this.#cost(until) };
+    story.move(JobPhase.Paused, { kind: 'paused', facts });
     const end = await this.#keep(until, () => requests.current !== request || lease.revocation !== undefined);
     if (end.kind === 'changed') return;
     if (end.kind === 'lost') gang.markLost(end.slices);
-    story.note(`its slices are not kept any more: ${this.#whyNotKept(end, 'timeouts.stop')}`);
+    story.note({ kind: 'pause-ended', facts: this.#whyNotKept(end, 'timeouts.stop') });
     // A person may have asked for something else at the same moment.
     if (requests.current === request) requests.stop(request, true);
   }
 
   /** Holds nothing and asks for nothing until a person asks for something else. */
   async rest(request: Request): Promise<void> {
-    const resume = `jobctl resume ${workflowInfo().workflowId}`;
-    this.#parts.story.move(JobPhase.Released, `${requestText(request)}; it holds nothing until \`${resume}\``);
+    const facts = { request: requestCause(request), job: workflowInfo().workflowId };
+    this.#parts.story.move(JobPhase.Released, { kind: 'released', facts });
     await condition(() => this.#parts.requests.current !== request);
   }
 
@@ -78,17 +77,18 @@ export class SliceKeeper {
     const until = Date.now() + seconds * 1000;
     await CancellationScope.nonCancellable(async () => {
       await lease.park(true);
-      const end = outcome.cause?.message ?? 'the command ended with exit code 0';
-      story.hold(outcome, `${outcome.result}: ${end}; its slices are kept (keep: ${when}), ${this.#cost(until)}`);
+      const { result, cause } = outcome;
+      const facts = { result, ...(cause && { message: cause.message }), when, ...this.#cost(until) };
+      story.hold(outcome, { kind: 'holding', facts });
       await conclude();
     });
     try {
       const end = await this.#keep(until, () => lease.revocation !== undefined);
-      story.note(`its slices go: ${this.#whyNotKept(end, 'the time of keep')}`);
+      story.note({ kind: 'holding-ended', facts: this.#whyNotKept(end, 'the time of keep') });
     } catch (error) {
       if (!isCancellation(error)) throw error;
-      const canceller = this.#parts.requests.canceller(Date.now());
-      story.note(`its slices go: ${canceller === undefined ? 'somebody' : askerText(canceller)} asked for it`);
+      const asker = this.#parts.requests.canceller(Date.now());
+      story.note({ kind: 'holding-ended', facts: { ...(asker && { asker }) } });
     }
   }
 
@@ -97,18 +97,25 @@ export class SliceKeeper {
     return keepSlices({ slices: slices.ready, timings: settings.timings, until, isChanged });
   }
 
-  #whyNotKept(end: KeepEnd, limit: string): string {
-    if (end.kind === 'lost') return `slice ${end.slices[0]?.index ?? 0} was lost: ${end.slices[0]?.message ?? ''}`;
-    if (end.kind === 'over') return `${limit} is over`;
+  #whyNotKept(end: KeepEnd, limit: string): KeptNoMore {
+    if (end.kind === 'lost') {
+      const { index = 0, message = '' } = end.slices[0] ?? {};
+      return { because: { kind: 'slice-lost', facts: { slice: index, message } } };
+    }
+    if (end.kind === 'over') return { limit };
     const { revocation } = this.#parts.lease;
-    return revocation ? revocationText(revocation) : 'somebody asked for it';
+    return revocation ? { because: revocationCause(revocation) } : {};
   }
 
-  #cost(until: number): string {
+  #cost(until: EpochMs): Kept {
     const { settings, file, lease, gang } = this.#parts;
-    const { label } = settings;
-    const place = { zone: gang.zone, until, ...(label === undefined ? {} : { rehearsed: label }) };
-    return costText(file.spec, lease.bought, place);
+    const asked = lease.bought.pricing ?? askedMachines(file.spec).pricing;
+    const usd = usdPerHour(file.spec, { zone: gang.zone, pricing: asked === 'any' ? 'spot' : asked });
+    return {
+      ...(usd === undefined ? {} : { usdPerHour: usd }),
+      ...(settings.label === undefined ? {} : { isRehearsed: true }),
+      until,
+    };
   }
 }
 
@@ -148,17 +155,4 @@ function keepSlices({ slices, timings, until, isChanged }: Keeping): Promise<Kee
       scope.cancel();
     }
   });
-}
-
-/** `about $4.70 an hour, until 2026-11-22 09:10:00 UTC`. @param rehearsed label of an installation in which nothing is real */
-function costText(
-  spec: JobSpec,
-  { pricing }: TierPurchase,
-  { zone, until, rehearsed }: { readonly zone: string; readonly until: EpochMs; readonly rehearsed?: string },
-): string {
-  const asked = pricing ?? askedMachines(spec).pricing;
-  const usd = usdPerHour(spec, { zone, pricing: asked === 'any' ? 'spot' : asked });
-  const cost = usd === undefined ? 'at a price that is not listed' : `at about $${usd.toFixed(2)} an hour`;
-  const real = rehearsed === undefined ? cost : `${cost} if they were real`;
-  return `${real}, until ${utc(until)}`;
 }

@@ -1,4 +1,5 @@
 import type { Fact } from '../../domain/recovery/facts.js';
+import type { Cause } from '../../domain/job-events/kinds.js';
 import { REFUSALS } from '../../domain/recovery/slice-loss.js';
 import type { RefusalScope } from '../../domain/slice.js';
 import type { SliceLoss } from './slices.js';
@@ -31,24 +32,26 @@ function scopeFor(scope: RefusalScope, zones: number, ready: number): RefusalSco
 }
 
 interface LossPlace {
-  /** `slice 2` */
-  readonly whose: string;
+  /** Number of slices that were requested together. */
+  readonly requested: number | undefined;
   readonly zone: string;
   /** Provider of its machines, such as `Cloud TPU`. */
   readonly provider: string;
 }
 
-export function lossText({ cause, message }: SliceLoss, { whose, zone, provider }: LossPlace): string {
-  switch (cause) {
+export function lossCause(loss: SliceLoss, { requested, zone, provider }: LossPlace): Cause {
+  const { index: slice, message } = loss;
+  const facts = { slice, ...(requested !== undefined && { requested }), message };
+  switch (loss.cause) {
     case 'preempted':
-      return `${whose} was preempted by the provider: ${message}`;
+      return { kind: 'preempted', facts };
     case 'failed':
-      return `${whose} failed: ${message}`;
+      return { kind: 'slice-failed', facts };
     case 'late':
-      return `${whose} is not ready in ${zone}: ${message}`;
+      return { kind: 'slice-late', facts: { ...facts, zone } };
     case 'lease':
-      return message;
+      return { kind: 'lease-lost', facts: { message } };
     case 'refused':
-      return `${provider} refused ${whose} in ${zone}: ${message}`;
+      return { kind: 'refused', facts: { ...facts, zone, provider, scope: loss.scope } };
   }
 }

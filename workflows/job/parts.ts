@@ -148,7 +148,7 @@ function begin({ carried, settings, file: { spec }, story }: Job, { job, files =
       ...(spec.keep === undefined ? {} : { keeps: true }),
     },
   );
-  story.note(settings.quotaNote);
+  story.note({ kind: 'accepted', facts: { quota: settings.quotaNote } });
 }
 
 function reprioritize({ file, lease, story }: Job, { run, priority }: PriorityNews): void {
@@ -157,5 +157,5 @@ function reprioritize({ file, lease, story }: Job, { run, priority }: PriorityNe
   // The form has checked that it is from 1 to 5.
   file.reprioritize(priority as Priority);
   lease.reprioritize(priority);
-  story.note(`its priority is ${priority} from now on; it was ${before}`);
+  story.note({ kind: 'priority-changed', facts: { priority, before } });
 }

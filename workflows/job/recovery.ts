@@ -1,25 +1,25 @@
 import { condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { JobSettings } from '../../contract/job.js';
+import { type Cause, toldText, withReaction } from '../../domain/job-events/kinds.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact, Facts } from '../../domain/recovery/facts.js';
 import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
-import type { EpochMs } from '../../domain/units.js';
+import { durationText, type EpochMs } from '../../domain/units.js';
 import { askedMachines, kindOfJob, providerOf } from '../../domain/machines.js';
 import type { RefusalScope } from '../../domain/slice.js';
 import { aside } from '../activity-options.js';
-import { durationText } from '../markdown.js';
 import { meter } from '../meter.js';
 import type { Attempt, AttemptResult } from './attempt.js';
-import { type EndText, endText } from './attempt-record.js';
+import { type EndCause, endCause } from './attempt-record.js';
 import { endFact } from './end-fact.js';
 import type { Gang } from './gang.js';
 import { zonePatienceMs } from './hedge.js';
 import type { Interruptions } from './interruption.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import { lossFact, lossText } from './loss-words.js';
+import { lossCause, lossFact } from './loss-words.js';
 import { Refusals } from './refusals.js';
 import { cancelText, type Requests } from './requests.js';
 import type { SliceLoss, Slices } from './slices.js';
@@ -28,6 +28,7 @@ import type { JobStory } from './story.js';
 import { SuspectMachine } from './suspect-machine.js';
 import type { ZoneRace } from './zone-race.js';
 
+type EndPlace = Pick<EndCause, 'at' | 'exitCode'>;
 type RecoveryKey = 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals' | 'waitingSince' | 'suspect';
 
 export interface RecoveryParts {
@@ -100,8 +101,8 @@ export class Recovery {
     const { gang, lease, slices } = this.#parts;
     if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
     const decision = this.#whileNotReady(lossFact(loss, this.#zones.length, slices.ready.length));
-    const what = lossText(loss, {
-      whose: slices.textOf(loss.index),
+    const what = lossCause(loss, {
+      requested: slices.requestedWith(loss.index),
       zone: gang.zone,
       provider: providerOf(this.#parts.file.spec),
     });
@@ -118,16 +119,16 @@ export class Recovery {
         return this.#nextZone(what, loss.cause === 'refused');
       case 'ask again':
         this.#parts.story.setBack(what);
-        await gang.evict(what, slices.refused);
+        await gang.evict(toldText(what), slices.refused);
         return this.#pause(what, this.#refusals.pauseHereMs);
       case 'ask for lease':
         this.#parts.story.move(JobPhase.Evicting, what);
-        await gang.evict(what);
+        await gang.evict(toldText(what));
         lease.lost();
         return undefined;
       case 'fail':
         if (decision.spent) return this.#outOf(decision.by, what);
-        return this.#failed(decision.by, { text: what, at: { slice: loss.index } });
+        return this.#failed(decision.by, toldText(what), { at: { slice: loss.index } });
     }
   }
 
@@ -157,12 +158,12 @@ export class Recovery {
     const text = `${what} for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
     const decision = this.#whileNotReady('queue time over');
     if (decision.do !== 'fail') throw new TypeError(`recovery: '${decision.do}' without a lease`);
-    return this.#failed(decision.by, { text });
+    return this.#failed(decision.by, text);
   }
 
   /** A cluster did not build its image. Nothing of the job has run, and no budget covers it: the user fixes and resubmits it. */
   notBuilt(by: 'task' | 'infrastructure', message: string, lines: readonly string[]): Outcome {
-    return this.#failed(by, { text: [`its image was not built: ${message}`, ...lines].join('\n') });
+    return this.#failed(by, [`its image was not built: ${message}`, ...lines].join('\n'));
   }
 
   /** Facts by which the job decides if an attempt ends now. */
@@ -185,10 +186,14 @@ export class Recovery {
     const { quickEnds, pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
     const facts = this.facts(result);
     const decision = decide('attempt ended', facts);
-    const known = endText(result, file.spec);
+    const end = endCause(result, file.spec);
     const isReplaced =
       facts.end === 'machine at fault' && decision.do === 'retry' && decision.budget === 'infrastructure';
-    const end = isReplaced ? { ...known, text: `${known.text}: ${this.#suspect.text(result)}` } : known;
+    const { cause: known } = end;
+    const cause: Cause =
+      isReplaced && known.kind === 'exited'
+        ? { ...known, facts: { ...known.facts, machine: this.#suspect.facts(result) } }
+        : known;
     this.#suspect.remember(result, isReplaced);
     if (isReplaced) await this.#putAside(result);
     switch (decision.do) {
@@ -199,16 +204,16 @@ export class Recovery {
       case 'stored outcome':
         if (result.kind !== 'ended-before')
           throw new TypeError(`recovery: no outcome is stored after '${result.kind}'`);
-        story.note(end.text);
+        story.note(cause);
         return result.outcome;
       case 'loop':
         this.#quickEnds = quickEnds;
-        return this.#startAgain(end.text, pauseMs ?? 0);
+        return this.#startAgain(cause, pauseMs ?? 0);
       case 'retry':
-        return this.#retry(decision.budget, end.text, this.#replaced(decision.replace, result));
+        return this.#retry(decision.budget, cause, this.#replaced(decision.replace, result));
       case 'fail':
-        if (decision.spent) return this.#outOf(decision.by, end.text, end);
-        return this.#failed(decision.by, decision.loop ? { ...end, text: gaveUpText(end.text) } : end);
+        if (decision.spent) return this.#outOf(decision.by, cause, end);
+        return this.#failed(decision.by, decision.loop ? gaveUpText(toldText(cause)) : toldText(cause), end);
     }
   }
 
@@ -286,7 +291,7 @@ export class Recovery {
   }
 
   /** Asks for the next slices in the next zone. After a round of refusals from all zones it pauses first. */
-  async #nextZone(what: string, mayPause: boolean): Promise<undefined> {
+  async #nextZone(what: Cause, mayPause: boolean): Promise<undefined> {
     if (await this.#followRival(what)) return undefined;
     this.#parts.race.leaveZone();
     this.#refusals.leftZone();
@@ -295,18 +300,19 @@ export class Recovery {
   }
 
   /** Another zone is asked already: the job goes on with that one. */
-  async #followRival(what: string): Promise<boolean> {
+  async #followRival(what: Cause): Promise<boolean> {
     if (!(await this.#parts.race.followRival(what))) return false;
     this.#refusals.leftZone();
     return true;
   }
 
   /** Pauses, and says why in `why` and lists. */
-  async #pause(what: string, ms: number): Promise<undefined> {
+  async #pause(after: Cause, ms: number): Promise<undefined> {
     const { story, gang, slices, interruptions } = this.#parts;
     if (ms === 0) return undefined;
-    const none = this.#refusals.isLeft(this.#zones) ? '' : 'no zone of the job takes it; ';
-    story.move(JobPhase.Provisioning, `${what}; ${none}${gang.zone} is asked again in ${durationText(ms / 1000)}`);
+    const isLeft = this.#refusals.isLeft(this.#zones);
+    const facts = { after, zone: gang.zone, seconds: ms / 1000, ...(!isLeft && { isNoZoneLeft: true as const }) };
+    story.move(JobPhase.Provisioning, { kind: 'backoff', facts });
     // A job whose slices are ready beside the first zone need not wait for that one.
     const isOver = (): boolean => interruptions.isUnwanted() || slices.readyRival !== undefined;
     await condition(isOver, ms, { summary: 'before slices are asked for again' });
@@ -327,7 +333,7 @@ export class Recovery {
       await aside(`put machine ${name} aside`).putAside(machine);
     } catch (error) {
       if (isCancellation(error)) throw error;
-      story.note(`machine ${name} could not be put aside: ${(error as Error).message}`);
+      story.note({ kind: 'put-aside-failed', facts: { machine: name, reason: (error as Error).message } });
     }
   }
 
@@ -350,23 +356,24 @@ export class Recovery {
   }
 
   /** Takes one retry from a budget and gives these slices up. */
-  async #retry(budget: Budget, what: string, slices: readonly number[]): Promise<undefined> {
+  async #retry(budget: Budget, what: Cause, slices: readonly number[]): Promise<undefined> {
     const { file, story, gang } = this.#parts;
     this.#spent = charge(this.#spent, budget);
-    const note = `${what}; trying again (${this.#spent[budget]} of ${file.spec.retries[budget]})`;
+    const then = { budget, used: this.#spent[budget], of: file.spec.retries[budget] };
+    const note = withReaction(what, { do: 'retry', ...then });
     story.setBack(note);
     if (slices.length === 0) {
       story.note(note);
       return undefined;
     }
     story.move(JobPhase.Evicting, note);
-    await gang.evict(what, slices);
+    await gang.evict(toldText(what), slices);
     if (budget === 'preemption') await this.#afterPreemption(what);
     return undefined;
   }
 
   /** A zone that took all slices of the job comes last. */
-  async #afterPreemption(what: string): Promise<void> {
+  async #afterPreemption(what: Cause): Promise<void> {
     const { race, slices, gang } = this.#parts;
     if (!slices.hasOwn) {
       this.#isPreempted = true;
@@ -377,22 +384,22 @@ export class Recovery {
   }
 
   /** The next start of a command that loops. */
-  async #startAgain(what: string, pauseMs: number): Promise<undefined> {
+  async #startAgain(what: Cause, pauseMs: number): Promise<undefined> {
     const { story, interruptions } = this.#parts;
-    story.move(JobPhase.Running, `${what}; loop: it starts again in ${pauseMs / 1000} s`);
+    story.move(JobPhase.Running, withReaction(what, { do: 'loop', afterSeconds: pauseMs / 1000 }));
     await condition(interruptions.isUnwanted, pauseMs, { summary: 'before the command starts again' });
     return undefined;
   }
 
-  #outOf(budget: Budget, what: string, end: Pick<EndText, 'at' | 'exitCode'> = {}): Outcome {
+  #outOf(budget: Budget, what: Cause, end: EndPlace = {}): Outcome {
     const allowed = this.#parts.file.spec.retries[budget];
-    return this.#failed(budget, { ...end, text: `${what}; its budget of ${allowed} ${budget} retries is spent` });
+    return this.#failed(budget, `${toldText(what)}; its budget of ${allowed} ${budget} retries is spent`, end);
   }
 
-  #failed(budget: Budget, { text, at, exitCode }: EndText): Outcome {
+  #failed(budget: Budget, message: string, { at, exitCode }: EndPlace = {}): Outcome {
     // Restarts that the command asked for too often are its own fault.
     const by = budget === 'requested' ? 'task' : budget;
-    const outcome = this.outcome('failed', { by, message: text, ...at });
+    const outcome = this.outcome('failed', { by, message, ...at });
     return exitCode === undefined ? outcome : { ...outcome, exitCode };
   }
 }

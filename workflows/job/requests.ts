@@ -1,4 +1,5 @@
 import type { CancelNote, Replaced } from '../../contract/job.js';
+import type { Cause } from '../../domain/job-events/kinds.js';
 import { type Asker, askerText } from '../../domain/job-state.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobEdit } from './job-file.js';
@@ -116,15 +117,21 @@ export const askerOf = ({ verb, ...note }: CancelNote): Asker => ({
 export const cancelText = (doing: string, canceller: Asker | undefined): string =>
   `cancelled while ${doing}${canceller === undefined ? '' : ` by ${askerText(canceller)}`}`;
 
-/** A request in words: in the job's story, in its row, and as the reason why its slices go. */
-export function requestText(request: Request): string {
+/** A request in the job's story, in its row, and as the reason why its slices go. */
+export function requestCause(request: Request): Cause {
   switch (request.kind) {
-    case 'stop':
-      return `${askerText(request)} stopped it${request.isRelease ? ' and gives its slices back' : ''}`;
-    case 'requeue':
-      return `${askerText(request)} requeued it${request.zone === undefined ? '' : `, ${request.zone} first`}`;
-    case 'restart':
-      return `${askerText(request)} restarted it${request.replace === undefined ? '' : ` with ${replacedText(request.replace)}`}`;
+    case 'stop': {
+      const { kind: _, ...facts } = request;
+      return { kind: 'stopped', facts };
+    }
+    case 'requeue': {
+      const { kind: _, ...facts } = request;
+      return { kind: 'requeued', facts };
+    }
+    case 'restart': {
+      const { kind: _, ...facts } = request;
+      return { kind: 'restarted', facts };
+    }
   }
 }
 
@@ -132,7 +139,3 @@ function both(one: Replaced | undefined, other: Replaced | undefined): Replaced 
   if (one === undefined || other === undefined) return one ?? other;
   return one === 'all' || other === 'all' ? 'all' : [...new Set([...one, ...other])].toSorted((a, b) => a - b);
 }
-
-/** The replaced machines in words. */
-export const replacedText = (replace: Replaced): string =>
-  replace === 'all' ? 'other machines' : `other machines for ${replace.map((index) => `slice ${index}`).join(', ')}`;

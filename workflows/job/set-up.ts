@@ -2,14 +2,16 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import { setUpProgressForm } from '../../contract/job-forms.js';
 import { setUpProgressSignal } from '../../contract/job.js';
-import { JobPhase } from '../../domain/job-state.js';
+import { placeIn } from '../../domain/job-events/causes.js';
+import { type Told, withReaction } from '../../domain/job-events/kinds.js';
+import { type Asker, JobPhase } from '../../domain/job-state.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import { setUpCounts } from '../../domain/setup-record.js';
 import { settingUpAgain } from '../activity-options.js';
 import type { Inbox } from '../inbox.js';
 import type { Attempt, AttemptResult, Interrupted } from './attempt.js';
-import { hostCount, hostsOf, placeName } from './attempt-record.js';
+import { hostCount, hostsOf } from './attempt-record.js';
 import { type ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { type Clock, type Interruption, type Interruptions, type Met, setUpClock } from './interruption.js';
 import type { JobStory } from './story.js';
@@ -56,10 +58,12 @@ export class AttemptSetUp {
     for (;;) {
       const interruption = interruptions.current;
       if (interruption) return interrupted(interruption);
-      story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
+      const facts = { modules: input.spec.modules, hosts: hostCount(input) };
+      story.move(JobPhase.SettingUp, { kind: 'setting-up', facts });
       const end = await this.#try(input, clock);
       if (end === undefined || end.kind === 'handed-over') continue;
-      if (end.kind === 'ready' && end.restored !== undefined) story.note(end.restored);
+      if (end.kind === 'ready' && end.restored !== undefined)
+        story.note({ kind: 'restored', facts: { text: end.restored } });
       return end.kind === 'ready' ? undefined : end;
     }
   }
@@ -94,7 +98,7 @@ export class AttemptSetUp {
       this.#worker.giveUp();
       return interrupted(interruption);
     }
-    this.#parts.story.note(`${interruption.why}; its set-up is ended`);
+    this.#parts.story.note(withReaction(interruption.why, { do: 'end-set-up' }));
     await this.#worker.endSetUp(input);
     const late = await settingUp;
     if (late && decide('set-up interrupted', { by, end: endFact(late) }).do === 'believe end') return late;
@@ -152,9 +156,8 @@ export class RequestedSetUp {
   }
 
   /** Returns at once. */
-  begin(input: AttemptInput, request: SetUpRequest, who: string): void {
-    const { modules, isForced } = request;
-    this.#story.note(`${who} asked for the set-up of ${modules.join(', ')}${isForced ? ', whatever is there' : ''}`);
+  begin(input: AttemptInput, request: SetUpRequest, asker: Asker): void {
+    this.#story.note({ kind: 'set-up-requested', facts: { ...asker, ...request } });
     this.#underWay = this.#perform(input, request).finally(() => {
       this.#underWay = undefined;
     });
@@ -163,7 +166,7 @@ export class RequestedSetUp {
   /** Resolves when no such set-up is under way, or something else is wanted. */
   async settled(interruptions: Interruptions): Promise<void> {
     if (!this.isUnderWay || interruptions.isUnwanted()) return;
-    this.#story.move(JobPhase.SettingUp, 'waits for the end of the set-up that was asked for');
+    this.#story.move(JobPhase.SettingUp, { kind: 'set-up-awaited', facts: {} });
     // An interruption may have been taken back.
     while (this.isUnderWay && !interruptions.isUnwanted()) await Promise.race([this.#underWay, interruptions.met()]);
   }
@@ -175,26 +178,28 @@ export class RequestedSetUp {
         ...input,
         again: { modules, isForced },
       });
-      this.#story.note(endText(input, end));
+      this.#story.note(endOf(input, end));
     } catch (error) {
       // A cancelled job comes here too: nothing waits for it.
-      this.#story.note(`the set-up that was asked for failed: ${reasonOf(error)}`);
+      this.#story.note({ kind: 'requested-set-up-failed', facts: { reason: reasonOf(error) } });
     }
   }
 }
 
-function endText({ spec }: AttemptInput, end: SetUpEnd): string {
+function endOf({ spec }: AttemptInput, end: SetUpEnd): Told {
   switch (end.kind) {
     case 'ready':
-      return 'the set-up that was asked for is done on all hosts';
+      return { kind: 'requested-set-up-done', facts: {} };
     case 'module-failed':
-    case 'host-bad':
-      return `the set-up that was asked for failed: ${end.module} on ${placeName(end.at, spec.slices)}: ${end.message}`;
+    case 'host-bad': {
+      const { module, message, at } = end;
+      return { kind: 'requested-set-up-failed', facts: { module, message, ...placeIn(at, spec.slices) } };
+    }
     case 'handed-over':
     case 'renumbered':
-      return 'the set-up that was asked for ended with its worker; ask again';
+      return { kind: 'requested-set-up-cut', facts: { by: 'worker' } };
     case 'slices-lost':
     case 'ended-before':
-      return 'the set-up that was asked for ended with its slices';
+      return { kind: 'requested-set-up-cut', facts: { by: 'slices' } };
   }
 }

@@ -4,7 +4,7 @@ import type { SliceLossReason, SliceNews } from '../../contract/slice.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { type MachinePlan, type MachineRef, requestCount, slicesOfRequest } from '../../domain/machines.js';
 import { machinesOfSlices, type Ownership, type SliceHost, type SliceMachines } from '../../domain/slice.js';
-import { durationText } from '../markdown.js';
+import { durationText } from '../../domain/units.js';
 
 /** `late`: nothing happened to the slice; `timeouts.provision` is over. */
 export type SliceLoss = { readonly index: number } & (
@@ -269,10 +269,9 @@ export class Slices {
     }
   }
 
-  /** `slice 2`, or a text for all slices of one request. */
-  textOf(index: number): string {
-    const { ref: { slices } = {} } = this.#memberOf(index) ?? {};
-    return slices === undefined ? `slice ${index}` : `the request for ${slices} slices`;
+  /** Number of slices of the request for this slice, if they were requested together. */
+  requestedWith(index: number): number | undefined {
+    return this.#memberOf(index)?.ref.slices;
   }
 
   /** The name of the request for this slice. */

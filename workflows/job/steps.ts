@@ -2,15 +2,16 @@ import { workflowInfo } from '@temporalio/workflow';
 import { imageOf } from '../../domain/build/build.js';
 import { podsOf, remoteBuildOf } from '../../domain/build/remote.js';
 import { POD_SECTIONS } from '../../domain/job-file/machine-request.js';
+import { type Cause, type Told, toldText } from '../../domain/job-events/kinds.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import type { Replaced } from '../../contract/job.js';
 import { NO_PROJECT } from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
-import { type InterruptedEnd, isPreemptionByQuota, revocationText } from './interruption.js';
+import { type InterruptedEnd, isPreemptionByQuota, revocationCause } from './interruption.js';
 import type { Job } from './parts.js';
-import { type Request, requestText } from './requests.js';
+import { type Request, requestCause } from './requests.js';
 import { holdsSlices } from './updates.js';
 
 /**
@@ -87,18 +88,18 @@ async function buildImage({ file, image, attempt, requests, recovery, story }: J
       return recovery.notBuilt(end.by, end.message, end.lines);
     case 'built':
       file.pin(end.digest, attempt.number + 1);
-      story.note(`its image is ${imageOf({ ...build, digest: end.digest })}`);
+      story.note({ kind: 'image-built', facts: { image: imageOf({ ...build, digest: end.digest }) } });
       return 'there';
   }
 }
 
-export function queuedText(project: string, isAgain: boolean): string {
-  const whose = project === NO_PROJECT ? '' : ` of project ${project}`;
-  return `waits for quota${whose}${isAgain ? ' again, with its first submit time' : ''}`;
-}
+export const queued = (project: string, isAgain: boolean): Told => ({
+  kind: 'queued',
+  facts: { ...(project !== NO_PROJECT && { project }), ...(isAgain && { isAgain }) },
+});
 
 async function waitForLease({ settings, file, story, requests, lease, attempt, recovery }: Job) {
-  story.move(JobPhase.Queued, queuedText(settings.project, recovery.quotaPreemptions > 0 || attempt.number > 0));
+  story.move(JobPhase.Queued, queued(settings.project, recovery.quotaPreemptions > 0 || attempt.number > 0));
   const askedAt = Date.now();
   const waitsUntil = recovery.waits();
   const isUnwanted = (): boolean => requests.current !== undefined;
@@ -139,7 +140,7 @@ function putEditInForce({ requests, attempt, file, story }: Job): void {
   const next = attempt.number + 1;
   file.change(edit, next);
   if (edit.spec.keep !== undefined) story.keeps();
-  story.note(`from attempt ${next} on it runs by the changed job file`);
+  story.note({ kind: 'edited', facts: { attempt: next } });
 }
 
 // Giving back --------------------------------------------------------------------------------------------------------
@@ -155,7 +156,7 @@ async function giveBackToPool(job: Job): Promise<void> {
   const { story, recovery, race, lease } = job;
   const { revocation } = lease;
   if (revocation === undefined) throw new TypeError('a lease that was not revoked is not given back to the pool');
-  const why = revocationText(revocation);
+  const why = revocationCause(revocation);
   story.setBack(why);
   if (isPreemptionByQuota(revocation)) recovery.notePreemptionByQuota();
   const { tier } = lease;
@@ -170,16 +171,16 @@ async function giveBackToPool(job: Job): Promise<void> {
 
 async function giveBackFor(job: Job, request: Request | undefined, isResting: boolean): Promise<void> {
   if (request === undefined) throw new TypeError('nobody asked for the slices to be given back');
-  await letSlicesGo(job, requestText(request), isResting ? 'stopped' : 'requeued');
+  await letSlicesGo(job, requestCause(request), isResting ? 'stopped' : 'requeued');
   await job.lease.giveBack(isResting);
   if (!isResting) fulfil(job, request);
 }
 
 async function startAnew(job: Job, request: Request): Promise<void> {
   const { replace } = request.kind === 'restart' ? request : {};
-  if (replace !== undefined) await letSlicesGo(job, requestText(request), 'restarted', replace);
+  if (replace !== undefined) await letSlicesGo(job, requestCause(request), 'restarted', replace);
   // A request that ended a command is noted with its end. This one came when nothing was left to end or to give back.
-  else if (request.kind === 'requeue' || job.story.phase === JobPhase.Paused) job.story.note(requestText(request));
+  else if (request.kind === 'requeue' || job.story.phase === JobPhase.Paused) job.story.note(requestCause(request));
   fulfil(job, request);
 }
 
@@ -191,13 +192,13 @@ function fulfil({ race, requests }: Job, request: Request): void {
 
 async function letSlicesGo(
   { attempt, slices, story, gang }: Job,
-  why: string,
+  why: Cause,
   end: InterruptedEnd,
   which: Replaced = 'all',
 ): Promise<void> {
   if (attempt.isOpen) attempt.close(end);
   if (slices.present.length > 0) {
     story.move(JobPhase.Evicting, why);
-    await gang.evict(why, which === 'all' ? undefined : which);
+    await gang.evict(toldText(why), which === 'all' ? undefined : which);
   } else story.note(why);
 }

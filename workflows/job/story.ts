@@ -1,9 +1,18 @@
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import {
+  type CarriedEvent,
+  type JobEvent,
+  readEvent,
+  reasonOf,
+  shownEvent,
+  type ShownEvent,
+} from '../../domain/job-events/event.js';
+import { type Told, toldText } from '../../domain/job-events/kinds.js';
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import { type JobSearchAttribute, REFUSED_PHASE } from '../../domain/search-attributes.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { JobEvent, JobMemo, JobNotice } from '../../contract/job.js';
+import type { JobMemo, JobNotice } from '../../contract/job.js';
 
 const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
 
@@ -14,7 +23,7 @@ export class JobStory {
   #why: string | undefined;
   #outcome: Outcome | undefined;
   #setback: string | undefined;
-  readonly #troubles = new Map<Trouble, string>();
+  readonly #troubles = new Map<Told['kind'], string>();
   /** The reason of the phase without the troubles. */
   #usual = '';
   readonly #events: JobEvent[];
@@ -25,7 +34,7 @@ export class JobStory {
     this.#setback = carry?.setback;
     this.#phase = carry?.phase ?? JobPhase.Queued;
     this.#phaseSince = carry?.phaseSince ?? Date.now();
-    this.#events = [...(carry?.events ?? [])];
+    this.#events = (carry?.events ?? []).map(readEvent);
   }
 
   get phase(): JobPhase {
@@ -45,22 +54,37 @@ export class JobStory {
   }
 
   /** Moves on to `phase`, saying why. Within one phase only the reason changes. */
-  move(phase: JobPhase, why: string, memo: Partial<JobMemo> = {}): void {
+  move(phase: JobPhase, why: Told, memo: Partial<JobMemo> = {}): void {
     this.#troubles.clear();
-    this.#usual = why;
-    this.#say(phase, why, memo);
+    this.#usual = toldText(why);
+    this.#say(phase, this.#usual, memo);
+    this.#push({ ...why, at: Date.now(), phase });
   }
 
-  /** Adds a trouble to the reason of the present phase, until `undefined` says that it is over or the job moves on. */
-  trouble(of: Trouble, what: string | undefined): void {
-    if (this.#troubles.get(of) === what) return;
-    if (what === undefined) this.#troubles.delete(of);
-    else this.#troubles.set(of, what);
+  /** Adds a trouble to the reason of the present phase, until the same kind says that it is over or the job moves on. */
+  trouble(what: Told): void {
+    const { kind } = what;
+    const text = toldText(what);
+    if ((this.#troubles.get(kind) ?? '') === text) return;
+    // A trouble keeps its place among the others.
+    this.#troubles.set(kind, text);
+    const kinds = [...this.#troubles.keys()];
+    const texts = [...this.#troubles.values()];
+    const before = reasonOf([this.#usual, ...texts.slice(0, kinds.indexOf(kind))]);
+    const after = reasonOf(texts.slice(kinds.indexOf(kind) + 1));
+    if (text === '') this.#troubles.delete(kind);
     this.#say(this.#phase, this.#reason());
+    this.#push({
+      ...what,
+      at: Date.now(),
+      phase: this.#phase,
+      ...(before === '' ? {} : { before }),
+      ...(after === '' ? {} : { after }),
+    });
   }
 
   #reason(): string {
-    return [this.#usual, ...this.#troubles.values()].filter((part) => part !== '').join('; ');
+    return reasonOf([this.#usual, ...this.#troubles.values()]);
   }
 
   #say(phase: JobPhase, why: string, memo: Partial<JobMemo> = {}): void {
@@ -71,7 +95,6 @@ export class JobStory {
     }
     this.#why = why;
     upsertMemo({ ...memo, why, phaseSince: this.#phaseSince });
-    this.note(`${phase}: ${why}`);
   }
 
   /** Shows the progress of a phase to people who look at the job. Not for lists: that would be an upsert each time. */
@@ -83,8 +106,8 @@ export class JobStory {
   }
 
   /** Keeps the reason why an attempt or a slice was lost. It is shown as long as the job is open. */
-  setBack(why: string): void {
-    this.#setback = why;
+  setBack(why: Told): void {
+    this.#setback = toldText(why);
   }
 
   get setback(): string | undefined {
@@ -105,8 +128,12 @@ export class JobStory {
   }
 
   /** A line of the job's own log. */
-  note(text: string): void {
-    this.#events.push({ at: Date.now(), text });
+  note(what: Told): void {
+    this.#push({ ...what, at: Date.now() });
+  }
+
+  #push(event: JobEvent): void {
+    this.#events.push(event);
     if (this.#events.length > MOST_EVENTS) this.#events.splice(1, this.#events.length - MOST_EVENTS);
     this.show();
   }
@@ -117,17 +144,16 @@ export class JobStory {
   }
 
   /** The outcome is final, and the job stays open with its slices. */
-  hold(outcome: Outcome, why: string): void {
+  hold(outcome: Outcome, why: Told): void {
     this.#outcome = outcome;
     this.move(JobPhase.Holding, why, { outcome, attempts: outcome.attempts });
   }
 
   end(outcome: Outcome): void {
     this.#outcome = outcome;
-    this.move(outcome.result, outcome.cause?.message ?? 'the command ended with exit code 0', {
-      outcome,
-      attempts: outcome.attempts,
-    });
+    const { result, exitCode, cause: { asker: _, ...cause } = {}, attempts, preemptions } = outcome;
+    const facts = { ...cause, ...(exitCode === undefined ? {} : { exitCode }), attempts, preemptions };
+    this.move(result, { kind: result, facts }, { outcome, attempts });
   }
 
   get events(): readonly JobEvent[] {
@@ -143,32 +169,26 @@ export class JobStory {
     };
   }
 
-  view(): { phase: JobPhase; phaseSince: EpochMs; why?: string; outcome?: Outcome; events: readonly JobEvent[] } {
+  view(): { phase: JobPhase; phaseSince: EpochMs; why?: string; outcome?: Outcome; events: readonly ShownEvent[] } {
     return {
       phase: this.#phase,
       phaseSince: this.#phaseSince,
       ...(this.#why === undefined ? {} : { why: this.#why }),
       ...(this.#outcome ? { outcome: this.#outcome } : {}),
-      events: this.#events,
+      events: this.#events.map(shownEvent),
     };
   }
 }
 
-/**
- * The subject of a trouble: the store, hosts, hosts that are silent alone, or an accelerator, as a worker of the attempt says;
- * the storing of the job's outcome; or the build of its image.
- */
-export type Trouble = 'store' | 'hosts' | 'accelerator' | 'silence' | 'outcome' | 'image';
-
 export interface StoryCarry {
   readonly phase: JobPhase;
   readonly phaseSince: EpochMs;
-  readonly events: readonly JobEvent[];
+  readonly events: readonly CarriedEvent[];
   /** Why the last attempt or slice was lost. */
   readonly setback?: string;
 }
 
-/** Carried and shown; the store keeps what was written before. About 20 KB at most. */
+/** Carried and shown; the store keeps what was written before. About 25 KB, if no text from outside is long. */
 const MOST_EVENTS = 200;
 
 /** The first run id of this job's chain, which its leases and labels carry. */

@@ -21,9 +21,9 @@ export class SuspectMachine {
   }
 
   /** The reason why the machine is at fault, and what is done about it. */
-  text(result: AttemptResult): string {
+  facts(result: AttemptResult): { readonly sign: string; readonly putAside?: string } {
     const own = this.ownMachine(result);
-    return `${why(result)}; ${own === undefined ? 'its slice is replaced' : `machine ${own.name} is put aside`}`;
+    return { sign: why(result), ...(own && { putAside: own.name }) };
   }
 
   /** The machine, if it is one's own and would be used again; undefined for a provider's. @param job id for operators */

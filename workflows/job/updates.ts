@@ -4,9 +4,11 @@ import { checkEdit } from '../../domain/job-file/edit.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { askedMachines } from '../../domain/machines.js';
-import { askerText, isDone, JobPhase } from '../../domain/job-state.js';
+import { reactionText, replacedText } from '../../domain/job-events/causes.js';
+import { isDone, JobPhase } from '../../domain/job-state.js';
 import { withFiles } from '../../domain/local-files.js';
 import { formatPath } from '../../domain/problem.js';
+import { durationText } from '../../domain/units.js';
 import { editForm, requeueForm, restartForm, setUpForm, stopForm } from '../../contract/job-forms.js';
 import { mustBeForm, refusal, wrongFile } from '../human-call.js';
 import {
@@ -21,12 +23,11 @@ import {
   type StopCall,
   stopUpdate,
 } from '../../contract/job.js';
-import { durationText } from '../markdown.js';
 import { attemptInput, type AttemptParts } from './attempt.js';
 import { mustBeUnderRules } from './edit-rules.js';
 import { type JobEdit, type JobFile, sourceOf } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import { personOf, replacedText, type Requests } from './requests.js';
+import { personOf, type Requests } from './requests.js';
 import type { RequestedSetUp } from './set-up.js';
 import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
@@ -102,7 +103,8 @@ function stop(job: UpdatedParts, call: StopCall): Answer {
     return { message: `job ${id} is ${stoppedPhase(story.phase)} already; \`jobctl resume ${id}\` goes on with it` };
   requests.stop(call, call.release === true);
   const { graceSeconds, command, timeouts } = file.spec;
-  const grace = attempt.isRunning && command !== undefined ? `${attempt.saveText(graceSeconds)}, then ` : '';
+  const grace =
+    attempt.isRunning && command !== undefined ? `${reactionText(attempt.saving(graceSeconds))}, then ` : '';
   const isKept = holdsSlices(job) && requests.current?.kind === 'stop' && !requests.current.isRelease;
   const kept = `its slices are kept for ${durationText(timeouts?.stop ?? DEFAULT_STOP_SECONDS)} at most, and cost what they cost`;
   const then = isKept ? kept : 'it gives back what it has and asks for nothing';
@@ -113,7 +115,7 @@ function resume(job: UpdatedParts, call: EditCall): Answer {
   const edit = editOf(job, call);
   const isHeld = job.story.phase !== JobPhase.Released && holdsSlices(job);
   job.requests.resume(edit);
-  job.story.note(`${askerText(personOf(call))} resumed it`);
+  job.story.note({ kind: 'resumed', facts: personOf(call) });
   const where = isHeld ? 'on the slices that it has' : 'as soon as its pool grants it, with its first submit time';
   return { message: `job ${job.job.id} goes on ${where}${changedText(edit)}` };
 }
@@ -137,7 +139,7 @@ function restart(job: UpdatedParts, call: RestartCall): Answer {
   const where = replace === undefined ? 'on the same slices' : `with ${replacedText(replace)}`;
   const how =
     job.attempt.isRunning && command !== undefined
-      ? `${job.attempt.saveText(graceSeconds)}, then it starts again ${where}`
+      ? `${reactionText(job.attempt.saving(graceSeconds))}, then it starts again ${where}`
       : `its next attempt starts anew${replace === undefined ? '' : ` ${where}`}`;
   return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}` };
 }
@@ -146,7 +148,7 @@ function setUp(job: UpdatedParts, call: SetUpCall): Answer {
   const modules = modulesOf(job, call);
   const { id } = job.job;
   const input = attemptInput(job, job.slices.ready);
-  job.requestedSetUp.begin(input, { modules, isForced: call.force === true }, askerText(personOf(call)));
+  job.requestedSetUp.begin(input, { modules, isForced: call.force === true }, personOf(call));
   const how = call.force === true ? 'whatever is there' : 'what is unchanged stays as it is';
   return {
     message: `job ${id}: ${modules.join(', ')} on all hosts, ${how}; \`jobctl logs ${id} --job -f\` shows its end`,

@@ -1,5 +1,6 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { JobInput, JobView } from '../../contract/job.js';
+import { shownEvent } from '../../domain/job-events/event.js';
 import { builtText } from '../../domain/build/build.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { JobPhase } from '../../domain/job-state.js';
@@ -85,7 +86,7 @@ export function viewBeforeAccepted(input: JobInput, waiting: Waiting): JobView {
     attempt: 0,
     preemptions: 0,
     slices: [],
-    events: [{ at: submittedAt, text: 'submitted' }],
+    events: [shownEvent({ at: submittedAt, kind: 'submitted', facts: {} })],
   };
 }
 

@@ -1,7 +1,8 @@
 import { condition, workflowInfo } from '@temporalio/workflow';
 import type { JobSettings, JobView } from '../../contract/job.js';
+import { type Cause, moveReason, type Told, toldText } from '../../domain/job-events/kinds.js';
 import { JobPhase } from '../../domain/job-state.js';
-import { askedMachines, formatSlices } from '../../domain/machines.js';
+import { askedMachines } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
 import { type Gang, tellToGo } from './gang.js';
 import { Hedge, mostRequests, placeKeptMs } from './hedge.js';
@@ -46,19 +47,14 @@ export class ZoneRace {
   }
 
   /** The slices that are asked for and their zones, for people. */
-  get where(): string {
+  get where(): Told {
     const { spec } = this.#parts.file;
-    const zones = this.#askedZones;
-    const tier = this.#tierText();
-    if (zones.length > 1) return `${formatSlices(spec)} in ${zones.join(' or ')}, whichever has it first${tier}`;
-    return `${spec.slices} x ${askedMachines(spec).accelerator} in ${this.#zones.zone}${tier}`;
-  }
-
-  /** Names the tier, if the job could be served in other tiers too. */
-  #tierText(): string {
     const { granted, otherTiers } = this.#parts.lease;
-    if (granted === undefined || otherTiers.length === 0) return '';
-    return `, in tier ${granted.tier + 1} of its pool${granted.pricing === undefined ? '' : ` (${granted.pricing})`}`;
+    const { accelerator } = askedMachines(spec);
+    const facts = { slices: spec.slices, accelerator, zones: this.#askedZones };
+    if (granted === undefined || otherTiers.length === 0) return { kind: 'provisioning', facts };
+    const { tier, pricing } = granted;
+    return { kind: 'provisioning', facts: { ...facts, tier: { number: tier + 1, ...(pricing && { pricing }) } } };
   }
 
   /** Updates the job's reason, if it waits for its slices. */
@@ -148,14 +144,14 @@ export class ZoneRace {
     const { slices } = this.#parts;
     const winner = slices.isWhole ? undefined : slices.readyRival;
     if (!slices.isWhole && winner === undefined) return false;
-    if (winner !== undefined) await this.#follow(winner, `all slices are ready in ${this.#zones.of(winner)}`);
+    if (winner !== undefined) await this.#follow(winner, {});
     await this.settle();
     return true;
   }
 
   /** All slices of the job are ready. Repeating is safe. */
   async settle(): Promise<void> {
-    await this.#dropRivals(`all slices are ready in ${this.#zones.zone}`);
+    await this.#dropRivals({ readyIn: this.#zones.zone });
     this.#hedge.clear();
     this.#zones.settle();
     this.#movedAlone = 0;
@@ -169,17 +165,18 @@ export class ZoneRace {
     const zone = this.#zones.of(lost.zoneTry);
     // Requests that leave count until they are gone, so the pool may have room soon.
     const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
-    await this.#drop(lost.zoneTry, `${zone} is given up beside ${this.#zones.zone}: ${lost.message}`);
+    const facts = { zone, beside: this.#zones.zone, message: lost.message };
+    await this.#drop(lost.zoneTry, { kind: 'zone-lost', facts });
     if (lost.cause === 'lease' && !isCrowded) this.#hedge.deny(Date.now(), 0);
     else this.#hedge.refuse(zone, Date.now());
     return true;
   }
 
   /** Drops all rivals: its pool has no room for more than one request, whatever the job is doing. */
-  async #withdraw(why: string): Promise<void> {
+  async #withdraw(reason: string): Promise<void> {
     if (this.#parts.slices.rivals.length === 0) return;
     this.#hedge.deny(Date.now(), this.#patienceMs);
-    await this.#dropRivals(why);
+    await this.#dropRivals({ reason });
   }
 
   /** Asks one more zone. False: the job may have only one request, and leaves its zone. */
@@ -196,7 +193,7 @@ export class ZoneRace {
     // The request that has waited longest makes place, so that each zone has its turn.
     const [oldest] = slices.rivals;
     if (oldest !== undefined && slices.rivals.length + 1 >= most)
-      await this.#follow(oldest, `${this.#zones.of(next)} has its turn`);
+      await this.#follow(oldest, { turnOf: this.#zones.of(next) });
     await this.#startRival(next);
     const isFull = slices.rivals.length + 1 >= most;
     const keptMs = patienceMs && placeKeptMs(file.spec, settings.timings, patienceMs);
@@ -233,7 +230,7 @@ export class ZoneRace {
     const zone = this.#zones.of(zoneTry);
     this.#zones.turn(zoneTry);
     await gang.startRival(zoneTry);
-    story.note(`${zone} is asked beside ${this.#zones.zone}: the first that has all slices is used`);
+    story.note({ kind: 'zone-asked', facts: { zone, beside: this.#zones.zone } });
     this.#sayWhere();
   }
 
@@ -241,36 +238,39 @@ export class ZoneRace {
    * The requests of this rival are the job's own from now on. The former ones are told to end, and are not waited for: their
    * lease counts them until they are seen gone.
    */
-  async #follow(zoneTry: number, why: string): Promise<void> {
+  async #follow(zoneTry: number, why: { readonly after?: Cause; readonly turnOf?: string }): Promise<void> {
     const { slices, story } = this.#parts;
     const former = this.#zones.zone;
     const leaving = slices.follow(zoneTry, this.#zones.current);
     this.#zones.follow(zoneTry);
-    story.note(`${why}: its requests in ${former} are given up`);
+    const facts = { from: former, to: this.#zones.zone, ...why };
+    story.note({ kind: 'moved', facts });
     this.#sayWhere();
-    await Promise.all(leaving.map((ref) => tellToGo(ref, why)));
+    const reason = moveReason(facts);
+    await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
   }
 
   /** @returns false: no other zone is asked beside the first */
-  async followRival(why: string): Promise<boolean> {
+  async followRival(after: Cause): Promise<boolean> {
     const [first] = this.#parts.slices.rivals;
     if (first === undefined) return false;
-    await this.#follow(first, why);
+    await this.#follow(first, { after });
     this.#hedge.leftZone();
     return true;
   }
 
-  async #dropRivals(why: string): Promise<void> {
+  async #dropRivals(why: { readonly readyIn: string } | { readonly reason: string }): Promise<void> {
     for (const zoneTry of this.#parts.slices.rivals)
-      await this.#drop(zoneTry, `${why}: ${this.#zones.of(zoneTry)} is given up`);
+      await this.#drop(zoneTry, { kind: 'zone-given-up', facts: { zone: this.#zones.of(zoneTry), ...why } });
   }
 
-  async #drop(zoneTry: number, why: string): Promise<void> {
+  async #drop(zoneTry: number, why: Told): Promise<void> {
     const { slices, story } = this.#parts;
     const leaving = slices.drop(zoneTry);
     story.note(why);
     this.#sayWhere();
-    await Promise.all(leaving.map((ref) => tellToGo(ref, why)));
+    const reason = toldText(why);
+    await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
   }
 }
 

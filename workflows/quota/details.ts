@@ -1,9 +1,9 @@
 import { setCurrentDetails } from '@temporalio/workflow';
 import type { Admission } from '../../contract/quota-activities.js';
-import { addUnits, count, type EpochMs, formatUnits, type QuotaUnits, subtractUnits } from '../../domain/units.js';
+import { addUnits, count, type EpochMs, formatUnits, type QuotaUnits, subtractUnits, utc } from '../../domain/units.js';
 import { inLine } from '../../quota/explain.js';
 import type { QuotaConfig, QuotaMemory } from '../../quota/quota-config.js';
-import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
+import { codeTable, joinBlocks, plain } from '../markdown.js';
 import type { LeaseRow } from './lease-book.js';
 import { toLeases, toRequest, unitsInUse } from './lease-row.js';
 import type { PoolRecords } from './pool-records.js';

@@ -3,9 +3,9 @@ import type { OpenSlice, OpenWork } from '../../contract/quota-activities.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import { leaseKey } from '../../domain/lease.js';
 import type { Timings } from '../../domain/timings.js';
-import { count, type EpochMs } from '../../domain/units.js';
+import { count, type EpochMs, utc } from '../../domain/units.js';
 import { pool as poolActivities, poolReading } from '../activity-options.js';
-import { plain, utc } from '../markdown.js';
+import { plain } from '../markdown.js';
 import { emptyDelivery } from './deliveries.js';
 import type { PoolRecords } from './pool-records.js';
 

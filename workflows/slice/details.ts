@@ -1,8 +1,8 @@
 import type { LeaseId } from '../../domain/lease.js';
 import { machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
 import { externalIpOf, machinesOfSlices, type SliceMachines, type SlicesMachines } from '../../domain/slice.js';
-import type { EpochMs } from '../../domain/units.js';
-import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
+import { type EpochMs, utc } from '../../domain/units.js';
+import { codeTable, joinBlocks, plain } from '../markdown.js';
 import { resourceName } from './summaries.js';
 
 /** Stage of a slice workflow. */

@@ -1,11 +1,12 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { HOOKS } from '../../../domain/hooks.js';
+import type { ShownEvent } from '../../../domain/job-events/event.js';
 import { BUILD_STREAM, logPrefix, STACKS_STREAM } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import { inTurns, JobLogReader, storedAttempts, storedJobLog } from '../../../client/job-logs.js';
+import { inTurns, JobLogReader, storedAttempts } from '../../../client/job-logs.js';
 import { hostsWithChunks } from '../../../cloud/store/log-chunks.js';
 import { logStart, type LogStart } from '../../../cloud/store/log-starts.js';
 import { failedSteps, newestSetUp, readSetUp, type StoredSetUp } from '../../../client/set-up-records.js';
@@ -18,7 +19,7 @@ import { lineMatcher } from '../../jobs/log-window.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { lineSink, prefixedSink, rawSink } from '../../jobs/watch/host-lines.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
-import { followJobLog, jobLogText } from '../../jobs/watch/job-log.js';
+import { followJobLog, jobLogForm, openJobLog } from '../../jobs/watch/job-log.js';
 import type { LogSink } from '../../../client/log-follower.js';
 import { openLog } from '../../jobs/watch/open-log.js';
 import type { Screen } from '../../jobs/watch/screen.js';
@@ -252,10 +253,12 @@ function noting(sink: LogSink, job: string): LogSink {
 }
 
 async function printJobLog(client: JobClient, store: StoreReader, row: JobRow, flags: LogsFlags): Promise<number> {
-  const stored = async (): Promise<string> => (await storedJobLog(store, row.id)).toString('utf8');
-  if (flags.follow === true && row.endedAt === undefined) return followJobLog(client, row.id, stored, watchEnd());
+  const { line, stored } = jobLogForm(store, row.id, flags.output === 'json');
+  if (flags.follow === true && row.endedAt === undefined)
+    return followJobLog(client, row.id, { line, stored }, watchEnd());
   // For an open job, the store has the log up to the last attempt's start; the workflow has the rest.
-  const text = row.endedAt === undefined ? await jobLogText(client, row.id, stored) : await stored();
+  const known = (events: readonly ShownEvent[]): string => events.map(line).join('');
+  const text = row.endedAt === undefined ? await openJobLog(client, row.id, { known, stored }) : await stored();
   printOut(text);
   if (text === '') printErr(`${row.id} is ${row.phase}: jobctl has noted nothing of it\n`);
   return ExitCode.Done;

@@ -1,9 +1,9 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
+import type { ShownEvent } from '../../../domain/job-events/event.js';
 import type { SetUpRecord } from '../../../domain/setup-record.js';
 import { setUpPrefix } from '../../../domain/store-layout.js';
-import type { JobEvent } from '../../../contract/job.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { storedJobLog } from '../../../client/job-logs.js';
+import { storedEvents } from '../../../client/job-logs.js';
 import { readSetUp } from '../../../client/set-up-records.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { openReader } from '../../place/connect.js';
@@ -12,7 +12,7 @@ import type { JobAnswer } from '../../jobs/many/each-job.js';
 import { lookOf } from '../../terminal/render/look.js';
 import { renderTimeline } from '../../jobs/render-timeline.js';
 import { timelineOf } from '../../jobs/timeline.js';
-import { jobLogText } from '../../jobs/watch/job-log.js';
+import { openJobLog } from '../../jobs/watch/job-log.js';
 
 /** Number of set-ups shown: the last ones of a job that loops. */
 const SHOWN_SET_UPS = 20;
@@ -27,14 +27,9 @@ export async function timelineAnswer(client: JobClient, context: CliContext, row
   return { text: renderTimeline(id, timeline, lookOf(process.stdout, process.env)).join('\n'), json: { ...timeline } };
 }
 
-async function eventsOf(client: JobClient, store: StoreReader, { id, endedAt }: JobRow): Promise<readonly JobEvent[]> {
-  const stored = async (): Promise<string> => (await storedJobLog(store, id)).toString('utf8');
-  const text = endedAt === undefined ? await jobLogText(client, id, stored) : await stored();
-  return text.split('\n').flatMap((line) => {
-    const [, time = '', words = ''] = /^(\S+Z) (.*)$/.exec(line) ?? [];
-    const at = Date.parse(time);
-    return Number.isNaN(at) ? [] : [{ at, text: words }];
-  });
+function eventsOf(client: JobClient, store: StoreReader, row: JobRow): Promise<readonly ShownEvent[]> {
+  const stored = (): Promise<readonly ShownEvent[]> => storedEvents(store, row.id);
+  return row.endedAt === undefined ? openJobLog(client, row.id, { known: (events) => events, stored }) : stored();
 }
 
 /** The stored set-ups, not those that the row counts: an attempt whose set-up was cut short is not counted. */

@@ -1,21 +1,37 @@
 import type { JobClient } from '../../../client/job-client.js';
-import type { JobEvent } from '../../../contract/job.js';
+import { storedEvents, storedJobLog } from '../../../client/job-logs.js';
+import type { StoreReader } from '../../../cloud/store/port.js';
+import type { ShownEvent } from '../../../domain/job-events/event.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { isOutage, pause } from '../../../client/outage.js';
 import { printErr, printOut } from '../../terminal/print.js';
 
-/** An event line in the store's form (activities/job-records.ts). */
-export const eventLine = ({ at, text }: JobEvent): string => `${new Date(at).toISOString()} ${text}\n`;
+/** The form of a printed log. */
+export interface JobLogForm {
+  line(event: ShownEvent): string;
+  /** The stored log; a closed job's log is read from it, which needs no worker. */
+  stored(): Promise<string>;
+}
 
-/** The log of an open job from its workflow, or else the stored one, with a note on stderr. */
-export async function jobLogText(
+/** Lines in the store's form (activities/job-records.ts), or events as JSON. */
+export const jobLogForm = (store: StoreReader, id: string, isJson: boolean): JobLogForm =>
+  isJson
+    ? { line: jsonLine, stored: async () => (await storedEvents(store, id)).map(jsonLine).join('') }
+    : {
+        line: ({ at, text }) => `${new Date(at).toISOString()} ${text}\n`,
+        stored: async () => (await storedJobLog(store, id)).toString('utf8'),
+      };
+
+const jsonLine = (event: ShownEvent): string => `${JSON.stringify(event)}\n`;
+
+/** The events of an open job from its workflow, or else the stored ones, with a note on stderr. */
+export async function openJobLog<T>(
   client: Pick<JobClient, 'describe'>,
   id: string,
-  stored: () => Promise<string>,
-): Promise<string> {
+  { known, stored }: { known(events: readonly ShownEvent[]): T; stored(): Promise<T> },
+): Promise<T> {
   try {
-    const { events } = await client.describe(id);
-    return events.map(eventLine).join('');
+    return known((await client.describe(id)).events);
   } catch (error) {
     printErr(`no worker answers for ${id}, so this is what was stored last: ${(error as Error).message}\n`);
     return stored();
@@ -25,21 +41,18 @@ export async function jobLogText(
 /** Each look queries the job's workflow, which costs a worker some work, so looks are rarer than for a row. */
 const LOOK_MS = 2_000;
 
-/**
- * Prints the job's own log as it grows, until the job is closed.
- * @param stored the stored log; a closed job's log is read from it, which needs no worker
- */
+/** Prints the job's own log as it grows, until the job is closed. */
 export async function followJobLog(
   client: Pick<JobClient, 'row' | 'describe'>,
   id: string,
-  stored: () => Promise<string>,
+  { line, stored }: JobLogForm,
   signal: AbortSignal,
 ): Promise<number> {
   const told = new Set<string>();
   const tell = (lines: readonly string[]): void => {
-    for (const line of lines.filter((each) => !told.has(each))) {
-      told.add(line);
-      printOut(line);
+    for (const each of lines.filter((one) => !told.has(one))) {
+      told.add(each);
+      printOut(each);
     }
   };
   while (!signal.aborted) {
@@ -48,16 +61,16 @@ export async function followJobLog(
       tell((await stored()).match(/(?<![^\n])[^\n]*\n/g) ?? []);
       return ExitCode.Done;
     }
-    tell(await eventLines(client, id));
+    tell((await newEvents(client, id)).map(line));
     await pause(LOOK_MS, signal);
   }
   return ExitCode.Interrupted;
 }
 
 /** Empty if no worker answers now, or the job has not been accepted yet: the next look gets the lines. */
-async function eventLines(client: Pick<JobClient, 'describe'>, id: string): Promise<readonly string[]> {
+async function newEvents(client: Pick<JobClient, 'describe'>, id: string): Promise<readonly ShownEvent[]> {
   try {
-    return (await client.describe(id)).events.map(eventLine);
+    return (await client.describe(id)).events;
   } catch (error) {
     if (isOutage(error) || (error as Error).name === 'QueryNotRegisteredError') return [];
     throw error;

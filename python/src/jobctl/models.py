@@ -107,6 +107,20 @@ class JobCounts:
 
 
 @dataclass(frozen=True)
+class JobEvent:
+    at: datetime
+    # One sentence, for people.
+    text: str
+    # Such as "preempted"; treat an unknown word as "something else". None: a worker without kinds told it.
+    kind: Optional[str] = None
+    # By kind.
+    facts: Optional[Json] = None
+    # The phase that it begins, or whose reason changes.
+    phase: Optional[Phase] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
 class JobDescription:
     """Everything that the job's workflow knows; `raw` has all of it."""
 
@@ -114,7 +128,7 @@ class JobDescription:
     phase: Phase
     attempt: int
     slices: Tuple[Json, ...]
-    events: Tuple[Json, ...]
+    events: Tuple[JobEvent, ...]
     raw: Json = field(default_factory=dict, repr=False, compare=False)
 
 

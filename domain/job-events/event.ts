@@ -1,0 +1,40 @@
+import type { JobPhase } from '../job-state.js';
+import type { EpochMs } from '../units.js';
+import { type Told, toldText } from './kinds.js';
+
+/** An event of a job's life (docs/contract.md). Plain JSON: it is carried, stored and shown. */
+export type JobEvent = Told & {
+  readonly at: EpochMs;
+  /** The phase that it begins, or in which the reason changes. Absent: it changes neither. */
+  readonly phase?: JobPhase;
+  /** Parts of the phase's reason around this event's sentence. */
+  readonly before?: string;
+  readonly after?: string;
+};
+
+/** The form of events before there were kinds. */
+export interface OldEvent {
+  readonly at: EpochMs;
+  readonly text: string;
+}
+
+export type CarriedEvent = JobEvent | OldEvent;
+
+/** Reads an event of either form. */
+export const readEvent = (event: CarriedEvent): JobEvent =>
+  'kind' in event ? event : { at: event.at, kind: 'note', facts: { text: event.text } };
+
+/** The line of an event: its sentence, after the phase and beside other reasons of it. */
+export function eventText({ phase, before, after, ...told }: JobEvent): string {
+  const why = reasonOf([before, toldText(told), after]);
+  return phase === undefined ? why : `${phase}: ${why}`;
+}
+
+/** The parts of a phase's reason, as one. */
+export const reasonOf = (parts: readonly (string | undefined)[]): string => parts.filter((part) => part).join('; ');
+
+/** An event as people and programs see it. `kind` and `facts` are absent if a worker from before there were kinds told it. */
+export type ShownEvent = OldEvent &
+  (JobEvent | { readonly kind?: never; readonly facts?: never; readonly phase?: never });
+
+export const shownEvent = (event: JobEvent): ShownEvent => ({ ...event, text: eventText(event) });
