@@ -8,7 +8,7 @@ import { MACHINE_KINDS, machineKind } from './machines.js';
 import type { Path } from './problem.js';
 import type { TierPurchase } from './slice.js';
 
-/** What kinds of machines have in a pool file, for code that knows none of them. */
+/** The parts of a pool file that belong to kinds of machines, for code that knows none of them. */
 
 type Tables = typeof POOL_TABLES;
 type TableForms = {
@@ -55,7 +55,7 @@ export function checkPoolZone(path: Path, zone: string, report: Report): void {
 }
 
 /**
- * What the slices of a tier are bought as. Chips of a named reservation come only through queued resources; the name's form is
+ * The purchase of a tier's slices. Chips of a named reservation come only through queued resources; the name's form is
  * checked like that of a job's own.
  */
 export function tierPurchase(

@@ -124,7 +124,7 @@ export interface FlagKey {
 export interface NoFlagKey {
   /** A clause: why the kind has no such thing. */
   readonly why: string;
-  /** What to write instead. */
+  /** The words to write instead. */
   readonly instead: string;
 }
 

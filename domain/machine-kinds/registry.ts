@@ -51,7 +51,7 @@ export const KINDS: { readonly [K in keyof MachineTypes]: KindOf<MachineTypes[K]
 
 type SectionName<Request> = Request extends unknown ? keyof Request : never;
 
-/** By section: the table of a pool file with defaults for its jobs. Undefined: a pool has no defaults for them. */
+/** The table of a pool file with defaults for jobs of each section. Undefined: a pool has no defaults for them. */
 export const POOL_TABLES = {
   tpu: tpuPoolTable,
   kubernetes: undefined,

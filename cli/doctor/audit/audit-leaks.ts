@@ -146,7 +146,9 @@ async function listAll(
 
 /** An account that is gone for good is asked for as long as the store remembers it. */
 const refusedRemedy = (kind: MachineKindName): string =>
-  `may this login list it? \`jobctl doctor --${cliKind(kind).doctorFlag}\` looks; if it is gone for good, docs/pool-file.md says how it is forgotten`;
+  asTyped(
+    `may this login list it? \`jobctl doctor --${cliKind(kind).doctorFlag}\` looks; if it is gone for good, docs/pool-file.md says how it is forgotten`,
+  );
 
 function noProject(): CliError {
   return new CliError(
