@@ -191,7 +191,7 @@ function registerLogs(program: Command, invocation: Invocation): void {
     )
     .addOption(
       new Option('--job', 'the log of what jobctl did for the job, instead').conflicts([
-        ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps', 'output'],
+        ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps'],
       ]),
     )
     .addOption(new Option('-o, --output <format>', 'text, or json: one object per line').choices(['text', 'json']))
