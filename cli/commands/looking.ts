@@ -117,7 +117,7 @@ free" when the jobs that hold them end, pause or give them back. A number behind
         'the log of a set-up module, of the build of its image (build) or of a hook, such as hook-finally, instead',
       ],
       new Option('--job', 'the log of what jobctl did for the job, instead').conflicts([
-        ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps', 'output'],
+        ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps'],
       ]),
       new Option('-o, --output <format>', 'text, or json: one object per line').choices(['text', 'json']),
     ],
