@@ -1,6 +1,8 @@
-import type { JobActivities } from '../contract/job-activities.js';
+import type { StorePort } from '../cloud/store/port.js';
+import type { AttemptRecord, JobActivities } from '../contract/job-activities.js';
 import { doneTwice, type PrintedBy } from '../domain/done-twice.js';
-import { logPrefix } from '../domain/store-layout.js';
+import { rowsFor } from '../domain/recovery/decide.js';
+import { attemptObject, logPrefix } from '../domain/store-layout.js';
 import { translated } from './failures.js';
 
 /** Reads at most `most` bytes from either end of one host's stored output. @param prefix prefix of the stream (`logPrefix`) */
@@ -8,29 +10,41 @@ export type LogSides = (prefix: string, host: number, most: number) => Promise<B
 
 /** Bytes that are read from either side of an attempt's log: a counter is printed soon after a start, and until the end. */
 const SIDE_BYTES = 262_144;
+/** The last ones: a job may be preempted hundreds of times. */
 const MOST_ATTEMPTS = 20;
 /** Most programs count on the first host alone. */
 const HOST = 0;
 
+/**
+ * The next attempt was begun because this one was lost, taken by quota or failed. Otherwise it asked for another start
+ * (`command.restart_on`), loops, a person began it anew, or its record is missing.
+ */
+export function wasLost({ end, ended }: Pick<AttemptRecord, 'end' | 'ended'>): boolean {
+  if (end === 'revoked') return true;
+  const decision = ended && rowsFor('attempt ended', ended)[0]?.decision;
+  return decision?.do === 'retry' && decision.budget !== 'requested';
+}
+
 export const doneTwiceActivity = ({
   logSides,
+  store,
 }: {
   readonly logSides?: LogSides;
+  readonly store: Pick<StorePort, 'read'>;
 }): Pick<JobActivities, 'findDoneTwice'> => ({
   findDoneTwice: ({ job, attempts }) =>
     translated(async () => {
       if (logSides === undefined) return undefined;
+      const wasLostAt = async (attempt: number): Promise<boolean> => {
+        const record = await store.read(attemptObject(job.id, attempt));
+        return record !== undefined && wasLost(JSON.parse(record.toString('utf8')) as AttemptRecord);
+      };
       const printed: PrintedBy[] = [];
-      for (const attempt of lookedAt(attempts)) {
+      for (let attempt = Math.max(1, attempts - MOST_ATTEMPTS + 1); attempt <= attempts; attempt++) {
         const bytes = await logSides(logPrefix(job.id, attempt, 'command'), HOST, SIDE_BYTES);
-        printed.push({ attempt, text: bytes.toString('utf8') });
+        const isAfterLoss = printed.length > 0 && (await wasLostAt(attempt - 1));
+        printed.push({ attempt, text: bytes.toString('utf8'), isAfterLoss });
       }
       return doneTwice(printed);
     }),
 });
-
-/** The first attempt, which knows where the job began, and the last ones. */
-function lookedAt(attempts: number): readonly number[] {
-  const all = Array.from({ length: attempts }, (_, index) => index + 1);
-  return attempts <= MOST_ATTEMPTS ? all : [1, ...all.slice(1 - MOST_ATTEMPTS)];
-}

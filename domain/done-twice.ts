@@ -1,4 +1,5 @@
-import { compareMarks, type ProgressMark, readProgress, showMark } from './progress-marks.js';
+import { compareMarks, type ProgressMark, showMark } from './progress-marks.js';
+import { type CountedMarks, workCounter } from './work-counter.js';
 
 /** Work that a job repeated after an attempt was lost, measured by the counter that the job itself prints (docs/adr/0135). */
 export interface DoneTwice {
@@ -23,32 +24,83 @@ export interface PrintedBy {
   readonly attempt: number;
   /** Output of its first host. Of a long output: the beginning and the end. */
   readonly text: string;
+  /** The attempt before it was lost or failed. Otherwise its command was begun anew on purpose, or nobody knows why. */
+  readonly isAfterLoss: boolean;
 }
 
-const FIRST_HOST = 0;
-
-/** @param attempts in order. @returns undefined if nothing was done twice, or no counter shows it */
+/** @param attempts in order. @returns undefined if nothing was done twice, or it is not sure */
 export function doneTwice(attempts: readonly PrintedBy[]): DoneTwice | undefined {
-  const progress = readProgress(attempts.map(({ text }) => new Map([[FIRST_HOST, text]])));
-  if (!('measure' in progress)) return undefined;
-  const { measure, marks } = progress;
+  const counter = workCounter(attempts.map(({ text }) => text));
+  const unit = counter?.find((each) => each !== undefined)?.unit;
+  if (counter === undefined || unit === undefined) return undefined;
   const again: WorkAgain[] = [];
-  let begin: ProgressMark | undefined;
-  let reached: ProgressMark | undefined;
-  for (const [index, { attempt }] of attempts.entries()) {
-    const [first] = marks[index] ?? [];
-    const last = marks[index]?.at(-1);
-    if (first === undefined || last === undefined) continue;
-    if (begin !== undefined && reached !== undefined && compareMarks(first, reached) <= 0) {
-      const isAll = compareMarks(first, begin) <= 0;
-      const to = compareMarks(last, reached) < 0 ? last : reached;
-      again.push({ attempt, from: showMark(first), to: showMark(to), ...(isAll && { isAll }) });
-    }
-    begin ??= first;
-    if (reached === undefined || compareMarks(last, reached) > 0) reached = last;
+  let done: Done | undefined;
+  for (const [index, { attempt, isAfterLoss }] of attempts.entries()) {
+    if (!isAfterLoss) done = undefined;
+    const counted = counter[index];
+    if (counted === undefined) continue;
+    const found = done && workAgain(counted, done);
+    if (found !== undefined && found !== 'unsure') again.push({ attempt, ...found });
+    done =
+      done === undefined || found === 'unsure'
+        ? { begin: counted, isFirst: attempt === 1, furthest: counted, marks: counted.marks }
+        : withMarks(done, counted);
   }
-  return again.length === 0 ? undefined : { unit: measure.unit, again };
+  return again.length === 0 ? undefined : { unit, again };
 }
+
+/** The work of an attempt, and of those before it that were lost. */
+interface Done {
+  /** Counted by the attempt that began it. */
+  readonly begin: CountedMarks;
+  /** The job began with it. */
+  readonly isFirst: boolean;
+  /** Counted by the attempt that came furthest. */
+  readonly furthest: CountedMarks;
+  readonly marks: readonly ProgressMark[];
+}
+
+const lastOf = ({ marks }: CountedMarks): ProgressMark => marks.at(-1) ?? [];
+
+const withMarks = (done: Done, counted: CountedMarks): Done => ({
+  ...done,
+  furthest: compareMarks(lastOf(counted), lastOf(done.furthest)) > 0 ? counted : done.furthest,
+  marks: [...done.marks, ...counted.marks],
+});
+
+/** A bar is drawn by the clock, so not each mark comes again. Over more marks than these a counter has leapt. */
+const MOST_SKIPPED = 2;
+/** A leap further on is a part of a long log that was not read. */
+const EARLY_MARKS = 20;
+
+/**
+ * A counter that leaps over marks of before shows no work before the leap, and one mark is no proof: many print where they go on.
+ * One that begins where the work began has begun a second cycle, a phase or a shard, unless all that was printed before is the same.
+ */
+function workAgain(counted: CountedMarks, done: Done): Omit<WorkAgain, 'attempt'> | 'unsure' | undefined {
+  const { begin, furthest, isFirst } = done;
+  const reached = lastOf(furthest);
+  const early = counted.marks.slice(0, EARLY_MARKS);
+  const leapt = early.findLastIndex((mark, index) => skipped(mark, counted.marks[index + 1], done) > MOST_SKIPPED);
+  const [first, second] = counted.marks.slice(leapt + 1);
+  if (first === undefined || second === undefined || compareMarks(second, reached) > 0 || !furthest.isMain)
+    return undefined;
+  const isBegin = compareMarks(first, begin.marks[0] ?? []) <= 0;
+  if (isBegin && (furthest.isComplete || !isSame(counted.preamble, begin.preamble))) return 'unsure';
+  const last = lastOf(counted);
+  const to = compareMarks(last, reached) < 0 ? last : reached;
+  const isAll = isBegin && isFirst && !counted.isCoarse;
+  return { from: showMark(first), to: showMark(to), ...(isAll && { isAll }) };
+}
+
+function skipped(from: ProgressMark, to: ProgressMark | undefined, { marks }: Done): number {
+  if (to === undefined) return 0;
+  const between = marks.filter((mark) => compareMarks(mark, from) > 0 && compareMarks(mark, to) < 0);
+  return new Set(between.map(showMark)).size;
+}
+
+const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
+  a.size === b.size && [...a].every((line) => b.has(line));
 
 /** Attempts that are named. A job may be preempted hundreds of times. */
 const MOST_NAMED = 3;

@@ -11,6 +11,18 @@ export interface ProgressMeasure {
   readonly markOf: (line: string) => ProgressMark | undefined;
 }
 
+/** A measure that also tells where in a line its numbers stand. */
+export interface DefaultMeasure extends ProgressMeasure {
+  readonly markIn: (line: string) => MarkInLine | undefined;
+}
+
+interface MarkInLine {
+  readonly mark: ProgressMark;
+  /** The line before the first number, with its word, and behind the last number. */
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Output of one attempt, by host. */
 export type AttemptOutput = ReadonlyMap<number, string>;
 
@@ -23,7 +35,8 @@ export interface ReadProgress {
 }
 
 /** The number after a counter's word. It is not part of a word, a decimal fraction or a duration. */
-const NUMBER = String.raw`["'\]]?\s*[:=#]?\s*\[?\s*(\d{1,3}(?:,\d{3})+|\d+)(?![.,]?\d|\s?m?s\b)`;
+const UNIT = String.raw`(?:[mnuµ]?s|secs?|seconds?|mins?|minutes?|h|hours?|it\/s)\b`;
+const NUMBER = String.raw`["'\]]?\s*[:=#]?\s*\[?\s*(\d{1,3}(?:[,_]\d{3})+|\d+)(?![.,_]?\d|\s?${UNIT})`;
 const counter = (word: string): RegExp => new RegExp(String.raw`(?<![\w-])(?:${word})${NUMBER}`, 'i');
 
 const GLOBAL_STEP = counter('global[_ ]?step');
@@ -31,36 +44,51 @@ const EPOCH = counter('epoch|ep');
 const STEP = counter('step|train_step|training_step');
 const ITERATION = counter('iteration|iter|it');
 const BATCH = counter('batch');
-/** tqdm: ` 12%|##  | 12/100 [00:01<00:08, 9.8it/s]`. A bar with `?it/s` shows the beginning, before any work is done. */
-const BAR = /(?<![\d.])(\d+)\/\d+ \[[^\],]*, +(?!\?)/;
+/**
+ * tqdm: ` 12%|##  | 12/100 [00:01<00:08, 9.8it/s]`. A bar with `?it/s` shows the beginning, before any work is done. Or as many
+ * print in PyTorch: `[640/60000 (1%)]`.
+ */
+const BAR = /(?<![\d.])(\d+)\/\d+ (?:\[[^\],]*, +(?!\?)|\(\d+%\))/;
+/** `57% done`, `progress: 57%`. Any other percentage may be an accuracy or a load. */
+const PERCENT = /(?:progress:? *|^\s*(?=\d+ ?% *(?:done|complete|finished|$)))(\d+) ?%(?!\|)/i;
 
 /**
  * A number after one of these words does not count work just done: `resumed at step 40`, `saved checkpoint, step 40`,
- * `eval step 3`, `max step 100`.
+ * `eval step 3`, `max step 100`. AXLearn's `Starting step 40` does.
  */
-const OTHER_MATTER = /\b(?:resum|restor|load|checkpoint|ckpt|sav|stor|writ|eval|valid|test|max|every|until)/i;
+const OTHER_MATTER =
+  /\b(?:resum|restor|load|checkpoint|ckpt|sav|stor|writ|eval|valid|test|max|every|until|continu|found|from|latest|start(?!ing $))/i;
 
 /** Measures for a job if the user gives no pattern. The first that fits is used. */
-export const DEFAULT_MEASURES: readonly ProgressMeasure[] = [
-  { name: 'global step N', unit: 'global step', markOf: counted(GLOBAL_STEP) },
-  { name: 'epoch N, step M', unit: 'epoch.step', markOf: counted(EPOCH, STEP) },
-  { name: 'epoch N, iteration M', unit: 'epoch.iteration', markOf: counted(EPOCH, ITERATION) },
-  { name: 'epoch N, batch M', unit: 'epoch.batch', markOf: counted(EPOCH, BATCH) },
-  { name: 'step N', unit: 'step', markOf: counted(STEP) },
-  { name: 'iteration N', unit: 'iteration', markOf: counted(ITERATION) },
-  { name: 'epoch N', unit: 'epoch', markOf: counted(EPOCH) },
-  { name: 'batch N', unit: 'batch', markOf: counted(BATCH) },
-  { name: 'N/M [ of a progress bar', unit: 'progress', markOf: counted(BAR) },
+export const DEFAULT_MEASURES: readonly DefaultMeasure[] = [
+  counted('global step N', 'global step', GLOBAL_STEP),
+  counted('epoch N, step M', 'epoch.step', EPOCH, STEP),
+  counted('epoch N, iteration M', 'epoch.iteration', EPOCH, ITERATION),
+  counted('epoch N, batch M', 'epoch.batch', EPOCH, BATCH),
+  counted('step N', 'step', STEP),
+  counted('iteration N', 'iteration', ITERATION),
+  counted('epoch N, M/L [ of a progress bar', 'epoch.progress', EPOCH, BAR),
+  counted('epoch N', 'epoch', EPOCH),
+  counted('batch N', 'batch', BATCH),
+  counted('N/M [ of a progress bar', 'progress', BAR),
+  counted('N %', 'percent', PERCENT),
 ];
 
-function counted(...patterns: readonly RegExp[]): ProgressMeasure['markOf'] {
-  return (line) => {
-    const numbers = patterns.map((pattern) => {
+function counted(name: string, unit: string, ...patterns: readonly RegExp[]): DefaultMeasure {
+  const markIn = (line: string): MarkInLine | undefined => {
+    const mark: number[] = [];
+    let [first, last] = [line.length, 0];
+    for (const pattern of patterns) {
       const match = pattern.exec(line);
-      return match === null || OTHER_MATTER.test(line.slice(0, match.index)) ? undefined : wholeNumber(match[1]);
-    });
-    return numbers.every((number) => number !== undefined) ? numbers : undefined;
+      const number = wholeNumber(match?.[1]);
+      if (match === null || number === undefined || OTHER_MATTER.test(line.slice(0, match.index))) return undefined;
+      mark.push(number);
+      const at = match.index + match[0].indexOf(match[1] ?? '');
+      [first, last] = [Math.min(first, at), Math.max(last, at + (match[1] ?? '').length)];
+    }
+    return { mark, before: line.slice(0, first), after: line.slice(last) };
   };
+  return { name, unit, markIn, markOf: (line) => markIn(line)?.mark };
 }
 
 /** Measures by a user's pattern. A line without a whole number in the group has no mark. */
@@ -76,7 +104,7 @@ export function givenMeasure(pattern: RegExp): ProgressMeasure {
 }
 
 function wholeNumber(text: string | undefined): number | undefined {
-  const digits = text?.replaceAll(',', '');
+  const digits = text?.replaceAll(/[,_]/g, '');
   return digits !== undefined && /^\d+$/.test(digits) ? Number(digits) : undefined;
 }
 

@@ -153,6 +153,12 @@ describe('a step counter', () => {
     'Epoch 3/10 - batch 4': 'epoch N, batch M: 3.4',
     'Epoch [2/5], Step [7/8], loss: 0.3': 'epoch N, step M: 2.7',
     'iter 250: loss 2.1, time 40ms': 'iteration N: 250',
+    'step 1_057 loss': 'step N: 1057',
+    'I1129 trainer.py:1] Starting step 7': 'step N: 7',
+    'Epoch 1: 36%|## | 18/50 [00:10<00:10, 4.9it/s, v_num=0]': 'epoch N, M/L [ of a progress bar: 1.18',
+    'Train Epoch: 1 [640/60000 (1%)]\tLoss: 0.1': 'epoch N, M/L [ of a progress bar: 1.640',
+    '57% done': 'N %: 57',
+    'progress: 57%': 'N %: 57',
     ' 12%|#2        | 12/100 [00:01<00:08, 9.80it/s]': 'N/M [ of a progress bar: 12',
   };
   for (const [line, want] of Object.entries(COUNTED)) it(`is read in: ${line}`, () => assert.equal(mark(line), want));
@@ -168,6 +174,13 @@ describe('a step counter', () => {
     'step 12 ms',
     'num_step 5',
     ' 40%|#### | 16/40 [00:00<?, ?it/s]',
+    'Continuing from step 40',
+    'Starting at step 40',
+    'Found latest step: 40',
+    'step 12 sec',
+    'step 12 min',
+    'step 250 us',
+    'accuracy 57%',
   ];
   for (const line of OTHERS) it(`is not: ${line}`, () => assert.equal(mark(line), undefined));
 });

@@ -91,12 +91,12 @@ describe('the file that jobctl init writes for a program with checkpoints', func
       Array.from({ length: STEPS }, (_, at) => at + 1),
     );
     assert.equal(steps.at(-1), STEPS);
-    // By the lines themselves: what each attempt began with that had been done.
+    // By the lines themselves: what each attempt began with that had been done. One step alone is not told.
     const reached = attempts.map((lines) =>
       Math.max(...lines.map((line) => Number(/^step (\d+)$/.exec(line)?.[1] ?? 0))),
     );
     const again = stored.flatMap((step, index) =>
-      step + 1 <= (reached[index] ?? 0) ? [{ attempt: index + 2, from: `${step + 1}`, to: `${reached[index]}` }] : [],
+      step + 2 <= (reached[index] ?? 0) ? [{ attempt: index + 2, from: `${step + 1}`, to: `${reached[index]}` }] : [],
     );
     assert.deepEqual(outcome.doneTwice, again.length === 0 ? undefined : { unit: 'step', again });
     const status = await user.run('status', 'twice');

@@ -1,5 +1,6 @@
 import { compareMarks, linesOf, readProgress, showMark } from '../../../domain/progress-marks.js';
 import type { AttemptOutput, ProgressMark, ProgressMeasure, ReadProgress } from '../../../domain/progress-marks.js';
+import { comparableLine } from '../../../domain/comparable-line.js';
 import { smallest } from '../../../domain/extremes.js';
 
 /** The work that one preemption cost a job, as far as its own output tells (ADR 0016). */
@@ -80,18 +81,10 @@ function lostByLines(before: AttemptOutput | undefined, after: AttemptOutput | u
   return { kind: 'unknown', reason };
 }
 
-/** Lines without parts that differ between runs of the same work: times, fractions, addresses, names of attempts and nodes. */
-function comparable(text: string | undefined): readonly string[] {
-  return linesOf(text ?? '')
-    .map((line) =>
-      line
-        .replace(/\d{4}-\d\d-\d\d|\d{1,2}:\d\d(:\d\d)?([.,]\d+)?/g, '#')
-        .replace(/(?<!\d)\d+((\.\d+)+(e[-+]?\d+)?|(\.\d+)?\s?m?s\b)/gi, '#')
-        .replace(/\battempt \d+|-g\d+\b|\bpid \d+|0x[\da-f]+/gi, '#')
-        .trim(),
-    )
+const comparable = (text: string | undefined): readonly string[] =>
+  linesOf(text ?? '')
+    .map(comparableLine)
     .filter((line) => line !== '');
-}
 
 /** The lost percentage from 0 to 100, not rounded; undefined if unknown. */
 export function lostPercent(lost: LostWork): number | undefined {
