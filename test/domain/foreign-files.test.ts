@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseJobFile } from '../../domain/job-file/parse.js';
-import { assertPrintedIsValid } from '../printed-job.js';
+import { parse } from 'yaml';
+import { assertPrintedIsValid, printedJob } from '../printed-job.js';
 
 /** What a file is called, and what is written instead. */
 function refusal(text: string, file = 'job.yaml'): string {
@@ -162,6 +163,67 @@ describe('files of other tools in other shapes', () => {
       },
       (env) => `type: task\nenv: ${env}\nresources: {gpu: v6e-8}\ncommands: [a]\n`,
     );
+  });
+
+  describe('scalars of variables, as tools in Python read them', () => {
+    const shapes: Readonly<Record<string, string>> = {
+      '1234e56': '1234e56',
+      '5e12345': '5e12345',
+      '1e-5': '1e-5',
+      '3e-4': '3e-4',
+      '1.5e-5': '1.5e-05',
+      '1.5e5': '1.5e5',
+      '1.5e+5': '150000.0',
+      '1.0': '1.0',
+      '3.10': '3.1',
+      '-0.5': '-0.5',
+      '1.0e+20': '1e+20',
+      '12345678901234567890': '12345678901234567890',
+      '-12345678901234567890': '-12345678901234567890',
+      '0x1F': '31',
+      '0o17': '0o17',
+      '007': '7',
+      '008': '008',
+      '0b101': '5',
+      '1_000': '1000',
+      '12:30:00': '45000',
+      '2024-01-01': '2024-01-01',
+      '2024-01-01T10:00:00Z': '2024-01-01 10:00:00+00:00',
+      on: 'True',
+      Off: 'False',
+      yes: 'True',
+      NO: 'False',
+      true: 'True',
+      y: 'y',
+      '"yes"': 'yes',
+      '"1e-5"': '1e-5',
+      '.inf': 'inf',
+      '-.INF': '-inf',
+      '*common': 'True',
+      '!!str 1e5': '1e5',
+    };
+    for (const [tool, head] of [
+      ['SkyPilot', 'resources: {accelerators: tpu-v6e-8}\nrun: a\nenvs:'],
+      ['dstack', 'type: task\nresources: {gpu: v6e-8}\ncommands: [a]\nenv:'],
+    ])
+      for (const [written, read] of Object.entries(shapes))
+        it(`${tool}: ${written}`, () => {
+          const said = refusal(`x: &common yes\n${head}\n  A: ${written}\n  B: b\n`);
+          const { env } = parse(printedJob(said) ?? '') as { readonly env: Readonly<Record<string, string>> };
+          assert.equal(env['A'], read, said);
+        });
+    it('a mapping behind an anchor, and one that leads to itself', () => {
+      const task = (envs: string): string => refusal(`${envs}\nresources: {accelerators: tpu-v6e-8}\nrun: a\n`);
+      assert.match(task('x: &all {A: 1.0, B: on}\nenvs: *all'), /env: \{A: "1\.0", B: "True"\}/);
+      assert.match(
+        task('x: &all {A: 1.0, B: on}\nenvs: {<<: *all, C: 0x10}'),
+        /env: \{A: "1\.0", B: "True", C: "16"\}/,
+      );
+    });
+    gives({
+      'resources: {accelerators: tpu-v6e-8, use_spot: yes}\nrun: a\n': ['pricing: spot'],
+      'resources: {accelerators: tpu-v6e-8, use_spot: off}\nrun: a\n': ['pricing: ondemand'],
+    });
   });
 
   describe('commands', () => {
