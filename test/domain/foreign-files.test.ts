@@ -147,6 +147,46 @@ describe('files of other tools in other shapes', () => {
     );
   });
 
+  describe('$(NAME) of Kubernetes', () => {
+    const ENV =
+      '{name: LR, value: "0.1"}, {name: DIR, value: "/x/$(LR)/$(LATER)"}, {name: LATER, value: l}, {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: OF_POD, value: "p-$(POD)"}, {name: HF_TOKEN, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: RANK, value: "3"}';
+    const job = (command: string, more = ''): string =>
+      `apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: i, command: ${command}, env: [${ENV}]${more}}]}\n`;
+    gives(
+      {
+        '[python, a.py, --lr=$(LR), --d=$(DIR)]': [
+          'run: python a.py --lr=0.1',
+          'DIR: /x/0.1/$(LATER)',
+          "'--d=/x/0.1/$(LATER)'",
+        ],
+        '[python, a.py, --lit=$$(LR), --two=$$$(LR), --cost=5$$, "--of=$HOME", "$("]': [
+          "'--lit=$(LR)' '--two=$0.1' '--cost=5$' '--of=$HOME' '$('",
+        ],
+        '[bash, -c, "python a.py --lr $(LR) $$(date) $(hostname)"]': ['run: python a.py --lr 0.1 $(date) $(hostname)'],
+        '[bash, -c, "a --token $(HF_TOKEN)"]': [
+          'run: ..} # the command, with $(HF_TOKEN), which is $HF_TOKEN, filled in',
+        ],
+        '[a, "--token=$(HF_TOKEN) x", --rank=$(RANK), --i=$(JOB_COMPLETION_INDEX)]': [
+          'a "--token=${HF_TOKEN} x" "--rank=${RANK}" "--i=${JOBCTL_HOST_INDEX}"',
+          'env POD, env RANK: jobctl sets',
+        ],
+        '[a, --p=$(OF_POD)]': [
+          'run: ..} # the command, with $(POD) filled in',
+          'env OF_POD: export it in the command, with $(POD) filled in',
+          '$(POD): the pod of Kubernetes has it',
+        ],
+        '[a, --s=$(DB_SERVICE_HOST)]': ['run: ..', '$(DB_SERVICE_HOST): the pod'],
+        '[a, --s=$(UNKNOWN)]': ["run: a '--s=$(UNKNOWN)'"],
+      },
+      job,
+    );
+    it('a name may be of envFrom', () =>
+      assert.match(
+        refusal(job('[a, --s=$(UNKNOWN)]', ', envFrom: [{configMapRef: {name: m}}]')),
+        /run: \.\..*UNKNOWN/,
+      ));
+  });
+
   describe('variables', () => {
     gives(
       {
