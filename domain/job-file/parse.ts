@@ -30,13 +30,13 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
   const source = new YamlSource(text);
   if (source.problems.length > 0)
     return (
-      refusedAs(foreignDocuments(source.documents(), file) ?? foreignText(text, file), file) ??
+      refusedAs(foreignDocuments(severalIn(source), file) ?? foreignText(text, file), file) ??
       refused(source.problems.map((problem) => ({ file, ...problem })))
     );
   const tree = readTree(source);
   if ('message' in tree) return refused([{ file, line: 1, column: 1, ...tree }]);
   const isProgram = /\.(py|sh)$/.test(file);
-  const other = isMapping(tree.value) && !isProgram ? foreignTree(tree.value, file) : foreignText(text, file);
+  const other = isMapping(tree.value) && !isProgram ? foreignIn(source, tree.value, file) : foreignText(text, file);
   if (other !== undefined) return refusedAs(other, file);
   const overridden = isMapping(tree.value) ? applyOverrides(tree.value, set, overrides) : undefined;
   const resolved = resolveJob(overridden === undefined ? tree.value : overridden.tree, {
@@ -48,6 +48,17 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
   const flagProblems = overridden?.problems ?? [];
   if (resolved.ok) return flagProblems.length === 0 ? resolved : refused(flagProblems);
   return refused([...resolved.problems.map((problem) => locate(problem, source, file, overridden)), ...flagProblems]);
+}
+
+/** Another tool's file is known by its keys, and read as that tool reads it. */
+function foreignIn(source: YamlSource, tree: Mapping, file: string): ForeignFile | undefined {
+  const found = foreignTree(tree, file);
+  return found === undefined ? undefined : (foreignTree(source.foreign()[0], file) ?? found);
+}
+
+function severalIn(source: YamlSource): readonly unknown[] {
+  const documents = source.foreign();
+  return documents.length > 1 ? documents : [];
 }
 
 function refusedAs(other: ForeignFile, file: string): ResolvedJob;

@@ -1,7 +1,8 @@
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { Document, Node, Pair } from 'yaml';
 import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
+import { pythonDocuments } from './foreign/python-yaml.js';
 import { mapTree } from './plain-tree.js';
 import { tooDeepAt } from './yaml-depth.js';
 import { INDEPENDENT, TOO_DEEP, yamlWords } from './yaml-words.js';
@@ -45,17 +46,9 @@ export class YamlSource {
     return { ...this.#position(offset), path: [], message: `not YAML: ${words}` };
   }
 
-  /** The documents of a file that has several; none if one of them is no YAML. */
-  documents(): readonly unknown[] {
-    const isSeveral = this.#document.errors.some(({ code }) => code === 'MULTIPLE_DOCS');
-    if (!isSeveral || tooDeepAt(this.#text) !== undefined) return [];
-    const all = parseAllDocuments(this.#text, { merge: true, logLevel: 'error' });
-    if (!Array.isArray(all) || all.some(({ errors }) => errors.length > 0)) return [];
-    try {
-      return all.map((document) => document.toJS() as unknown);
-    } catch {
-      return [];
-    }
+  /** The documents of another tool's file, as that tool reads them; none if one of them is no YAML. */
+  foreign(): readonly unknown[] {
+    return tooDeepAt(this.#text) === undefined ? pythonDocuments(this.#text) : [];
   }
 
   /** @throws ReferenceError if aliases multiply beyond measure */

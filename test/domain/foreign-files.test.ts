@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict';
 import { parseJobFile } from '../../domain/job-file/parse.js';
+import { parse } from 'yaml';
+import { assertPrintedIsValid, printedJob } from '../printed-job.js';
 
 /** What a file is called, and what is written instead. */
 function refusal(text: string, file = 'job.yaml'): string {
   const job = parseJobFile(text, { file, env: {} });
   assert.ok(!job.ok, text);
-  return job.problems.map(({ message, hint }) => `${message}\n${hint ?? ''}`).join('\n');
+  const said = job.problems.map(({ message, hint }) => `${message}\n${hint ?? ''}`).join('\n');
+  assertPrintedIsValid(said);
+  return said;
 }
 
 /** Each shape of a file, and lines of what it gives; behind `!` what it must not give. */
 function gives(
   shapes: Readonly<Record<string, readonly string[]>>,
   of: (shape: string) => string = (shape) => shape,
+  file = 'job.yaml',
 ): void {
   for (const [shape, lines] of Object.entries(shapes))
     it(shape.replaceAll('\n', ' ; '), () => {
-      const said = refusal(of(shape));
+      const said = refusal(of(shape), file);
       for (const line of lines)
         if (line.startsWith('!')) assert.ok(!said.includes(line.slice(1)), said);
         else
@@ -142,6 +147,46 @@ describe('files of other tools in other shapes', () => {
     );
   });
 
+  describe('$(NAME) of Kubernetes', () => {
+    const ENV =
+      '{name: LR, value: "0.1"}, {name: DIR, value: "/x/$(LR)/$(LATER)"}, {name: LATER, value: l}, {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: OF_POD, value: "p-$(POD)"}, {name: HF_TOKEN, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: RANK, value: "3"}';
+    const job = (command: string, more = ''): string =>
+      `apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: i, command: ${command}, env: [${ENV}]${more}}]}\n`;
+    gives(
+      {
+        '[python, a.py, --lr=$(LR), --d=$(DIR)]': [
+          'run: python a.py --lr=0.1',
+          'DIR: /x/0.1/$(LATER)',
+          "'--d=/x/0.1/$(LATER)'",
+        ],
+        '[python, a.py, --lit=$$(LR), --two=$$$(LR), --cost=5$$, "--of=$HOME", "$("]': [
+          "'--lit=$(LR)' '--two=$0.1' '--cost=5$' '--of=$HOME' '$('",
+        ],
+        '[bash, -c, "python a.py --lr $(LR) $$(date) $(hostname)"]': ['run: python a.py --lr 0.1 $(date) $(hostname)'],
+        '[bash, -c, "a --token $(HF_TOKEN)"]': [
+          'run: ..} # the command, with $(HF_TOKEN), which is $HF_TOKEN, filled in',
+        ],
+        '[a, "--token=$(HF_TOKEN) x", --rank=$(RANK), --i=$(JOB_COMPLETION_INDEX)]': [
+          'a "--token=${HF_TOKEN} x" "--rank=${RANK}" "--i=${JOBCTL_HOST_INDEX}"',
+          'env POD, env RANK: jobctl sets',
+        ],
+        '[a, --p=$(OF_POD)]': [
+          'run: ..} # the command, with $(POD) filled in',
+          'env OF_POD: export it in the command, with $(POD) filled in',
+          '$(POD): the pod of Kubernetes has it',
+        ],
+        '[a, --s=$(DB_SERVICE_HOST)]': ['run: ..', '$(DB_SERVICE_HOST): the pod'],
+        '[a, --s=$(UNKNOWN)]': ["run: a '--s=$(UNKNOWN)'"],
+      },
+      job,
+    );
+    it('a name may be of envFrom', () =>
+      assert.match(
+        refusal(job('[a, --s=$(UNKNOWN)]', ', envFrom: [{configMapRef: {name: m}}]')),
+        /run: \.\..*UNKNOWN/,
+      ));
+  });
+
   describe('variables', () => {
     gives(
       {
@@ -158,6 +203,67 @@ describe('files of other tools in other shapes', () => {
       },
       (env) => `type: task\nenv: ${env}\nresources: {gpu: v6e-8}\ncommands: [a]\n`,
     );
+  });
+
+  describe('scalars of variables, as tools in Python read them', () => {
+    const shapes: Readonly<Record<string, string>> = {
+      '1234e56': '1234e56',
+      '5e12345': '5e12345',
+      '1e-5': '1e-5',
+      '3e-4': '3e-4',
+      '1.5e-5': '1.5e-05',
+      '1.5e5': '1.5e5',
+      '1.5e+5': '150000.0',
+      '1.0': '1.0',
+      '3.10': '3.1',
+      '-0.5': '-0.5',
+      '1.0e+20': '1e+20',
+      '12345678901234567890': '12345678901234567890',
+      '-12345678901234567890': '-12345678901234567890',
+      '0x1F': '31',
+      '0o17': '0o17',
+      '007': '7',
+      '008': '008',
+      '0b101': '5',
+      '1_000': '1000',
+      '12:30:00': '45000',
+      '2024-01-01': '2024-01-01',
+      '2024-01-01T10:00:00Z': '2024-01-01 10:00:00+00:00',
+      on: 'True',
+      Off: 'False',
+      yes: 'True',
+      NO: 'False',
+      true: 'True',
+      y: 'y',
+      '"yes"': 'yes',
+      '"1e-5"': '1e-5',
+      '.inf': 'inf',
+      '-.INF': '-inf',
+      '*common': 'True',
+      '!!str 1e5': '1e5',
+    };
+    for (const [tool, head] of [
+      ['SkyPilot', 'resources: {accelerators: tpu-v6e-8}\nrun: a\nenvs:'],
+      ['dstack', 'type: task\nresources: {gpu: v6e-8}\ncommands: [a]\nenv:'],
+    ])
+      for (const [written, read] of Object.entries(shapes))
+        it(`${tool}: ${written}`, () => {
+          const said = refusal(`x: &common yes\n${head}\n  A: ${written}\n  B: b\n`);
+          const { env } = parse(printedJob(said) ?? '') as { readonly env: Readonly<Record<string, string>> };
+          assert.equal(env['A'], read, said);
+        });
+    it('a mapping behind an anchor, and one that leads to itself', () => {
+      const task = (envs: string): string => refusal(`${envs}\nresources: {accelerators: tpu-v6e-8}\nrun: a\n`);
+      assert.match(task('x: &all {A: 1.0, B: on}\nenvs: *all'), /env: \{A: "1\.0", B: "True"\}/);
+      assert.match(
+        task('x: &all {A: 1.0, B: on}\nenvs: {<<: *all, C: 0x10}'),
+        /env: \{A: "1\.0", B: "True", C: "16"\}/,
+      );
+    });
+    gives({
+      'resources: {accelerators: tpu-v6e-8, use_spot: yes}\nrun: a\n': ['pricing: spot'],
+      'resources: {accelerators: tpu-v6e-8, use_spot: off}\nrun: a\n': ['pricing: ondemand'],
+    });
   });
 
   describe('commands', () => {
@@ -189,7 +295,7 @@ describe('files of other tools in other shapes', () => {
           ['tpu: {accelerator: v5litepod-16, zone: us-central1-a, pricing: ondemand}'],
         "export T=v5litepod-16 Z=us-central1-a # it's free\nuntil gcloud compute tpus tpu-vm create a --zone=$Z --accelerator-type=${T}; do :; done":
           ['tpu: {accelerator: v5litepod-16, zone: us-central1-a, pricing: ondemand}'],
-        'gcloud compute tpus tpu-vm create a --zone=z-1 --accelerator-type=v4-8\ngcloud compute tpus tpu-vm ssh a --worker=0 --command="python3 a.py"':
+        'gcloud compute tpus tpu-vm create a --zone=us-central2-b --accelerator-type=v4-8\ngcloud compute tpus tpu-vm ssh a --worker=0 --command="python3 a.py"':
           ['command: {run: python3 a.py, workers: [0]}'],
         'gcloud compute tpus tpu-vm ssh a --zone=us-central2-b --worker=all --command="python3 a.py"': [
           'tpu: {accelerator: .., zone: us-central2-b, pricing: ..}',
@@ -231,7 +337,7 @@ describe('files of other tools in other shapes', () => {
         '#SBATCH -N 4\n#SBATCH -t 90': ['--tpu v5litepod-16 --set timeouts.run=90m', 'v5litepod-16 has 4 hosts'],
         '#SBATCH --nodes=3\n#SBATCH --time=2-12:30:00': ['--tpu v5litepod-8 --slices 3 --set timeouts.run=3630m'],
         '#SBATCH --nodes=2-4\n#SBATCH --time 01:30:30': ['--slices 2', 'timeouts.run=5430s'],
-        '#SBATCH -Jmine\n#SBATCH -a 1-3\necho $SLURM_ARRAY_TASK_ID': ['--name mine', '--array=1-3: a job for each'],
+        '#SBATCH -Jmine\n#SBATCH -a 1-3\necho $SLURM_ARRAY_TASK_ID': ['--name mine', '-a 1-3: a job for each'],
         'echo first\n#SBATCH --time=5': ['!timeouts'],
         '#PBS -N mine\n#PBS -l select=1:ngpus=4\n#PBS -l walltime=24:00:00': [
           'a batch script of PBS',
@@ -242,6 +348,72 @@ describe('files of other tools in other shapes', () => {
         '#$ -N mine\n#$ -t 1-5': ['a batch script of Grid Engine', '--name mine', 'env.SGE_TASK_ID=0'],
       },
       (lines) => `#!/bin/bash\n${lines}\n`,
+    );
+  });
+
+  describe('several options in one line of a scheduler', () => {
+    gives(
+      {
+        '#SBATCH --job-name=a --time=30 --nodes=2': ['--slices 2 --name a --set timeouts.run=30m'],
+        '#SBATCH -N 2 -t 30 --gres=gpu:4 -J abc': [
+          '--slices 2 --name abc --set timeouts.run=30m',
+          '--gres=gpu:4: a host',
+        ],
+        '#SBATCH -N2 -t30 -Jabc': ['--slices 2 --name abc --set timeouts.run=30m', '!not carried over'],
+        '#SBATCH --exclusive -J "my job" # -t 5': ['--name my-job', '!timeouts', '!not carried over'],
+        '#SBATCH --requeue --nodes 2\r': ['--slices 2', '!not carried over'],
+        '#SBATCH -t 5\n#SBATCH --time=0 -N 2': ['!timeouts', '!not carried over'],
+        '#SBATCH -t tomorrow hetjob': ['-t tomorrow: no time', 'hetjob: jobctl knows no such option of Slurm'],
+        '#PBS -N mine -V -l walltime=1:00:00 -l select=4:ncpus=8': [
+          '--tpu v5litepod-16 --name mine --set timeouts.run=1h',
+          '-V: hosts have none of your variables',
+          '-l select=4:ncpus=8: a host',
+        ],
+        '#$ -cwd -N mine -pe mpi 8 -l h_rt=3600 -tc 4': [
+          '--name mine --set timeouts.run=1h',
+          '-pe mpi 8: the script runs once',
+        ],
+        '#BSUB -J "mine[1-4]" -W 1:30 -x -gpu "num=4"': [
+          '--name mine --set timeouts.run=90m',
+          '-J mine[1-4]: a job for each',
+          '-gpu num=4: a host',
+        ],
+      },
+      (lines) => `#!/bin/bash\n${lines}\npython3 a.py\n`,
+    );
+  });
+
+  describe('each option of Slurm has its own reason', () => {
+    gives(
+      {
+        '--signal=B:USR1@120': ['SIGTERM first'],
+        '--export=ALL,A=1': ['--set env.NAME=VALUE'],
+        '--mail-user=a@b.c': ['sends no mail'],
+        '--begin=16:00': ['as soon as its pool has room'],
+        '--nice=5': ['priority: 1'],
+        '--comment=x': ['no notes'],
+        '--mem=4G': ['a host has what its type has'],
+        '--partition=tpu': ['quota'],
+        '--nonsense': ['jobctl knows no such option of Slurm'],
+      },
+      (option) => `#!/bin/bash\n#SBATCH ${option}\npython3 a.py\n`,
+    );
+  });
+
+  describe('the first line of a script names what runs it', () => {
+    gives(
+      {
+        '#!/usr/bin/env python3\n#SBATCH -N 1\nimport os': ['-- python3 run.sbatch'],
+        '#!/usr/bin/python3.11 -u\n#SBATCH -N 1\nimport os': ['-- python3.11 -u run.sbatch'],
+        '#!/usr/bin/env -S perl -w\n#SBATCH -N 1': ['-- perl -w run.sbatch', '!hosts need'],
+        '#!/bin/bash -e\n#SBATCH -N 1': ['-- bash -e run.sbatch'],
+        '#!/bin/sh\npython3 a.py': ['-- sh run.sbatch'],
+        '#!/usr/bin/env Rscript\n#SBATCH -N 1': ['-- Rscript run.sbatch', 'the hosts need `Rscript`'],
+        '#!/usr/bin/env julia\nprintln(1)': ['a program for julia', '-- julia run.sbatch', 'the hosts need `julia`'],
+        '#SBATCH -N 1\npython3 a.py': ['-- bash run.sbatch'],
+      },
+      (text) => text,
+      'run.sbatch',
     );
   });
 

@@ -1,8 +1,11 @@
 import { ACCELERATOR_TYPES } from '../../accelerators.js';
 import { jobNameFrom } from '../../identity.js';
-import { shellQuote } from '../../shell-quote.js';
+import { shellWords } from '../../shell-quote.js';
 import { count } from '../../units.js';
-import { type Directives, directivesOf, type Scheduler, SCHEDULERS } from './schedulers.js';
+import { durationOf, secondsOf } from './batch-time.js';
+import { interpreterOf, lackOf } from './interpreter.js';
+import { lostLines } from './lost-options.js';
+import { type Directive, directivesOf, type Scheduler, SCHEDULERS } from './schedulers.js';
 import { countOf } from './translation.js';
 
 /**
@@ -22,30 +25,67 @@ export function batchScript(
   if (scheduler === undefined) return undefined;
   const asked = directivesOf(lines, scheduler);
   return {
-    what: scheduler.what,
-    instead: [...submitLines(asked, file), ...lostLines(asked, scheduler), ...bodyLines(script, scheduler)],
+    what: `a batch script of ${scheduler.tool}`,
+    instead: [
+      ...submitLines(asked, { script, file, tool: scheduler.tool }),
+      ...lostLines(asked, scheduler),
+      ...bodyLines(script, scheduler),
+    ],
   };
 }
 
 const USUAL = 'v5litepod-8';
 
-function submitLines(asked: Directives, file: string): readonly string[] {
-  const nodes = countOf(/^\d+/.exec(asked.get('nodes') ?? '')?.[0]) ?? 1;
+interface Script {
+  readonly script: string;
+  readonly file: string;
+  readonly tool: string;
+}
+
+function submitLines(asked: readonly Directive[], { script, file, tool }: Script): readonly string[] {
+  const nodes = nodesOf(asked) ?? 1;
   const { type, slices } = typeOf(nodes);
-  const [name, seconds] = [asked.get('job-name'), secondsOf(asked.get('time'))];
+  const [name, seconds] = [lastOf(asked, 'job-name')?.replace(/\[[^\]]*\].*$/, ''), limitOf(asked, tool)];
+  const program = interpreterOf(script) ?? ['bash'];
   const words = [
     ...['--tpu', type],
     ...(slices > 1 ? ['--slices', String(slices)] : []),
     ...(name === undefined || /[$%]/.test(name) ? [] : ['--name', jobNameFrom(name)]),
-    ...(seconds === undefined ? [] : ['--set', `timeouts.run=${durationOf(seconds)}`]),
+    ...(seconds === undefined || seconds === 0 ? [] : ['--set', `timeouts.run=${durationOf(seconds)}`]),
   ];
-  const isGpu = [...asked].some(([option, value]) => /gpu/.test(`${option} ${value}`));
+  const isGpu = asked.some(({ shown }) => /gpu/.test(shown));
   return [
-    `on a TPU: jobctl submit ${words.join(' ')} --bundle . -- bash ${shellQuote(file)}`,
+    `on a TPU: jobctl submit ${words.join(' ')} --bundle . -- ${shellWords([...program, file])}`,
     `--tpu is yours to choose: ${slices > 1 ? `${count(slices, 'slice')} of ${type} have` : `${type} has`} ${count(nodes, 'host')}, and the script runs on each`,
+    ...lackOf(program),
     ...(isGpu ? ['on GPUs: a job file with kubernetes, compute_engine or machines in place of tpu'] : []),
   ];
 }
+
+/** An option that is given twice has its last value. */
+const lastOf = (asked: readonly Directive[], name: string): string | undefined =>
+  asked.findLast((each) => each.name === name)?.value;
+
+/** The machines of `-N 2`, `--nodes=2-4`, and of PBS `-l nodes=2:ppn=8` and `-l select=2:ngpus=4`. */
+function nodesOf(asked: readonly Directive[]): number | undefined {
+  const first = /^\d+/.exec(lastOf(asked, 'nodes') ?? '')?.[0];
+  const chunks = resourcesOf(asked).flatMap((value) => CHUNKS.exec(value)?.[1] ?? []);
+  return countOf(first ?? chunks.at(-1));
+}
+
+/** The seconds that a job may run; PBS and Grid Engine have them among the resources. */
+function limitOf(asked: readonly Directive[], tool: string): number | undefined {
+  const found = resourcesOf(asked)
+    .flatMap((value) => LIMIT.exec(value)?.[1] ?? [])
+    .at(-1);
+  if (found === undefined) return secondsOf(lastOf(asked, 'time'), tool);
+  return /^\d+$/.test(found) ? Number(found) : secondsOf(found, tool);
+}
+
+const resourcesOf = (asked: readonly Directive[]): readonly string[] =>
+  asked.filter(({ name }) => name === 'l').flatMap(({ value }) => value.split(','));
+const CHUNKS = /^(?:nodes|select)=(\d+)(?::[^+]*)?$/;
+const LIMIT = /^(?:walltime|h_rt)=([\d:]+)$/;
 
 /** A slice with that many hosts, or that many slices of one host. */
 function typeOf(nodes: number): { readonly type: string; readonly slices: number } {
@@ -56,45 +96,6 @@ function typeOf(nodes: number): { readonly type: string; readonly slices: number
   return found === undefined ? { type: USUAL, slices: nodes } : { type: found.type, slices: 1 };
 }
 
-/** Reads `90` (minutes), `90:00`, `1:30:00`, `2-12` (days and hours), `2-12:30` and `2-12:30:00`. */
-function secondsOf(time: string | undefined): number | undefined {
-  if (time === undefined || !/^(\d+-)?\d+(:\d+){0,3}$/.test(time)) return undefined;
-  const [days, clock = ''] = time.includes('-') ? time.split('-') : [undefined, time];
-  const parts = clock.split(':').map(Number);
-  const [first = 0, second = 0, third = 0, fourth = 0] = parts;
-  if (days !== undefined) return ((Number(days) * 24 + first) * 60 + second) * 60 + third;
-  if (parts.length === 4) return ((first * 24 + second) * 60 + third) * 60 + fourth;
-  return parts.length === 3 ? (first * 60 + second) * 60 + third : first * 60 + second;
-}
-
-function durationOf(seconds: number): string {
-  if (seconds % 3600 === 0) return `${seconds / 3600}h`;
-  return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`;
-}
-
-/** Reasons why options are not carried over. No reason: they are in the line, or jobctl does the same anyway. */
-const LOST: readonly (readonly [RegExp, string | undefined])[] = [
-  [/^(job-name|time|nodes|requeue)$/, undefined],
-  [/^(output|error|open-mode|j)$/, '`jobctl logs JOB` has what the command prints'],
-  [/^(mail-.*|m|M)$/, 'jobctl sends no mail: `jobctl wait JOB` ends with the job'],
-  [/^dependency$/, '`jobctl wait JOB` in front of the next submit'],
-  [/^(chdir|wd|cwd|V)$/, 'the command starts in the bundle'],
-  [/./, 'a host has what its type has, and quota says who may use it'],
-];
-
-function lostLines(asked: Directives, { index }: Scheduler): readonly string[] {
-  const byReason = new Map<string, string[]>();
-  for (const [option, value] of asked) {
-    const why = option === 'array' ? `a job for each: --set env.${index}=0, and so on` : reasonOf(option);
-    const shown = option.length === 1 ? `-${option} ${value}` : `--${option}${value === '' ? '' : `=${value}`}`;
-    if (why !== undefined) byReason.set(why, [...(byReason.get(why) ?? []), shown.trim()]);
-  }
-  const lines = [...byReason].map(([why, all]) => `  ${all.join(', ')}: ${why}`);
-  return lines.length === 0 ? [] : ['not carried over:', ...lines];
-}
-
-const reasonOf = (option: string): string | undefined => LOST.find(([form]) => form.test(option))?.[1];
-
 const PROGRAMS: Readonly<Record<string, string>> = {
   srun: 'leave it out: the script runs on every host',
   mpirun: 'leave it out: the script runs on every host',
@@ -103,6 +104,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   conda: 'hosts have no conda: conda: {name: .., config_file: ..} in a job file makes it',
   singularity: 'docker: {image: ..} in a job file runs the command in an image',
   apptainer: 'docker: {image: ..} in a job file runs the command in an image',
+  sbatch: 'hosts have no Slurm: `jobctl wait JOB && jobctl submit ..` on your computer',
   scontrol: 'JOBCTL_HOST_IPS has the hosts',
 };
 /** Variables of jobctl, without JOBCTL_, by the end of the scheduler's names for the same values. */

@@ -4,6 +4,7 @@ import { isMapping, type Mapping } from '../plain-tree.js';
 import { batchScript } from './batch-script.js';
 import { dstackLines } from './dstack.js';
 import { launchScript } from './launch-script.js';
+import { interpreterOf, isPython, isShell, lackOf } from './interpreter.js';
 import { hasPods, manifestLines, RAY } from './manifest.js';
 import { skypilotLines } from './skypilot.js';
 import { shownOf } from './translation.js';
@@ -25,14 +26,18 @@ export function foreignText(text: string, file: string): ForeignFile | undefined
     `without a job file: jobctl submit --tpu ${TYPE} --bundle . -- ${words.join(' ')}`;
   const batch = batchScript(text, file);
   if (batch !== undefined) return { what: batch.what, instead: [...batch.instead, INIT] };
-  if (file.endsWith('.py') || /^#!.*python/.test(text)) return python(submit('python3', shellQuote(file)));
-  if (/\.(sh|bash|zsh|sbatch|slurm)$/.test(file) || /^#!.*sh\b/.test(text)) {
+  const program = interpreterOf(text);
+  if (file.endsWith('.py') || isPython(program)) return python(submit(shellWords([...(program ?? ['python3']), file])));
+  const run = [submit(shellWords([...(program ?? ['bash']), file])), ...lackOf(program ?? ['bash'])];
+  if (program !== undefined && !isShell(program))
+    return { what: `a program for ${program[0]}`, instead: [...run, INIT] };
+  if (/\.(sh|bash|zsh|sbatch|slurm)$/.test(file) || isShell(program)) {
     const launch = launchScript(text);
     const once = 'the script itself is not for hosts: each of them would run it';
     if (launch !== undefined) return { what: `a shell script that ${launch.does}`, instead: [...launch.lines, once] };
     const unmarked = batchScript(text, file, true);
     if (unmarked !== undefined) return { what: unmarked.what, instead: [...unmarked.instead, INIT] };
-    return { what: 'a shell script', instead: [submit('bash', shellQuote(file)), INIT] };
+    return { what: 'a shell script', instead: [...run, INIT] };
   }
   if (/^(from [\w.]+ )?import [\w.]+( as \w+)?(, [\w.]+)*\s*$/m.test(text))
     return python(submit('python3', shellQuote(file)));

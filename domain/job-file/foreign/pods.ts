@@ -1,9 +1,10 @@
 import { gkeSlice } from '../../machine-kinds/kubernetes/tpu.js';
-import { shellWords } from '../../shell-quote.js';
+import { shellQuote } from '../../shell-quote.js';
 import { type Mapping, valueAt } from '../plain-tree.js';
 import { putMounts } from './mounts.js';
 import { countOf, keysBeside, listOf, mappingOf, OPEN, shownOf, textOf, type Translation } from './translation.js';
-import { peersIn, putPodVariables } from './pod-variables.js';
+import { KubeletVariables, type Piece, plainText, quotedWord } from './kubelet-variables.js';
+import { namesIn, type OfPod, peersIn, putPodVariables } from './pod-variables.js';
 import { noteVariables, type OwnVariables } from './variables.js';
 
 const VARIABLES: OwnVariables = { prefix: 'JOB_COMPLETION_', names: { JOB_COMPLETION_INDEX: '$JOBCTL_HOST_INDEX' } };
@@ -36,8 +37,9 @@ export function putPods(into: Translation, set: PodSet): void {
   putDevices(into, set, container);
   putPlacement(into, pod);
   putMounts(into, pod, container);
-  putPodVariables(into, container, set.owner ?? '');
-  putCommand(into, container, set.owner ?? '');
+  const ofPod = { variables: new KubeletVariables(container), owner: set.owner ?? '' };
+  putPodVariables(into, container, ofPod);
+  putCommand(into, container, ofPod);
   into.lose('', ...keysBeside(KNOWN_OF_POD, pod), ...keysBeside(KNOWN_OF_CONTAINER, container));
 }
 
@@ -115,22 +117,37 @@ function putPlacement(into: Translation, pod: Mapping): void {
 
 const TOLERATION_KEYS = ['key', 'operator', 'value', 'effect'];
 
-function putCommand(into: Translation, container: Mapping, owner: string): void {
-  const words = [...listOf(container['command']), ...listOf(container['args'])].map(shownOf);
+function putCommand(into: Translation, container: Mapping, { variables, owner }: OfPod): void {
+  const words = [...listOf(container['command']), ...listOf(container['args'])].map((word) =>
+    variables.read(shownOf(word)),
+  );
+  const line = lineOf(words);
+  const pieces = words.flat();
   if (words.length === 0) into.set('command.run', OPEN, 'what the image starts by itself');
-  else into.script('command.run', lineOf(words), 'the command');
-  noteVariables(into, VARIABLES, ...words);
-  const [peer] = words.flatMap((word) => peersIn(word, owner));
+  else if (line === undefined) into.set('command.run', OPEN, `the command, with ${namesIn(pieces)} filled in`);
+  else into.script('command.run', line, 'the command');
+  const opened = pieces.flatMap((piece) => ('open' in piece ? [`$(${piece.open})`] : []));
+  into.lose('the pod of Kubernetes has it', ...opened);
+  const texts = words.map((word) => plainText(word) ?? '');
+  noteVariables(into, VARIABLES, ...texts);
+  const [peer] = texts.flatMap((word) => peersIn(word, owner));
   if (peer !== undefined)
     into.note(`${peer} is a pod of the manifest: the first host is in $JOBCTL_COORDINATOR_ADDRESS`);
 }
 
-/** A script for bash is the command itself; other words are quoted one by one. */
-function lineOf(words: readonly string[]): string {
-  const [shell = '', option = '', script, ...rest] = words;
-  const isScript =
-    /(^|\/)(ba)?sh$/.test(shell) && /^-[a-z]*c$/.test(option) && script !== undefined && rest.length === 0;
-  if (!isScript) return shellWords(words);
+/** A script for bash is the command itself; other words are quoted one by one. Undefined if a part of it is not known. */
+function lineOf(words: readonly (readonly Piece[])[]): string | undefined {
+  const [shell = '', option = '', ...rest] = words.map(plainText);
+  const isScript = /(^|\/)(ba)?sh$/.test(shell) && /^-[a-z]*c$/.test(option) && words.length === 3;
+  if (isScript && rest[0] === undefined) return undefined;
+  if (words.flat().some((piece) => 'open' in piece)) return undefined;
+  if (!isScript)
+    return words
+      .map((word) => {
+        const text = plainText(word);
+        return text === undefined ? quotedWord(word) : shellQuote(text);
+      })
+      .join(' ');
   const set = option.slice(1).replace('c', '');
-  return set === '' ? script : `set -${set}\n${script}`;
+  return set === '' ? rest[0] : `set -${set}\n${rest[0]}`;
 }

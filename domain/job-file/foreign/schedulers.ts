@@ -1,10 +1,16 @@
+import { splitShellWords } from '../../shell-quote.js';
+
 /** A scheduler of batch jobs. Lines of its scripts say what they ask for. */
 export interface Scheduler {
-  readonly what: string;
+  readonly tool: string;
   /** Beginning of such a line. */
   readonly mark: RegExp;
-  /** Long options by the short ones. */
-  readonly long: Readonly<Record<string, string>>;
+  /** Common names of the options that have other ones here. */
+  readonly names: Readonly<Record<string, string>>;
+  /** Options without a value, or with one behind `=` alone. */
+  readonly switches: ReadonlySet<string>;
+  /** Long options have two dashes, and short ones of several letters are one letter with its value: `-N2`. */
+  readonly hasLongOptions: boolean;
   /** Beginning of its variables. */
   readonly variables: string;
   /** Variable with the number of a job in its array. */
@@ -12,78 +18,120 @@ export interface Scheduler {
 }
 
 const SLURM: Scheduler = {
-  what: 'a batch script of Slurm',
+  tool: 'Slurm',
   mark: /^#SBATCH[ \t]+/,
-  long: pairs(
-    'J=job-name t=time N=nodes n=ntasks c=cpus-per-task p=partition A=account q=qos a=array o=output e=error ' +
-      'G=gpus C=constraint w=nodelist x=exclude D=chdir d=dependency',
+  names: pairs(
+    'J=job-name t=time N=nodes n=ntasks c=cpus-per-task p=partition A=account q=qos a=array o=output e=error i=input ' +
+      'G=gpus C=constraint w=nodelist F=nodelist x=exclude D=chdir d=dependency b=begin B=extra-node-info H=hold ' +
+      'k=no-kill L=licenses M=clusters m=distribution O=overcommit Q=quiet s=oversubscribe S=core-spec v=verbose W=wait',
   ),
+  switches: words(
+    'H k O Q s v W hold no-kill overcommit quiet oversubscribe verbose wait exclusive requeue no-requeue contiguous ' +
+      'parsable spread-job use-min-nodes ignore-pbs reboot test-only get-user-env nice share',
+  ),
+  hasLongOptions: true,
   variables: 'SLURM_',
   index: 'SLURM_ARRAY_TASK_ID',
 };
 const PBS: Scheduler = {
-  what: 'a batch script of PBS',
+  tool: 'PBS',
   mark: /^#PBS[ \t]+/,
-  long: pairs('N=job-name o=output e=error J=array'),
+  names: pairs(
+    'N=job-name o=output e=error J=array t=array q=partition P=account A=account j=output k=output m=mail-type ' +
+      'M=mail-user V=export v=export W=dependency a=begin p=nice h=hold r=requeue S=shell d=chdir w=chdir c=checkpoint',
+  ),
+  switches: words('V h z I X f'),
+  hasLongOptions: true,
   variables: 'PBS_',
   index: 'PBS_ARRAY_INDEX',
 };
 const GRID_ENGINE: Scheduler = {
-  what: 'a batch script of Grid Engine',
-  mark: /^#\$[ \t]+-/,
-  long: pairs('N=job-name o=output e=error t=array'),
+  tool: 'Grid Engine',
+  mark: /^#\$[ \t]+(?=-)/,
+  names: pairs(
+    'N=job-name o=output e=error t=array tc=array q=partition P=account A=account j=output m=mail-type M=mail-user ' +
+      'V=export v=export hold_jid=dependency hold_jid_ad=dependency a=begin p=nice h=hold r=requeue S=shell wd=chdir cwd=chdir',
+  ),
+  switches: words('V h cwd notify terse clear verify soft hard'),
+  hasLongOptions: false,
   variables: 'SGE_',
   index: 'SGE_TASK_ID',
 };
 const LSF: Scheduler = {
-  what: 'a batch script of LSF',
+  tool: 'LSF',
   mark: /^#BSUB[ \t]+/,
-  long: pairs('J=job-name o=output e=error'),
+  names: pairs(
+    'J=job-name o=output e=error oo=output eo=error W=time q=partition P=account G=account N=mail-type B=mail-type ' +
+      'u=mail-user env=export w=dependency b=begin sp=nice H=hold r=requeue L=shell cwd=chdir m=nodelist x=exclusive',
+  ),
+  switches: words('B N H x r K I Is XF'),
+  hasLongOptions: false,
   variables: 'LSB_',
   index: 'LSB_JOBINDEX',
 };
 
 export const SCHEDULERS: readonly Scheduler[] = [SLURM, PBS, GRID_ENGINE, LSF];
 
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '));
+}
 function pairs(text: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    text.split(' ').map((pair) => {
-      const [short = '', long = ''] = pair.split('=');
-      return [short, long];
-    }),
-  );
+  return Object.fromEntries(text.split(' ').map((pair) => pair.split('=') as [string, string]));
 }
 
-/** Options of a script, by their long names. */
-export type Directives = ReadonlyMap<string, string>;
+/** An option of a script. */
+export interface Directive {
+  /** Its common name, `nodes` for `-N` of Slurm. */
+  readonly name: string;
+  readonly value: string;
+  /** As the script has it. */
+  readonly shown: string;
+}
 
 /** Reads the options of a script: as the scheduler does, up to the first command. */
-export function directivesOf(lines: readonly string[], { mark, long }: Scheduler): Directives {
+export function directivesOf(lines: readonly string[], scheduler: Scheduler): readonly Directive[] {
+  const { mark } = scheduler;
   const head = lines.findIndex((line) => line.trim() !== '' && !line.startsWith('#'));
-  const asked = new Map<string, string>();
-  for (const line of head === -1 ? lines : lines.slice(0, head)) {
-    if (!mark.test(line)) continue;
-    const text = line
-      .replace(mark, (found) => (found.endsWith('-') ? '-' : ''))
-      .replace(/ #.*$/, '')
-      .trim();
-    const at = text.search(/[= \t]/);
-    const [word, value] = at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1).trim()];
-    const short = word.slice(1, 2);
-    const [option, own] = word.startsWith('--')
-      ? [word.slice(2), value]
-      : [long[short] ?? short, word.slice(2) + value];
-    const before = asked.get(option);
-    asked.set(option, before === undefined ? own : `${before},${own}`);
-  }
-  return resourcesOf(asked);
+  const marked = (head === -1 ? lines : lines.slice(0, head)).filter((line) => mark.test(line));
+  return marked.flatMap((line) => optionsOf(wordsOf(line.replace(mark, '').trimEnd()), scheduler));
 }
 
-/** Takes the time out of the resources of PBS, `-l a=1,b=2` and `-l select=1:ngpus=1`. */
-function resourcesOf(asked: Directives): Directives {
-  const resources = asked.get('l') ?? '';
-  const walltime = /\bwalltime=([\d:]+)/.exec(resources)?.[1];
-  if (walltime === undefined) return asked;
-  const others = resources.split(',').filter((one) => !one.startsWith('walltime='));
-  return new Map([...asked, ['l', others.join(',')], ['time', walltime]]);
+/** The words of a line without the comment behind them. */
+function wordsOf(line: string): readonly string[] {
+  const at = line.search(/[ \t]#/);
+  const text = at === -1 || splitShellWords(line.slice(0, at)) === undefined ? line : line.slice(0, at);
+  return splitShellWords(text) ?? text.split(/[ \t]+/).filter(Boolean);
+}
+
+function optionsOf(line: readonly string[], scheduler: Scheduler): readonly Directive[] {
+  const found: Directive[] = [];
+  for (let at = 0; at < line.length; at++) {
+    const word = line[at] ?? '';
+    const { option, attached } = splitOption(word, scheduler);
+    const next = line[at + 1] ?? '-';
+    const takesNext = option !== '' && attached === undefined && !scheduler.switches.has(option) && !isOption(next);
+    if (takesNext) at++;
+    // The only option with two values: `-pe mpi 8` of Grid Engine.
+    const second = takesNext && option === 'pe' && /^[\d-]+$/.test(line[at + 1] ?? '') ? ` ${line[++at] ?? ''}` : '';
+    const value = takesNext ? next + second : (attached ?? '');
+    found.push({ name: scheduler.names[option] ?? option, value, shown: takesNext ? `${word} ${value}` : word });
+  }
+  return found;
+}
+
+const isOption = (word: string): boolean => /^-[A-Za-z-]/.test(word);
+
+/** The name of an option, and the value in the same word; no name for a word that is no option. */
+function splitOption(
+  word: string,
+  { hasLongOptions }: Scheduler,
+): { readonly option: string; readonly attached?: string } {
+  if (!isOption(word)) return { option: '' };
+  const isLong = word.startsWith('--');
+  if (hasLongOptions && !isLong) {
+    const attached = word.slice(2);
+    return { option: word.slice(1, 2), ...(attached !== '' && { attached }) };
+  }
+  const [name = '', ...value] = word.slice(isLong ? 2 : 1).split('=');
+  return { option: name, ...(value.length > 0 && { attached: value.join('=') }) };
 }

@@ -156,7 +156,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
   'pbs-walltime.sh': {
     says: ['--tpu v5litepod-8 --set timeouts.run=12h --bundle . -- bash', '`module`: hosts have no modules'],
     is: 'a batch script of PBS',
-    lost: ['-P ab12, -q gpuvolta, -l ncpus=12,mem=16GB,wd,ngpus=1'],
+    lost: ['-P ab12, -q gpuvolta', '-l ncpus=12,mem=16GB,wd,ngpus=1'],
   },
   'ray-up-v4.yaml': { is: "a file of Ray's cluster launcher" },
   'raycluster-tpu.yaml': {
@@ -218,7 +218,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
   'slurm-mail-conda.sh': {
     says: ['--name one-comparison --set timeouts.run=2h', '`source activate`: hosts have no conda'],
     is: 'a batch script of Slurm',
-    lost: ['--account=PAS0001, --gpus-per-node=1', '--mail-type=ALL'],
+    lost: ['--account=PAS0001', '--gpus-per-node=1', '--mail-type=ALL'],
   },
   'slurm-minutes-srun.sh': {
     says: ['--set timeouts.run=15m', 'on GPUs: a job file with kubernetes, compute_engine or machines'],
