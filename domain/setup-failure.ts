@@ -20,6 +20,7 @@ type Rule = readonly [reason: string, text: RegExp];
  * retries and then says that there is no such package.
  */
 const TRANSIENT: readonly Rule[] = [
+  ['another program holds the lock of conda', /\bLockError\b|Failed to acquire lock|Could not acquire lock/i],
   ["dpkg's lock is held", /Could not get lock \/var\/(lib\/(dpkg|apt)|cache\/apt)|dpkg frontend lock/],
   ['the disk is full', /no space left on device|disk quota exceeded|ENOSPC/i],
   ['no memory', /Cannot allocate memory|fork: retry: Resource temporarily unavailable/],
@@ -29,24 +30,30 @@ const TRANSIENT: readonly Rule[] = [
   ],
   [
     'the network did not answer',
-    /Connection (timed out|reset|refused|aborted)|Network is unreachable|TLS handshake timeout|i\/o timeout|Read timed out|connection broken by|request canceled while waiting|Client\.Timeout exceeded|operation timed out|ConnectTimeoutError|CONNECTION FAILED|unexpected EOF/i,
+    /Connection (timed out|reset|refused|aborted|broken)|Network is unreachable|TLS handshake timeout|i\/o timeout|Read timed out|Timeout was reached|Max retries exceeded|request canceled while waiting|Client\.Timeout exceeded|operation timed out|ConnectTimeoutError|CONNECTION FAILED|unexpected EOF|early EOF|did not match Content-Length/i,
   ],
   [
     'a server said 5xx or 429',
-    /\b50[0234] (Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)|HTTP( status)?( code)?:? ?(50[0234]|429)\b|unexpected (HTTP )?status( code)?:? .*\b50[0234]\b|returned error: (50[0234]|429)|\((50[0234]|429)\)|429 Too Many Requests|toomanyrequests/i,
+    /\b50[0234] (Server Error|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)|HTTP( status| error)?( code)?:? ?(50[0234]|52\d|429)\b|429 Client Error|unexpected (HTTP )?status( code)?:? .*\b50[0234]\b|returned error: (50[0234]|429)|\((50[0234]|429)\)|429 Too Many Requests|toomanyrequests/i,
   ],
   ['a mirror is being changed', /Hash Sum mismatch|File has unexpected size|Mirror sync in progress/],
 ];
 
 const PERMANENT: readonly Rule[] = [
   [
-    'pip finds no such package',
-    /No matching distribution found|Could not find a version that satisfies|ResolutionImpossible|Invalid requirement/,
+    'the requirements name a file that is not on the host',
+    /Could not open requirements file|looks like a filename, but the file does not exist|does not appear to be a Python project|Neither 'setup\.py' nor 'pyproject\.toml' found|is not a valid wheel filename|It looks like a path\. File|should either be a path to a local project|Could not install packages due to an OSError: \[Errno 2\]|error: File not found: `|Distribution not found at: file:/,
+  ],
+  ['a package needs another Python', /requires a different Python|is not a supported wheel on this platform/],
+  ['pip may not change this Python', /externally-managed-environment/],
+  [
+    'pip cannot resolve the requirements',
+    /No matching distribution found|Could not find a version that satisfies|ResolutionImpossible|conflicting dependencies|Double requirement given|Invalid requirement|Couldn't parse requirement/,
   ],
   ['uv finds no such package', /No solution found when resolving dependencies|not found in the package registry/],
   [
-    'conda finds no such package',
-    /PackagesNotFoundError|ResolvePackageNotFound|UnsatisfiableError|LibMambaUnsatisfiableError|EnvironmentFileNotFound|CondaToSNonInteractiveError/,
+    'conda cannot make this environment',
+    /PackagesNotFoundError|ResolvePackageNotFound|UnsatisfiableError|LibMambaUnsatisfiableError|EnvironmentFileNotFound|EnvironmentFileExtensionNotValid|EnvironmentFileEmpty|InvalidMatchSpec|InvalidVersionSpec|UnavailableInvalidChannel|NoChannelsConfiguredError|Could not solve for environment specs|CondaToSNonInteractiveError/,
   ],
   [
     'there is no such image',

@@ -1,23 +1,15 @@
+import { detaches, isHarmless, isSide, isWork, takesWork } from './shell-programs.js';
+import { topCommands, type TopCommand, withoutQuoted } from './shell-text.js';
+
 /**
  * Finds lines of a shell text whose failure the exit code hides: the code is that of the last command, unless `set -e` is on.
- * The reader of shell knows quotes, comments, here-documents and blocks. It does not judge the content of a block.
+ * Inside of blocks only what the text ends with is judged.
  */
 
-/** One command, or several in a pipe or joined by && and ||, at the top level of the text. */
-interface TopCommand {
-  readonly text: string;
-  readonly line: number;
-  /** The text that ends it: `;`, a newline or `&`. */
-  readonly end: string;
-  /** The command is a block (if, for, {}, (), a function), or is joined by ||. */
-  readonly isOpaque: boolean;
-}
-
-/** Commands whose failure does not matter. */
-const HARMLESS =
-  /^(?:[A-Za-z_]\w*\+?=\S*\s*$|(?::|alias|date|declare|df|echo|env\s*$|export|free|hostname|id|ls|nvidia-smi|printf|ps|pwd|readonly|set|shopt|sleep|sync|time\s*$|touch|trap|true|ulimit|umask|uname|unset|wait|whoami)(?:\s|$))/;
 const ENTERS = /^(?:cd|pushd)(?:\s|$)/;
 const STOPS_AT_FAILURE = /(?:^|[\s;&])(?:set\s+(?:-\S+\s+)*-[a-zA-Z]*e|set\s.*-o\s+errexit|trap\s.*\sERR)/;
+const GOES_ON = /(?:^|[\s;&])set\s+(?:\S+\s+)*(?:\+[a-zA-Z]*e|\+o\s+errexit)/;
+const READS_CODE = /\$\?|\$\{?PIPESTATUS/;
 /** Options with which grep ends before its input does. */
 const GREP_ENDS_EARLY = /^(?:-[a-zA-Z]*[qm]|--quiet|--max-count)/;
 
@@ -32,28 +24,105 @@ function endsEarly(text: string): boolean {
 
 /** A longer text is a program, and would take more time than a warning is worth. */
 const MOST_JUDGED = 20_000;
+const MOST_DEPTH = 4;
+
+interface Hidden {
+  /** `end`: the end of the text hides it. `within`: a line before the end does. */
+  readonly kind: 'end' | 'within';
+  readonly text: string;
+}
+
+interface Scope {
+  readonly isPlain: boolean;
+  readonly waitsForAll: boolean;
+  /** Lines before the text. */
+  readonly above: number;
+  readonly stops: boolean;
+  /** The text is that of `bash -c`. */
+  readonly isInner: boolean;
+  readonly functions: ReadonlyMap<string, TopCommand>;
+  readonly depth: number;
+}
 
 /**
  * Returns one sentence, with its line, for each sort of hidden failure.
  * @param isPlain the exit code of a pipe is that of its last program
+ * @param waitsForAll the command has `wait_for: all`
  */
-export function hiddenFailures(text: string, isPlain: boolean): readonly string[] {
+export function hiddenFailures(text: string, isPlain: boolean, waitsForAll = false): readonly string[] {
   if (text.length > MOST_JUDGED) return [];
-  const commands = topCommands(text);
+  const scope = { isPlain, waitsForAll, above: 0, stops: false, isInner: false, functions: new Map(), depth: 0 };
+  return [...new Set(judged(text, scope).map((hidden) => hidden.text))];
+}
+
+function judged(text: string, outer: Scope): readonly Hidden[] {
+  const all = topCommands(text).map((command) => ({ ...command, line: command.line + outer.above }));
+  const named = all.flatMap((command) => {
+    const name = definedBy(command);
+    return name === undefined ? [] : [[name, command] as const];
+  });
+  const commands = all.filter((command) => definedBy(command) === undefined);
   const last = commands.at(-1);
-  if (last === undefined) return [];
-  const pipe = pipeSentence(last, isPlain && !/set\s.*-\w*o\s+pipefail/.test(withoutQuoted(text)));
-  const judged = STOPS_AT_FAILURE.test(withoutQuoted(text)) ? [] : commands.slice(0, -1);
-  const hidden = judged.filter(({ isOpaque, end }) => !isOpaque && end !== '&');
-  const entered = hidden.find((each) => ENTERS.test(each.text));
-  const acts = hidden.filter((each) => !HARMLESS.test(each.text) && !ENTERS.test(each.text));
-  const lastAct = commands.findLastIndex(({ text: line, isOpaque }) => isOpaque || !HARMLESS.test(line));
-  const lost = acts.find((each) => each.end === ';' || commands.indexOf(each) === lastAct);
+  if (last === undefined || outer.depth > MOST_DEPTH) return [];
+  const scope = { ...outer, functions: new Map([...outer.functions, ...named]) };
+  const pipe = pipeSentence(last, scope, !/set\s.*-\w*o\s+pipefail/.test(withoutQuoted(text)));
+  const { stops, isStopped } = errexit(commands, scope.stops);
+  const trapped = commands.find((each) => trapsAway(each.text, scope.functions));
+  const masked = commands.find((each) => isStopped(each) && MASKS.test(each.text) && takesWork(each.text));
+  const end = endHidden(commands, { ...scope, stops });
   return [
-    ...(entered === undefined ? [] : [enterSentence(entered)]),
-    ...(lost === undefined ? [] : [lostSentence(lost)]),
-    ...(pipe === undefined ? [] : [pipe]),
+    ...linesHidden(commands, isStopped, scope),
+    ...(pipe === undefined ? [] : [ending(pipe)]),
+    ...(trapped === undefined ? [] : [ending(trapSentence(trapped))]),
+    ...(masked === undefined ? [] : [ending(maskedSentence(masked))]),
+    ...end,
   ];
+}
+
+const ending = (text: string): Hidden => ({ kind: 'end', text });
+
+/** Whether `set -e` is on at each command, and behind them. */
+function errexit(commands: readonly TopCommand[], isOn: boolean) {
+  const stopped = new Set<TopCommand>();
+  let stops = isOn;
+  for (const command of commands) {
+    if (stops) stopped.add(command);
+    const shown = withoutQuoted(command.text);
+    if (STOPS_AT_FAILURE.test(shown)) stops = true;
+    else if (GOES_ON.test(shown)) stops = false;
+  }
+  return { stops, isStopped: (command: TopCommand) => stopped.has(command) };
+}
+
+/** Lines before the last. */
+function linesHidden(
+  commands: readonly TopCommand[],
+  isStopped: (command: TopCommand) => boolean,
+  scope: Scope,
+): readonly Hidden[] {
+  const hidden = commands
+    .slice(0, -1)
+    .filter((each, at) => !isStopped(each) && !each.isOpaque && !isRead(commands[at + 1]))
+    .filter((each) => !isInBackground(each, scope));
+  const lastAct = commands.findLastIndex(({ text, isOpaque }) => isOpaque || !isHarmless(text));
+  const isTail = (each: TopCommand): boolean => commands.indexOf(each) === lastAct || isTidied(each, commands);
+  const isEntry = (each: TopCommand): boolean => ENTERS.test(each.text) && !(each.parts.length > 1 && isTail(each));
+  const entered = hidden.find(isEntry);
+  const acts = hidden.filter((each) => !isHarmless(each.text) && !isEntry(each));
+  const lost = acts.find((each) => each.end === ';' || isTail(each));
+  return [
+    ...(entered === undefined ? [] : [{ kind: 'within', text: enterSentence(entered) } as const]),
+    ...(lost === undefined ? [] : [{ kind: isTail(lost) ? 'end' : 'within', text: lostSentence(lost) } as const]),
+  ];
+}
+
+const isRead = (next: TopCommand | undefined): boolean => next !== undefined && READS_CODE.test(next.text);
+
+/** Returns whether only tidying up follows the work, such as `gsutil cp`. */
+function isTidied(work: TopCommand, commands: readonly TopCommand[]): boolean {
+  const rest = commands.slice(commands.indexOf(work) + 1);
+  const isEasy = ({ parts }: TopCommand): boolean => parts.every(({ text }) => isHarmless(text) || isSide(text));
+  return isWork(work.text) && rest.every(isEasy);
 }
 
 const remedy = 'begin the text with set -e, or join the two by &&';
@@ -61,130 +130,148 @@ const enterSentence = ({ line }: TopCommand): string =>
   `line ${line}: if this cd fails, the next line runs all the same, in another folder; ${remedy}`;
 const lostSentence = ({ line }: TopCommand): string =>
   `line ${line}: if this fails, the command goes on, and its exit code is that of its last line; ${remedy}`;
+const trapSentence = ({ line }: TopCommand): string =>
+  `line ${line}: this trap ends each failure with exit 0; leave the exit out of it`;
+const maskedSentence = ({ line }: TopCommand): string =>
+  `line ${line}: the exit code of what is in $(..) is lost: that of the command around it counts; write R=$(..) as a line of its own, and use $R in the next`;
+const waitSentence = ({ line }: TopCommand): string =>
+  `line ${line}: wait without operands is always 0, though a program in the background failed; write wait $p1 && wait $p2 with their numbers ($!), wait -n once for each, or for p in $(jobs -p); do wait $p || exit; done`;
+const backgroundSentence = ({ line }: TopCommand, waitsForAll: boolean): string =>
+  waitsForAll
+    ? `line ${line}: command.wait_for: all waits for what runs in the background, but its exit code is not known, so that its failure does not count; let the last line be wait $!`
+    : `line ${line}: this runs in the background, and is ended when the command's shell has ended; leave out the &, or let the last line be wait $!`;
+const detachedSentence = ({ line }: TopCommand): string =>
+  `line ${line}: this returns at once with 0, and its program goes on in the background; run the program itself, without a terminal of tmux or screen, and without -d or -f`;
+const orSentence = ({ line }: TopCommand): string =>
+  `line ${line}: if this fails, what is behind || ends with 0, and the command has succeeded; leave it out, or end it by exit 1`;
+const ifSentence = ({ line }: TopCommand): string =>
+  `line ${line}: if this program fails, this if ends with 0 all the same, and the command has succeeded; add exit 1 to the branch of the failure`;
 
-function pipeSentence({ text, line }: TopCommand, isPlain: boolean): string | undefined {
+function pipeSentence({ text, line }: TopCommand, { isPlain, isInner }: Scope, isUnset: boolean): string | undefined {
   const isPiped = /[^|]\|&?(?!\|)/.test(withoutQuoted(text));
   if (!isPiped) return undefined;
-  if (isPlain)
-    return `line ${line}: the exit code of this pipe is that of its last program alone (command.shell: plain); set -o pipefail counts all`;
+  if (isPlain && isUnset)
+    return `line ${line}: the exit code of this pipe is that of its last program alone (${isInner ? 'bash -c has a shell of its own' : 'command.shell: plain'}); set -o pipefail counts all`;
   return endsEarly(text)
     ? `line ${line}: its reader may end first, which ends the program before it by SIGPIPE (code 141), and that counts as a failure; write to a file, or set command.shell: plain`
     : undefined;
 }
 
-const withoutQuoted = (text: string): string =>
-  text.replaceAll(/'[^']*'|"(?:[^"\\]|\\[^])*"/g, (quoted) => quoted.replaceAll(/[^\n]/g, '_'));
+const DEFINITION = /^(?:function\s+([\w-]+)[\s()]*|([\w-]+)\s*\(\)\s*)\{/;
+const definedBy = ({ text, isOpaque }: TopCommand): string | undefined => {
+  const found = isOpaque ? DEFINITION.exec(text) : null;
+  return found?.[1] ?? found?.[2];
+};
 
-const OPENS = /^(?:if|for|while|until|case|select|\{)$/;
-const CLOSES = /^(?:fi|done|esac|\})$/;
-/** Words that are followed by another command. */
-const LEADS = /^(?:if|then|elif|else|while|until|do|\{|!|time)$/;
+const MASKS = /^(?:export|local|declare|readonly|typeset)\s/;
+const TAKES = /^(?:export|local|declare|readonly|typeset|echo|printf)\s/;
 
-/** Reads each character once. */
-function topCommands(source: string): readonly TopCommand[] {
-  const reader = new Reader();
-  for (const token of tokens(source)) reader.take(token);
-  reader.take({ token: '\n', kind: 'end' });
-  return reader.commands;
+const ENDS_WELL = /(?:^|[\s;&{])exit\s+0[\s;}'"]*$/;
+const TRAP = /^trap\s+(?:--\s+)?('[^']*'|"[^"]*"|[\w-]+)\s+(?:\w+\s+)*(?:EXIT|0)(?:\s|$)/;
+
+function trapsAway(text: string, functions: ReadonlyMap<string, TopCommand>): boolean {
+  const action = TRAP.exec(text)?.[1];
+  return action !== undefined && (ENDS_WELL.test(action) || ENDS_WELL.test(functions.get(action)?.text ?? ''));
 }
 
-class Reader {
-  readonly commands: TopCommand[] = [];
-  #blocks = 0;
-  #parentheses = 0;
-  #isOpaque = false;
-  #text = '';
-  #isEmpty = true;
-  #word = '';
-  #isFirst = true;
-  #line = 1;
-  #begun = 1;
+// The end of the text ------------------------------------------------------------------------------------------------
 
-  take({ token, kind }: Token): void {
-    if (this.#isEmpty) this.#begun = this.#line;
-    this.#line += token.split('\n').length - 1;
-    if (kind === 'heredoc') return;
-    if (kind === 'word') this.#word += token;
-    else this.#endWord();
-    if (kind === 'parenthesis') this.#parenthesis(token);
-    const isInside = this.#blocks + this.#parentheses > 0;
-    if (kind === 'end' && !isInside) return this.#endCommand(token);
-    if (kind === 'end' || kind === 'join') this.#isFirst = true;
-    if (token === '||' && !isInside) this.#isOpaque = true;
-    this.#text += token;
-    this.#isEmpty &&= kind === 'blank';
-  }
-
-  #endWord(): void {
-    const word = this.#word;
-    if (word === '') return;
-    if (this.#isFirst && OPENS.test(word)) [this.#blocks, this.#isOpaque] = [this.#blocks + 1, true];
-    if (this.#isFirst && CLOSES.test(word)) this.#blocks = Math.max(0, this.#blocks - 1);
-    this.#isFirst &&= LEADS.test(word);
-    this.#word = '';
-  }
-
-  /** A `)` without an open parenthesis is that of `a)` in a case. */
-  #parenthesis(token: string): void {
-    if (token === ')') this.#parentheses = Math.max(0, this.#parentheses - 1);
-    else this.#parentheses += 1;
-    if (token === '(' && !this.#text.endsWith('$')) this.#isOpaque = true;
-    this.#isFirst = true;
-  }
-
-  #endCommand(end: string): void {
-    const text = this.#text.trim();
-    if (text !== '') this.commands.push({ text, line: this.#begun, end, isOpaque: this.#isOpaque });
-    [this.#text, this.#isEmpty, this.#isOpaque, this.#isFirst] = ['', true, false, true];
-  }
-}
-
-interface Token {
-  readonly token: string;
-  readonly kind: 'word' | 'blank' | 'parenthesis' | 'end' | 'join' | 'heredoc';
-}
-
-const TOKEN =
-  /(?<quoted>\\[^]|'[^']*'|"(?:[^"\\]|\\[^])*"|`(?:[^`\\]|\\[^])*`|\$\{[^}\n]{0,200}\})|(?<here><<-?[ \t]*(?:'[^']*'|"[^"]*"|\\?\w+))|(?<join>&&|\|\||\|&?)|(?<redirect>[0-9]*[<>]&[0-9-]*|&>>?)|(?<end>;;|[;&\n])|(?<parenthesis>[()])|(?<blank>[ \t]+)|(?<word>[^])/y;
-
-const KINDS = ['join', 'end', 'blank', 'parenthesis'] as const;
-
-function* tokens(source: string): Generator<Token> {
-  const waiting: string[] = [];
-  let before = '\n';
-  let at = 0;
-  while (at < source.length) {
-    if (source[at] === '#' && /[\s;&|()]/.test(before)) {
-      const end = source.indexOf('\n', at);
-      at = end === -1 ? source.length : end;
+function endHidden(commands: readonly TopCommand[], scope: Scope): readonly Hidden[] {
+  let wait: TopCommand | undefined;
+  const acts = commands.filter(({ text, isOpaque }) => isOpaque || !isHarmless(text));
+  for (const command of commands.toReversed()) {
+    const { text, isOpaque } = command;
+    const isWait = /^wait\s*(?:&&|$)/.test(text);
+    if (isWait) wait ??= command;
+    if (!isWait && (/^wait\s/.test(text) || READS_CODE.test(text))) return [];
+    if (!isOpaque && isHarmless(text)) {
+      if (TAKES.test(text) && takesWork(text)) return [ending(maskedSentence(command))];
       continue;
     }
-    TOKEN.lastIndex = at;
-    const found = TOKEN.exec(source);
-    const token = found?.[0] ?? source.charAt(at);
-    at += token.length;
-    before = token.at(-1) ?? '';
-    const kinds = found?.groups ?? {};
-    const { here } = kinds;
-    if (here !== undefined) waiting.push(here.replace(/^<<-?[ \t]*\\?/, '').replaceAll(/['"]/g, ''));
-    yield { token, kind: KINDS.find((kind) => kinds[kind] !== undefined) ?? 'word' };
-    if (token !== '\n') continue;
-    for (const mark of waiting.splice(0)) {
-      const body = heredocAt(source, at, mark);
-      at += body.length;
-      yield { token: body, kind: 'heredoc' };
-    }
+    if (!isInBackground(command, scope)) return actHidden(command, scope, acts.length === 1);
+    return [ending(wait === undefined ? backgroundSentence(command, scope.waitsForAll) : waitSentence(wait))];
   }
+  return [];
 }
 
-/** Returns the here-document, including the line of its end mark. */
-function heredocAt(source: string, from: number, mark: string): string {
-  let at = from;
-  while (at < source.length) {
-    const found = source.indexOf('\n', at);
-    const end = found === -1 ? source.length : found + 1;
-    if (source.slice(at, end).trim() === mark) return source.slice(from, end);
-    at = end;
+const isInBackground = ({ text, end, spawns }: TopCommand, { functions }: Scope): boolean =>
+  end === '&' || (spawns && !/(?:^|[\s;&])wait(?:[\s;]|$)/.test(text)) || isSpawning(functions.get(text.trim()));
+const isSpawning = (called: TopCommand | undefined): boolean =>
+  called?.spawns === true && !/(?:^|[\s;&])wait(?:[\s;]|$)/.test(called.text);
+
+/** The last act of a text, in the foreground. */
+function actHidden(command: TopCommand, scope: Scope, isSole: boolean): readonly Hidden[] {
+  const { text, parts } = command;
+  const part = parts.at(-1);
+  if (part === undefined) return [];
+  if (detaches(part.text)) return [ending(detachedSentence(command))];
+  const isWorth = isSole ? !parts.every((each) => isHarmless(each.text) || isSide(each.text)) : false;
+  if (part.join === '||' && endsWell(part.text) && (isWorth || parts.some((each) => isWork(each.text))))
+    return [ending(orSentence(command))];
+  if (/^if\s/.test(text)) return ifHidden(command) ? [ending(ifSentence(command))] : [];
+  if (parts.length > 1) return [];
+  const inner = innerShell(text);
+  if (inner !== undefined) {
+    const own = { ...scope, isPlain: !inner.hasPipefail, isInner: true, stops: inner.stops, functions: new Map() };
+    return nested(command, inner, own).filter(({ kind }) => kind === 'end');
   }
-  return source.slice(from);
+  const called = scope.functions.get(/^[\w-]+/.exec(text)?.[0] ?? '');
+  const body = bodyOf(called ?? command);
+  return body === undefined ? [] : nested(called ?? command, body, scope);
+}
+
+const nested = ({ line }: TopCommand, { before, body }: Nested, scope: Scope): readonly Hidden[] =>
+  judged(body, { ...scope, above: line - 1 + before.split('\n').length - 1, depth: scope.depth + 1 });
+
+interface Nested {
+  readonly before: string;
+  readonly body: string;
+}
+
+/** A group or a function, with redirections behind it. */
+function bodyOf({ text }: TopCommand): Nested | undefined {
+  const open = /^[{(]/.exec(text)?.[0] ?? (DEFINITION.test(text) ? '{' : undefined);
+  if (open === undefined) return undefined;
+  const [from, to] = [text.indexOf(open), text.lastIndexOf(open === '{' ? '}' : ')')];
+  const isWhole = to > from && /^\s*(?:\d*&?>[^;|]*)?$/.test(text.slice(to + 1));
+  return isWhole ? { before: text.slice(0, from), body: text.slice(from + 1, to) } : undefined;
+}
+
+const INNER =
+  /^((?:\w+=\S*\s+)*(?:\S*\/)?(?:bash|sh|zsh)\s+(?:-o\s+\w+\s+|-\w+\s+)*?-\w*c\s+)('[^']*'|"(?:[^"\\]|\\[^])*")(?![\\'"\w$])/;
+
+function innerShell(text: string): (Nested & { readonly hasPipefail: boolean; readonly stops: boolean }) | undefined {
+  const [, before = '', quoted = ''] = INNER.exec(text) ?? [];
+  if (quoted === '') return undefined;
+  const body = quoted.slice(1, -1);
+  return {
+    before,
+    body: quoted.startsWith('"') ? body.replaceAll(/\\(["\\$`])/g, '$1') : body,
+    hasPipefail: /-\w*o\s+pipefail/.test(before),
+    stops: before.split(/\s+/).some((word) => /^-[a-z]/.test(word) && word.includes('e')),
+  };
+}
+
+/** Returns whether it is 0 in any case. */
+function endsWell(text: string): boolean {
+  const body = /^[{(]([^]*)[})]$/.exec(text)?.[1];
+  const commands = topCommands(body ?? text);
+  return (
+    commands.length > 0 && commands.every((each) => !each.isOpaque && isHarmless(each.text) && !takesWork(each.text))
+  );
+}
+
+/** Returns whether an `if` asks for the code of work, and ends with 0 though it is not 0. */
+function ifHidden({ text, marks }: TopCommand): boolean {
+  const [then, otherwise] = marks;
+  if (then?.word !== 'then' || marks.some(({ word }) => word === 'elif')) return false;
+  const asked = text.slice(2, then.at).replace(/;\s*$/, '').trim();
+  const isNot = /^!\s/.test(asked);
+  const [condition] = topCommands(asked.replace(/^!\s+/, ''));
+  if (condition === undefined || condition.isOpaque || !isWork(condition.text)) return false;
+  const end = otherwise?.at ?? text.length;
+  const yes = text.slice(then.at + 4, end);
+  const no = otherwise?.word === 'else' ? text.slice(end + 4, marks.at(-1)?.at) : '';
+  const [failed, succeeded] = isNot ? [yes, no] : [no, yes];
+  return (failed.trim() === '' || endsWell(failed)) && (succeeded.trim() === '' || isNot || endsWell(succeeded));
 }

@@ -92,7 +92,8 @@ export function resolveCommand(
   if (run) {
     const path = ['command', section.run ? 'run' : 'cmd'];
     warnOfSecretIn(path, run, report);
-    for (const sentence of hiddenFailures(run, isPlain)) report.warn(path, sentence);
+    const waitsForAll = section.wait_for === 'all';
+    for (const sentence of hiddenFailures(run, isPlain, waitsForAll)) report.warn(path, sentence);
   }
   const hosts = resolveHosts(section.workers ?? 'all', slice, report);
   if (modules.includes('ray') && section.workers !== null && section.workers !== undefined) {

@@ -4,6 +4,14 @@ import { hiddenFailures } from '../../domain/job-file/hidden-failures.js';
 const CD = /^line \d+: if this cd fails/;
 const LOST = /^line \d+: if this fails, the command goes on/;
 const EARLY = /^line \d+: its reader may end first/;
+const WAIT = /^line \d+: wait without operands is always 0/;
+const BACKGROUND = /^line \d+: this runs in the background/;
+const DETACHED = /^line \d+: this returns at once with 0/;
+const OR = /^line \d+: if this fails, what is behind \|\| ends with 0/;
+const IF = /^line \d+: if this program fails, this if ends with 0/;
+const TRAP = /^line \d+: this trap ends each failure with exit 0/;
+const TAKEN = /^line \d+: the exit code of what is in \$\(\.\.\) is lost/;
+const INNER = /^line \d+: the exit code of this pipe is .*\(bash -c/;
 const LAST = /^line \d+: the exit code of this pipe is that of its last program alone/;
 
 describe('a command whose exit code hides a failure', () => {
@@ -22,6 +30,52 @@ describe('a command whose exit code hides a failure', () => {
     'python3 t.py | head -n 100': [EARLY],
     'python3 t.py 2>&1 | grep -m 1 loss': [EARLY],
     'export X=1\npython3 t.py | grep --quiet loss': [EARLY],
+    'python3 a.py & python3 b.py & wait': [WAIT],
+    'python3 a.py &\npython3 b.py &\nwait': [WAIT],
+    'for r in 0 1; do RANK=$r python3 t.py & done\nwait': [WAIT],
+    'for r in 0 1; do RANK=$r python3 t.py & done; wait; echo finished': [WAIT],
+    'set -e\npython3 a.py &\nwait && echo finished': [WAIT],
+    '(cd x && python3 a.py) & (cd y && python3 b.py) & wait': [WAIT],
+    'go() { python3 a.py & }\ngo\nwait': [WAIT],
+    'main() {\n  python3 a.py &\n  wait\n}\nmain "$@"': [WAIT],
+    'bash -c "python3 a.py & wait"': [WAIT],
+    'python3 t.py &': [BACKGROUND],
+    'nohup python3 t.py > log 2>&1 &': [BACKGROUND],
+    'setsid nohup python3 t.py > log 2>&1 < /dev/null &\necho started': [BACKGROUND],
+    '( cd x && python3 t.py ) &': [BACKGROUND],
+    'nohup python3 t.py & disown': [BACKGROUND],
+    'for r in 0 1; do python3 t.py & done': [BACKGROUND],
+    'setsid -f python3 t.py': [DETACHED],
+    "tmux new -d -s t 'python3 t.py'": [DETACHED],
+    "tmux new-session -d -s t\ntmux send-keys -t t 'python3 t.py' C-m": [DETACHED],
+    'screen -dmS t python3 t.py': [DETACHED],
+    'screen -d -m python3 t.py': [DETACHED],
+    'docker run -d --rm --net=host img python t.py': [DETACHED],
+    'sudo docker run --name x -v /a:/b -itd img python t.py': [DETACHED],
+    'docker run --detach img': [DETACHED],
+    "trap 'rm -f x; exit 0' EXIT; python3 t.py": [TRAP],
+    'done_with() { rm -f x; exit 0; }\ntrap done_with EXIT\npython3 t.py': [TRAP],
+    'export R=$(python3 t.py)': [TAKEN],
+    'declare -r R="$(python3 t.py --x)"; echo $R': [TAKEN],
+    'set -e\nexport R=$(./find.sh)\npython3 t.py': [TAKEN],
+    'main() { local R=$(python3 t.py); echo $R; }; main': [TAKEN],
+    'echo "loss $(python3 t.py)"': [TAKEN],
+    "bash -c 'cd x && python3 a.py; true'": [LOST],
+    "bash -c 'cd x; python3 a.py | tee log; true'": [LOST],
+    'bash -lc "python3 a.py | tee log"': [INNER],
+    'python3 t.py || true': [OR],
+    'python3 t.py || :': [OR],
+    'set -e; python3 t.py || echo failed': [OR],
+    'cd x && python3 t.py || { echo failed; }': [OR],
+    'my-program || true': [OR],
+    'if ! python3 t.py; then echo failed; fi': [IF],
+    'if python3 t.py; then echo fine; else echo failed; fi': [IF],
+    'if python3 t.py\nthen touch done\nfi': [IF],
+    'set -e\npip install x\nset +e\npython3 t.py; echo finished': [LOST],
+    'python3 t.py\nexit 0': [LOST],
+    'python3 t.py\ngsutil -m cp -r out gs://b/': [LOST],
+    'python3 t.py\nrm -rf tmp || true': [LOST],
+    '{ python3 t.py; echo finished; } > log 2>&1': [LOST],
   };
   for (const [text, want] of Object.entries(told))
     it(`${JSON.stringify(text)} is told`, () => {
@@ -37,6 +91,8 @@ describe('a command whose exit code hides a failure', () => {
     'trap "exit 1" ERR; make; python3 t.py',
     'cd x && python3 t.py && echo finished',
     'cd x || exit 1; python3 t.py',
+    'cd x &&\n  python3 t.py &&\n  echo finished',
+    'python3 t.py |\n  tee log',
     'export A=1; B=2; ulimit -n 4096; python3 t.py',
     'pip install x\npython3 t.py',
     'nvidia-smi -l & python3 t.py',
@@ -45,6 +101,63 @@ describe('a command whose exit code hides a failure', () => {
     'if a; then b; c; fi; f() { a; b; }; python3 t.py',
     'cat > f <<EOF\ncd none; make; x\nEOF\npython3 t.py',
     'bash -c "cd none; make; x"',
+    // Ordinary endings of scripts.
+    'python3 a.py & p=$!\npython3 b.py & q=$!\nwait $p && wait $q',
+    'python3 a.py &\npython3 b.py &\nwait -n && wait -n',
+    'for r in 0 1; do python3 t.py & done; for p in $(jobs -p); do wait $p || exit; done',
+    'for r in 0 1; do python3 t.py & p+=($!); done\nfor q in "${p[@]}"; do wait "$q" || exit 1; done\nwait',
+    'python3 t.py &\nwait $!',
+    'nvidia-smi -l 5 > gpu.log & python3 t.py',
+    'tensorboard --logdir out &\npython3 t.py',
+    'tmux new -d -s mon htop\npython3 t.py',
+    'docker run -d --name db redis\npython3 t.py',
+    'docker run --rm img python t.py -d',
+    'docker run -it --gpus all img tool -d x',
+    'docker run -d --name t img\ndocker wait t | grep -qx 0 || exit 1',
+    'nohup python3 t.py',
+    'setsid python3 t.py',
+    'python3 t.py > >(tee log)',
+    'python3 t.py > >(tee log) 2> >(tee err >&2)',
+    'python3 t.py < <(cat x)',
+    "trap 'rm -f x' EXIT; python3 t.py",
+    "trap 'rm -f x; exit' EXIT; python3 t.py",
+    "trap 'exit 0' TERM; python3 t.py",
+    "trap 'kill $(jobs -p)' EXIT\npython3 t.py",
+    'export HOST=$(hostname) N=$(nproc)\npython3 t.py',
+    'export IP=$(python3 find_ip.py)\ntorchrun --master_addr $IP t.py',
+    'set -e\nexport S=$(python3 -c "import site; print(site.ENABLE_USER_SITE)")\npython3 t.py',
+    'R=$(python3 t.py)',
+    'set -e\nR=$(python3 t.py)\necho "$R"',
+    'rm -f lock || true\npython3 t.py',
+    'pip install x || true\npython3 t.py',
+    'set -e\npython3 t.py\nrm -rf tmp || true',
+    'pkill tensorboard || true',
+    'python3 t.py || exit 1',
+    'python3 t.py || { echo failed; exit 1; }',
+    'timeout 1h python3 t.py || [ $? = 124 ]',
+    'python3 t.py || python3 t.py --slow',
+    'if ! python3 t.py; then echo failed; exit 1; fi',
+    'if [ -f ckpt ]; then python3 t.py --resume; else python3 t.py; fi',
+    'if ! python3 check.py; then python3 t.py; fi',
+    'if python3 check.py; then python3 t.py; fi',
+    'if ! command -v uv; then echo none; fi\npython3 t.py',
+    'until python3 t.py; do sleep 5; done',
+    'set +e\npython3 t.py\nrc=$?\ngsutil cp -r out gs://b\nexit $rc',
+    'set +e; python3 t.py; rc=$?; echo $rc; exit $rc',
+    'python3 t.py; exit $?',
+    'set -e; set +e; python3 t.py',
+    'python3 prepare.py\npython3 t.py',
+    'python3 t.py && gsutil cp -r out gs://b',
+    'main() { set -e; cd x; python3 t.py; }\nmain "$@"',
+    "bash -c 'cd x && python3 t.py'",
+    "bash -c 'set -o pipefail; python3 t.py | tee log'",
+    "bash -o pipefail -c 'python3 t.py | tee log'",
+    "bash -ec 'cd x; python3 t.py'",
+    "ssh host 'python3 t.py &'",
+    'cat > run.sh <<X\npython3 t.py &\nwait\nX\nbash run.sh',
+    "f() {\n  cat <<X\nit's } here\nX\n  python3 t.py\n}\nf",
+    'ray start --head\npython3 t.py',
+    'python3 serve.py &\npid=$!\npython3 t.py\ncode=$?\nkill $pid\nwait\nexit $code',
     "echo 'it is; cd'; python3 t.py",
     '# cd none; make; x\npython3 t.py # a; b',
     'X=$(make; cd none; y)\npython3 t.py | tee log',
@@ -57,7 +170,19 @@ describe('a command whose exit code hides a failure', () => {
   it('is told of each pipe at the end in a plain shell', () => {
     assert.match(hiddenFailures('cd x || exit\npython3 t.py | tee log', true).join(), LAST);
     assert.match(hiddenFailures('a | b', true).join(), LAST);
-    assert.deepEqual(hiddenFailures('set -e; python3 t.py || true', true), []);
+    assert.deepEqual(hiddenFailures('set -e; python3 t.py || python3 t.py', true), []);
     assert.deepEqual(hiddenFailures('set -o pipefail; python3 t.py | tee log', true), []);
+  });
+
+  it('names the line, in a function too', () => {
+    assert.match(hiddenFailures('A=1\nmain() {\n  python3 a.py &\n  wait\n}\nmain', false).join(), /^line 4: wait/);
+    assert.match(hiddenFailures('cd x &&\n  bash -c "\npython3 a.py\ntrue"', false).join(), /^$/);
+    assert.match(hiddenFailures('\nbash -c "\npython3 a.py\ntrue"', false).join(), /^line 3: if this fails/);
+  });
+
+  it('with wait_for: all is told that the exit code of what runs in the background is not known', () => {
+    const said = hiddenFailures('nohup python3 t.py &', false, true).join();
+    assert.match(said, /^line 1: command\.wait_for: all waits .* its exit code is not known/);
+    assert.match(hiddenFailures('docker run -d img', false, true).join(), DETACHED);
   });
 });

@@ -69,7 +69,7 @@ describe('the set-up of a slice of four hosts', function () {
     assert.deepEqual([by, host], ['task', 2]);
     assert.match(
       message ?? '',
-      /setup of tools failed on host 2: step 'second' ended with code 1 \(pip finds no such package\); its last lines:\ncollecting\nERROR: No matching distribution found for jaxx==9$/,
+      /setup of tools failed on host 2: step 'second' ended with code 1 \(pip cannot resolve the requirements\); its last lines:\ncollecting\nERROR: No matching distribution found for jaxx==9$/,
     );
     const { steps } = await recordOf(id);
     const failed = steps
