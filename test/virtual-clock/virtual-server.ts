@@ -107,6 +107,25 @@ export class VirtualServer {
     return true;
   }
 
+  cancel(id: string): void {
+    this.#tell(this.#open.get(id) as Run, { cancelWorkflow: { reason: 'asked for' } });
+  }
+
+  /** A person's call; what the workflow answers is not looked at. */
+  update(id: string, name: string, call: object): void {
+    const input = [DATA.toPayload({ v: 1, by: 'alice', ...call })];
+    const doUpdate = { id: name, protocolInstanceId: name, name, input, headers: {}, meta: {}, runValidator: true };
+    this.#tell(this.#open.get(id) as Run, { doUpdate });
+  }
+
+  /** Of an open workflow that has begun, between two events. */
+  async query<T>(id: string, queryType: string): Promise<T> {
+    const run = this.#open.get(id) as Run;
+    const jobs = [{ queryWorkflow: { queryId: 'q', queryType, arguments: [], headers: {} } }];
+    const { successful } = await run.sandbox.activate(this.#activation(run, jobs));
+    return valueOf(successful?.commands?.[0]?.respondToQuery?.succeeded?.response) as T;
+  }
+
   /** Lets things happen until nothing is left to happen, or it is `until`. @returns events */
   async run(until = Infinity): Promise<number> {
     let events = 0;
@@ -186,17 +205,17 @@ export class VirtualServer {
 
   async #activate(run: Run): Promise<void> {
     if (!run.isOpen) return;
-    const { runId, history: historyLength } = run;
-    const jobs = run.jobs.splice(0);
-    const { successful, failed } = await run.sandbox.activate(
-      proto.coresdk.workflow_activation.WorkflowActivation.fromObject({
-        ...{ runId, historyLength, timestamp: msToTs(this.now), jobs, availableInternalFlags: [1, 2, 3, 4, 5] },
-      }),
-    );
+    const { successful, failed } = await run.sandbox.activate(this.#activation(run, run.jobs.splice(0)));
     if (failed)
       throw new Error(`a task of ${run.id} failed: ${failed.failure?.message}\n${failed.failure?.stackTrace}`);
     await run.sandbox.getAndResetSinkCalls();
     for (const command of successful?.commands ?? []) await this.#obey(run, command);
+  }
+
+  #activation({ runId, history: historyLength }: Run, jobs: Job[]): coresdk.workflow_activation.WorkflowActivation {
+    return proto.coresdk.workflow_activation.WorkflowActivation.fromObject({
+      ...{ runId, historyLength, timestamp: msToTs(this.now), jobs, availableInternalFlags: [1, 2, 3, 4, 5] },
+    });
   }
 
   async #obey(run: Run, command: Command): Promise<void> {

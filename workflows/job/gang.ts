@@ -28,6 +28,7 @@ import {
   type MachinePlan,
   type MachineRef,
 } from '../../domain/machines.js';
+import type { EpochMs } from '../../domain/units.js';
 import { inShort } from '../activity-options.js';
 import type { Inbox } from '../inbox.js';
 import type { slice } from '../slice.js';
@@ -93,14 +94,17 @@ export class Gang {
   /**
    * Tells these slices of the job to end (without `indexes`: all, in every zone), and waits until they are seen gone or, with
    * `indexes`, until another zone has all slices. A slice that was asked for together with others takes them with it.
+   * @param until the job waits no longer than that
    */
-  async evict(reason: string, indexes?: readonly number[]): Promise<void> {
+  async evict(reason: string, indexes?: readonly number[], until?: EpochMs): Promise<void> {
     const { slices } = this.#parts;
     const leaving = indexes === undefined ? slices.present : slices.presentFor(indexes);
     if (indexes === undefined) for (const rival of slices.rivals) slices.drop(rival);
     await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
     const isGone = (): boolean => !slices.present.some(({ name }) => leaving.some((ref) => ref.name === name));
-    await condition(() => isGone() || slices.readyRival !== undefined);
+    const isOver = (): boolean => isGone() || slices.readyRival !== undefined;
+    if (until === undefined) await condition(isOver);
+    else await condition(isOver, Math.max(1, until - Date.now()), { summary: 'timeouts.queue' });
   }
 
   /** Tells all slices to end and does not wait: their workflows and the lease see to the rest. */

@@ -106,6 +106,8 @@ export class Recovery {
       zone: gang.zone,
       provider: providerOf(this.#parts.file.spec),
     });
+    // It beats every answer after which the job would ask again.
+    if (this.isWaitOver && decision.do !== 'fail') return this.waitedInVain('its zones had no chips');
     switch (decision.do) {
       case 'retry':
         return this.#retry(decision.budget, what, [loss.index]);
@@ -114,16 +116,16 @@ export class Recovery {
         if (await this.#followRival(what)) return undefined;
         this.#parts.story.move(JobPhase.Evicting, what);
         // A gang lies in one zone, so its slices that are here already go too.
-        await gang.evict('another zone is asked for the whole gang', this.#allSlices);
+        await gang.evict('another zone is asked for the whole gang', this.#allSlices, this.waits());
         // A job that waited for `timeouts.provision` needs no further pause.
         return this.#nextZone(what, loss.cause === 'refused');
       case 'ask again':
         this.#parts.story.setBack(what);
-        await gang.evict(toldText(what), slices.refused);
+        await gang.evict(toldText(what), slices.refused, this.waits());
         return this.#pause(what, this.#refusals.pauseHereMs);
       case 'ask for lease':
         this.#parts.story.move(JobPhase.Evicting, what);
-        await gang.evict(toldText(what));
+        await gang.evict(toldText(what), undefined, this.waits());
         lease.lost();
         return undefined;
       case 'fail':
@@ -145,6 +147,12 @@ export class Recovery {
     const { queue } = this.#parts.file.spec.timeouts ?? {};
     this.#waitingSince ??= Date.now();
     return queue === undefined ? undefined : this.#waitingSince + queue * 1000;
+  }
+
+  /** `timeouts.queue` is over for a job that waits. A zone that has all slices at this moment wins. */
+  get isWaitOver(): boolean {
+    const until = this.waits();
+    return until !== undefined && Date.now() >= until && this.#parts.slices.readyRival === undefined;
   }
 
   /** It waits for nothing until a person asks for it. */
@@ -315,7 +323,8 @@ export class Recovery {
     story.move(JobPhase.Provisioning, { kind: 'backoff', facts });
     // A job whose slices are ready beside the first zone need not wait for that one.
     const isOver = (): boolean => interruptions.isUnwanted() || slices.readyRival !== undefined;
-    await condition(isOver, ms, { summary: 'before slices are asked for again' });
+    const until = Math.min(Date.now() + ms, this.waits() ?? Infinity, this.#parts.race.movesOnAt ?? Infinity);
+    await condition(isOver, Math.max(1, until - Date.now()), { summary: 'before slices are asked for again' });
     return undefined;
   }
 
@@ -367,7 +376,7 @@ export class Recovery {
       return undefined;
     }
     story.move(JobPhase.Evicting, note);
-    await gang.evict(toldText(what), slices);
+    await gang.evict(toldText(what), slices, this.waits());
     if (budget === 'preemption') await this.#afterPreemption(what);
     return undefined;
   }

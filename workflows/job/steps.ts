@@ -110,6 +110,7 @@ async function waitForLease({ settings, file, story, requests, lease, attempt, r
 
 async function provision(job: Job): Promise<Outcome | undefined> {
   const { story, race, interruptions, recovery } = job;
+  if (recovery.isWaitOver) return recovery.waitedInVain('its zones had no chips');
   race.choose();
   story.move(JobPhase.Provisioning, race.where);
   const patience = { patienceMs: recovery.zonePatienceMs, waitsUntil: recovery.waits() };
@@ -191,7 +192,7 @@ function fulfil({ race, requests }: Job, request: Request): void {
 }
 
 async function letSlicesGo(
-  { attempt, slices, story, gang }: Job,
+  { attempt, slices, story, gang, requests, recovery }: Job,
   why: Cause,
   end: InterruptedEnd,
   which: Replaced = 'all',
@@ -199,6 +200,7 @@ async function letSlicesGo(
   if (attempt.isOpen) attempt.close(end);
   if (slices.present.length > 0) {
     story.move(JobPhase.Evicting, why);
-    await gang.evict(toldText(why), which === 'all' ? undefined : which);
+    const until = requests.current?.kind === 'stop' ? undefined : recovery.waits();
+    await gang.evict(toldText(why), which === 'all' ? undefined : which, until);
   } else story.note(why);
 }

@@ -81,6 +81,12 @@ export class ZoneRace {
     return next === undefined ? undefined : { zone: this.#zones.of(next), at };
   }
 
+  /** Time at which a gang that is partly there, or asked for, moves on whatever its zone says. Undefined: there is none to come. */
+  get movesOnAt(): EpochMs | undefined {
+    const { dueAt = 0 } = this.#hedge;
+    return dueAt > Date.now() && this.#parts.slices.hasOwn ? dueAt : undefined;
+  }
+
   /** The next slices are asked for in the next zone. */
   leaveZone(): void {
     this.#zones.leave();
@@ -131,8 +137,8 @@ export class ZoneRace {
       const isDue = !(await waitFor(isNews, earliest(this.#hedge.dueAt, waitsUntil)));
       if (isUnwanted()) return undefined;
       if (await this.#isWhole()) return undefined;
-      if (isDue && waitsUntil !== undefined && Date.now() >= waitsUntil) return 'in vain';
       if (slices.loss) return slices.loss;
+      if (waitsUntil !== undefined && Date.now() >= waitsUntil) return 'in vain';
       if (await this.#dropLost()) continue;
       if (isDue && !(await this.#moveOn(patienceMs))) return slices.late((patienceMs ?? 0) / 1000);
       if (workflowInfo().historyLength >= settings.timings.jobHistoryEvents) return undefined;

@@ -1,0 +1,113 @@
+import { type JobView, describeQuery } from '../../contract/job.js';
+import { WorkflowType } from '../../contract/workflow-ids.js';
+import type { MachinePlan, MachineRef } from '../../domain/machines.js';
+import type { Condition, CreateAnswer } from '../../domain/slice.js';
+import type { Outcome } from '../../domain/job-state.js';
+import { DEFAULT_TIMINGS, type Timings } from '../../domain/timings.js';
+import { Sandboxes } from '../virtual-clock/sandboxes.js';
+import { virtualActivities, type VirtualCloud } from '../virtual-clock/virtual-activities.js';
+import { type Ended, VirtualServer } from '../virtual-clock/virtual-server.js';
+import { workflowBundle } from '../workflow-bundle.js';
+
+export const START = Date.UTC(2026, 10, 1);
+const ID = 'waits';
+
+/** What a cloud answers; what a script leaves out takes no time and is good, and no slice is ever ready. */
+export interface Answers {
+  readonly create?: (zone: string, nth: number) => CreateAnswer;
+  /** Of a request that was accepted. Undefined: it waits on. */
+  readonly wait?: (zone: string, nth: number) => Condition | undefined;
+  /** Undefined: it is never gone. */
+  readonly removeMs?: (zone: string) => number | undefined;
+}
+
+/** One job that waits for chips, in virtual time. Its pool grants at once. */
+export class WaitingJob {
+  readonly server: VirtualServer;
+  /** Zones in the order in which they were asked, and when, in ms since the submit. */
+  readonly asked: { readonly zone: string; readonly at: number }[] = [];
+  /** How it ended, and when, in ms since the submit. */
+  end: (Ended & { readonly at: number }) | undefined;
+
+  private constructor(server: VirtualServer) {
+    this.server = server;
+  }
+
+  static async submit(
+    file: { readonly zones: readonly string[]; readonly tpu?: object; readonly [key: string]: unknown },
+    answers: Answers,
+    timings: Partial<Timings> = {},
+  ): Promise<WaitingJob> {
+    const { zones, tpu, ...more } = file;
+    const server = new VirtualServer(Sandboxes.ofBundle(await bundle()), { startAt: START, delayMs: () => 50 });
+    const job = new WaitingJob(server);
+    server.serve(virtualActivities(server, job.#cloud(answers), { ...DEFAULT_TIMINGS, ...timings }));
+    const spot = { accelerator: 'v6e-8', allocation_mode: 'queued-resources', pricing: 'spot' };
+    const input = { name: 'train', tpu: { ...spot, zones, ...tpu }, command: { run: 'train' }, ...more };
+    void server.start(WorkflowType.Job, ID, { v: 1, job: input }).then((end) => (job.end = { ...end, at: job.#now }));
+    return job;
+  }
+
+  get isOpen(): boolean {
+    return this.server.isOpen(ID);
+  }
+
+  get #now(): number {
+    return this.server.now - START;
+  }
+
+  /** Lets time pass until `ms` after the submit. */
+  async until(ms: number): Promise<this> {
+    await this.server.run(START + ms);
+    return this;
+  }
+
+  view(): Promise<JobView> {
+    return this.server.query<JobView>(ID, describeQuery.name);
+  }
+
+  ask(update: string, call: object = {}): void {
+    this.server.update(ID, update, call);
+  }
+
+  cancel(): void {
+    this.server.cancel(ID);
+  }
+
+  /** Of a job that failed. */
+  get outcome(): Outcome {
+    const { error } = this.end as Ended & { readonly error: Error & { readonly details?: readonly Outcome[] } };
+    return error.details?.[0] as Outcome;
+  }
+
+  #cloud({ create, wait, removeMs = () => 0 }: Answers): VirtualCloud {
+    const times = new Map<string, number>();
+    const nth = (what: string): number => {
+      times.set(what, (times.get(what) ?? 0) + 1);
+      return times.get(what) as number;
+    };
+    const never = (signal?: AbortSignal): Promise<never> =>
+      this.server.sleep(Infinity, signal).then(() => Promise.reject(new Error('never')));
+    return {
+      create: async ({ ref: { zone } }: MachinePlan) => {
+        this.asked.push({ zone, at: this.#now });
+        return create?.(zone, nth(`create ${zone}`)) ?? { kind: 'accepted' };
+      },
+      inspect: async () => ({ kind: 'missing' }),
+      wait: async ({ zone }: MachineRef, signal) => wait?.(zone, nth(`wait ${zone}`)) ?? never(signal),
+      remove: async ({ zone }: MachineRef) => {
+        const ms = removeMs(zone);
+        return ms === undefined ? never() : this.server.sleep(ms);
+      },
+      run: (_, signal) => never(signal),
+    };
+  }
+}
+
+let code: ReturnType<typeof workflowBundle> | undefined;
+const bundle = (): ReturnType<typeof workflowBundle> => (code ??= workflowBundle());
+
+export const refused = (
+  scope: Extract<CreateAnswer, { kind: 'refused' }>['scope'],
+  message: string = scope,
+): CreateAnswer => ({ kind: 'refused', scope, message });
