@@ -10,7 +10,7 @@ import { type AttemptHost, runIdOf } from './attempt-hosts.js';
 import type { ExitProofOf } from './exit-proof.js';
 import { readPatiently } from './store-patience.js';
 
-// By the host's own word -------------------------------------------------------------------------------------------------
+// The host's own word ----------------------------------------------------------------------------------------------------
 
 /** A run that is starting may yet fail (an accelerator that stays busy). The next caller then starts it. */
 export function hasBegun({ kind }: RunStatus): boolean {
@@ -61,7 +61,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
 export const isUnrecorded = ({ kind }: RunStatus): boolean =>
   kind === 'lost' || kind === 'orphaned' || kind === 'absent';
 
-// By what was stored -----------------------------------------------------------------------------------------------------
+// Stored ends --------------------------------------------------------------------------------------------------------------
 
 type Of = Pick<AttemptInput, 'job' | 'attempt'>;
 type Exited = Extract<RunStatus, { readonly kind: 'exited' }>;

@@ -1,3 +1,4 @@
+import { largest } from '../../../domain/extremes.js';
 import { ask } from '../../terminal/ask.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
@@ -118,7 +119,7 @@ export function statusText(status: DevStatus, now: number): string {
     since === null ? '-' : age(now - since),
   ]);
   const table = [['PART', 'STATE', 'PID', 'ADDRESS', 'AGE'], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  const widths = table[0]?.map((_, column) => largest(table.map((row) => row[column]?.length ?? 0))) ?? [];
   const lines = table.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
