@@ -150,6 +150,20 @@ describe('jobctl init', function () {
       assert.match(await isValid(folder), modules);
     });
 
+  it('says which lines write to a name that it cannot read, beside those that it can', async () => {
+    const folder = folderOf('unread', { 'train.py': "open('a.txt', 'w')\n\nopen(f'{d}/x', 'w')\n" });
+    const { stdout } = await jobctl(['init', folder]);
+    assert.match(
+      stdout,
+      /\n {2}a\.txt: stored .*\n {2}writes to a name that init cannot read: train\.py:3; add it to outputs\.paths/,
+    );
+    assert.match(
+      written(folder),
+      /\n# Writes to a name that init cannot read: train\.py:3\..*\noutputs:\n {2}paths: \[a\.txt\]\n/,
+    );
+    assert.match(await isValid(folder), /bundle, command/);
+  });
+
   it('never overwrites: it says what is there, and --force does it', async () => {
     const folder = folderOf('there', { 'train.py': PROGRAM });
     const file = join(folder, 'job.yaml');

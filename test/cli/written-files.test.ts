@@ -47,11 +47,53 @@ const PROGRAMS: Readonly<Record<string, readonly [string, readonly string[]]>> =
     `json.dump(\n    state,\n    open(\n        "s.json",\n        "w",\n    ),\n)`,
     ['s.json'],
   ],
+  'a text that begins with a constant': [
+    `CKPT = 'ckpt'\nopen(f'{CKPT}/last.json', 'w').write('x')\ntorch.save({}, f"{CKPT}/last.pt")`,
+    ['ckpt'],
+  ],
+  'one in a with': [`CKPT = 'ckpt'\nwith open(f'{CKPT}/last.json', 'w') as f: f.write('x')`, ['ckpt']],
+  "one that begins with an option's default": [
+    `p.add_argument('--out', default='runs'); args = p.parse_args()\ntorch.save({}, f"{args.out}/ckpt_{s:05d}.pt")`,
+    ['runs'],
+  ],
+  'one with dest, added, given by name': [
+    `p.add_argument('--ckpt-dir', '-c', dest='cd', default='weights'); a = p.parse_args()\ntorch.save(obj={}, f=a.cd + '/x.pt')`,
+    ['weights'],
+  ],
+  "one that begins with a class's field": [
+    `class C:\n    save_dir: str = 'snap'\nc = C()\ntorch.save({}, f"{c.save_dir}/m.pt")`,
+    ['snap'],
+  ],
+  'a name made of names': [`OUT = 'runs'\nCKPT = f'{OUT}/ckpt'\nopen(CKPT + '/x', 'w')`, ['runs']],
+  "what lies in the program's own folder": [
+    `OUT = Path(__file__).parent / 'results'\ntorch.save({}, OUT / 'x.pt')\nHERE = os.path.dirname(os.path.abspath(__file__))\nopen(os.path.join(HERE, 'log', 'a'), 'w')\nopen(f'{os.getcwd()}/x', 'r')\n(Path(__file__).resolve().parent / 'b')`,
+    ['results', 'log'],
+  ],
+  'a file that open gets by name': [`open(file='a.json', mode='w')`, ['a.json']],
 };
+
+const UNREAD: Readonly<Record<string, readonly [string, readonly number[]]>> = {
+  'a name that a function gets': [`def save(path):\n    with open(path, 'w') as f:\n        f.write('x')`, [2]],
+  'a text that begins with such a name': [
+    `\n\nopen(f'{d}/x', 'w'); torch.save(m, f'{d}/y')\nopen(d + '/z', 'w')`,
+    [3, 4],
+  ],
+  'a name that means two things': [`p = 'a'\nif x:\n    p = 'b'\nopen(p, 'w')`, [4]],
+  'a joined one': [`open(os.path.join(d, 'x'), 'w')\n(d / 'x').write_text('')\nnp.save(d / 'x', w)`, [1, 3]],
+  'none that is read, leads out, or is stored in any case': [
+    `O = os.environ['JOBCTL_OUTPUT_DIR']\nopen(f'{O}/x', 'w')\nopen(os.path.join(os.environ["JOBCTL_OUTPUT_DIR"], 'y'), 'w')\nopen('/tmp/x', 'w')\nopen('a', 'w')\nopen(x)`,
+    [],
+  ],
+};
+
+describe('a line that writes to a name which cannot be read', () => {
+  for (const [name, [text, wanted]] of Object.entries(UNREAD))
+    it(name, () => assert.deepEqual(writtenPaths(text).unread, wanted));
+});
 
 describe('what a program seems to write', () => {
   for (const [name, [text, wanted]] of Object.entries(PROGRAMS))
-    it(name, () => assert.deepEqual(writtenPaths(text), wanted));
+    it(name, () => assert.deepEqual(writtenPaths(text).paths, wanted));
 
   it('is found in a text made to take long', () => {
     for (const piece of [
@@ -68,7 +110,10 @@ describe('what a program seems to write', () => {
       '=',
       'log_dir=',
       '\\',
+      "open(f'{",
+      "a + '",
+      "x = f'{a}'\n",
     ])
-      assert.ok(writtenPaths(piece.repeat(Math.floor(250_000 / piece.length))).length <= 1, piece);
+      assert.ok(writtenPaths(piece.repeat(Math.floor(250_000 / piece.length))).paths.length <= 1, piece);
   });
 });

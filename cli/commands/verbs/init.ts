@@ -10,7 +10,7 @@ import { answerTo } from '../../terminal/ask.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { findProgram, type FoundProgram } from '../../job/init/found-program.js';
-import { type Answers, DEFAULT_TPU, defaultZone, writtenJob } from '../../job/init/written-job.js';
+import { type Answers, DEFAULT_TPU, defaultZone, placesText, writtenJob } from '../../job/init/written-job.js';
 import { foldLine, terminalWidth } from '../../terminal/render/columns.js';
 import { commandSummary } from '../../terminal/render/job-header.js';
 import { asTyped, typedCommand } from '../../terminal/typed-command.js';
@@ -96,7 +96,11 @@ function usualCommand(folder: string, { program, candidates }: FoundProgram, isA
 
 type Spec = Extract<ReturnType<typeof parseJobFile>, { ok: true }>['spec'];
 
-function report(file: string, spec: Spec, { environment, hasDockerfile, outputs }: FoundProgram): readonly string[] {
+function report(
+  file: string,
+  spec: Spec,
+  { environment, hasDockerfile, outputs, unread }: FoundProgram,
+): readonly string[] {
   const { chips, hosts } = askedSize(spec);
   const jobctl = typedCommand();
   const path = shellQuote(file);
@@ -110,6 +114,11 @@ function report(file: string, spec: Spec, { environment, hasDockerfile, outputs 
     outputs.length === 0
       ? `  files in ${stored} are stored when the command ends; ${jobctl} download JOB brings them`
       : `  ${stored}: stored every 5 minutes, and put back after a preemption; ${jobctl} download JOB brings it`,
+    ...(unread.length === 0
+      ? []
+      : [
+          `  writes to a name that init cannot read: ${placesText(unread)}; add it to outputs.paths, or it is lost with the hosts`,
+        ]),
     'Run it on the simulated Cloud TPU of this computer, which costs nothing:',
     `  ${jobctl} submit --local --wait ${path}`,
     'See what a preemption costs it, on the same simulation:',

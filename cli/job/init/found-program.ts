@@ -14,6 +14,8 @@ export interface FoundProgram {
   readonly hasDockerfile: boolean;
   /** Folders and files that the program seems to write its results to, as `outputs.paths` names them. */
   readonly outputs: readonly string[];
+  /** Its lines that write to a name which cannot be read: `train.py:12`. */
+  readonly unread: readonly string[];
 }
 
 export type FoundEnvironment =
@@ -50,7 +52,7 @@ export function findProgram(folder: string): FoundProgram {
     candidates: program === undefined ? candidates : [],
     ...(environment === undefined ? {} : { environment }),
     hasDockerfile: files.includes('Dockerfile'),
-    outputs: program === undefined ? [] : outputsOf(textOf(join(folder, program)), folder),
+    ...(program === undefined ? { outputs: [], unread: [] } : writtenBy(program, folder)),
   };
 }
 
@@ -71,9 +73,14 @@ function filesOf(folder: string): readonly string[] {
   }
 }
 
-function outputsOf(text: string, folder: string): readonly string[] {
+function writtenBy(program: string, folder: string): Pick<FoundProgram, 'outputs' | 'unread'> {
+  const text = textOf(join(folder, program));
+  const { paths, unread } = writtenPaths(text);
   const named = OUTPUT_FOLDERS.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(([, name]) => name ?? []));
-  return [...new Set([...named, ...writtenPaths(text).filter((path) => !isSource(join(folder, path)))])];
+  return {
+    outputs: [...new Set([...named, ...paths.filter((path) => !isSource(join(folder, path)))])],
+    unread: unread.map((line) => `${program}:${line}`),
+  };
 }
 
 /** Returns whether a path is a source, which goes to the hosts with the program and would be restored unchanged. */

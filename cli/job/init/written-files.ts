@@ -1,35 +1,73 @@
+import {
+  argumentsAt,
+  type Call,
+  callsIn,
+  matches,
+  MOST_CALL,
+  type Source,
+  sourceOf,
+  splitAt,
+} from './python-source.js';
+
+export interface WrittenPaths {
+  /** In the form of `outputs.paths`: the folder of a path that has one, or else the file. */
+  readonly paths: readonly string[];
+  /** Lines that write to a path whose beginning is known only at run time. */
+  readonly unread: readonly number[];
+}
+
 /**
- * Finds the paths that a Python program seems to write, in the form of `outputs.paths`: the folder of a path that has one, or
- * else the file; `*` stands for parts that are known only at run time. Only relative paths count, because others are not the
- * job's own. It reads calls, strings and names that are assigned once, and ignores the rest.
+ * Finds the paths that a Python program seems to write; `*` stands for parts that are known only at run time. Only relative paths
+ * count, because others are not the job's own. It reads calls, strings and names that are assigned once, and ignores the rest.
  * @param text the program's
  */
-export function writtenPaths(text: string): readonly string[] {
+export function writtenPaths(text: string): WrittenPaths {
   const code = sourceOf(text);
-  const names = namesIn(code);
-  const found = new Set<string>();
+  let names: Names = new Map();
+  for (let depth = 0; depth < MOST_NAMED; depth++) names = namesIn(code, names);
+  const paths = new Set<string>();
+  const unread = new Set<number>();
+  const calls = callsIn(code, isWriter).flatMap((call) =>
+    writtenBy(call).map((expression) => ({ expression, ...call })),
+  );
   const folders = matches(code.bare, FOLDERS).map(
     ({ 0: word, index }) => argumentsAt(code.text, index + word.length)?.args[0],
   );
-  for (const expression of [...callsIn(code, isWriter).flatMap(writtenBy), ...folders]) {
-    if (expression !== undefined) {
-      const place = placeOf(pathOf(expression, names));
-      if (place !== undefined) found.add(place);
-    }
+  for (const { expression, index } of calls) {
+    const path = pathOf(expression, names);
+    const place = placeOf(path);
+    if (place !== undefined) paths.add(place);
+    else if (path === undefined || path.startsWith('*')) unread.add(index);
   }
-  return [...found].filter((place) => !PASSING.test(place)).slice(0, MOST);
+  for (const expression of folders) {
+    const place = placeOf(expression === undefined ? undefined : pathOf(expression, names));
+    if (place !== undefined) paths.add(place);
+  }
+  return {
+    paths: [...paths].filter((place) => !PASSING.test(place)).slice(0, MOST),
+    unread: linesAt(text, [...unread]).slice(0, MOST),
+  };
 }
+
+/** Line numbers of these positions, which ascend. */
+function linesAt(text: string, positions: readonly number[]): readonly number[] {
+  const lines = new Set<number>();
+  let [line, from] = [1, 0];
+  for (const position of positions) {
+    line += text.slice(from, position).split('\n').length - 1;
+    from = position;
+    lines.add(line);
+  }
+  return [...lines];
+}
+
+/** A name may be made of names: `CKPT = f'{OUT}/ckpt'`. */
+const MOST_NAMED = 3;
 
 /** Files that are downloaded again, or renamed once they are complete. */
 const PASSING = /^(data|datasets?|cache|tmp|temp)$|\.(tmp|temp|part)$/i;
 /** Longest list that a person still reads. */
 const MOST = 20;
-
-interface Call {
-  /** Name with its prefix: `torch.save`, `Path('x').open`. */
-  readonly name: string;
-  readonly args: readonly string[];
-}
 
 /** Writing functions and the position of the path among their arguments. */
 const WRITERS: readonly (readonly [RegExp, number])[] = [
@@ -45,15 +83,21 @@ const OF_PATH = /^(.+)\.(write_text|write_bytes|open|mkdir|touch)$/s;
 /** A keyword argument, or an option's variable. */
 const FOLDERS = /(?<!\w)(?:output_dir|out_dir|save_dir|checkpoint_dir|ckpt_dir|log_dir|logdir|dirpath)[ \t]*=(?!=)/g;
 const ADDS = /^(a|w|x|r\+)/;
+const PATH_KEYWORD = /^(f|file|fname|filename|filepath|path|path_or_buf|dst|directory|save_directory)\s*=(?!=)/;
 
 const isWriter = (name: string): boolean =>
   OPENS.test(name) || OF_PATH.test(name) || WRITERS.some(([form]) => form.test(name));
 
 /** Expressions of the paths that a call writes to. */
 function writtenBy({ name, args }: Call): readonly string[] {
-  if (OPENS.test(name)) return isWriting(args[1], args) && args[0] !== undefined ? [args[0]] : [];
+  if (OPENS.test(name)) {
+    const file = keyword(args, 'file') ?? args[0];
+    return isWriting(args[1], args) && file !== undefined ? [file] : [];
+  }
   const at = WRITERS.findLast(([form]) => form.test(name))?.[1];
   const arg = at === undefined ? undefined : args[at];
+  const given = at === undefined ? undefined : args.find((each) => PATH_KEYWORD.test(each));
+  if (given !== undefined) return [given.slice(given.indexOf('=') + 1)];
   if (arg !== undefined) return /^\w+\s*=[^=]/.test(arg) ? [] : [arg];
   const [, path, method] = OF_PATH.exec(name) ?? [];
   return path !== undefined && (method !== 'open' || isWriting(args[0], args)) ? [path] : [];
@@ -75,51 +119,71 @@ function keyword(args: readonly string[], name: string): string | undefined {
 type Names = ReadonlyMap<string, string>;
 
 /** Names that stand for one text: assigned once, or the default of an option. */
-function namesIn(code: Source): Names {
+function namesIn(code: Source, known: Names): Names {
   const values = new Map<string, Set<string>>();
   const add = (name: string, text: string): unknown => values.set(name, (values.get(name) ?? new Set()).add(text));
   for (const { 0: line, 1: name = '', 2: value = '', index } of matches(code.bare, ASSIGNMENT)) {
     const end = index + line.length;
-    const text = value.length > MOST_CALL ? undefined : pathOf(code.text.slice(end - value.length, end), new Map());
+    const text = value.length > MOST_CALL ? undefined : pathOf(code.text.slice(end - value.length, end), known);
     if (text !== undefined) add(name, text);
   }
   for (const { args } of callsIn(code, (name) => /(^|\.)add_argument$/.test(name))) {
-    const option = args.map(stringOf).find((text) => text?.startsWith('--'));
+    const option = args.map((arg) => stringOf(arg)).find((text) => text?.startsWith('--'));
     const value = keyword(args, 'default');
-    const text = value === undefined ? undefined : pathOf(value, new Map());
-    if (option !== undefined && text !== undefined) add(`args.${option.slice(2).replaceAll('-', '_')}`, text);
+    const text = value === undefined ? undefined : pathOf(value, known);
+    const name = stringOf(keyword(args, 'dest') ?? '') ?? option?.slice(2).replaceAll('-', '_');
+    if (name !== undefined && text !== undefined) add(`args.${name}`, text);
   }
   return new Map(
     [...values].flatMap(([name, [text, ...more]]) => (text !== undefined && more.length === 0 ? [[name, text]] : [])),
   );
 }
 
+/** The folder of the program, in which the command starts. */
+const OWN_FOLDER =
+  /^(?:(?:pathlib\.)?Path\(__file__\)(?:\.(?:resolve|absolute)\(\))?\.parent|(?:pathlib\.)?Path\.cwd\(\)|os\.getcwd\(\)|os\.path\.dirname\((?:os\.path\.(?:abspath|realpath)\(__file__\)|__file__)\))$/;
+
 /** Evaluates an expression as a path; undefined if it is known only at run time. */
 function pathOf(expression: string, names: Names): string | undefined {
   const text = expression.trim();
-  const known =
-    stringOf(text) ??
-    names.get(text) ??
-    (/^(\w+\.)*\w+$/.test(text) ? names.get(`args.${text.split('.').at(-1)}`) : undefined);
+  const known = stringOf(text, names) ?? names.get(text) ?? attributeOf(text, names);
   if (known !== undefined) return known;
+  if (OWN_FOLDER.test(text)) return '.';
+  // It is stored in any case.
+  if (/^os\.(?:environ|getenv)\W+JOBCTL_OUTPUT_DIR\W+$/.test(text)) return '/';
   const call = /^(?:os\.path\.join|(?:pathlib\.)?Path|str|os\.fspath)\(/.exec(text);
   const inside = call === null ? undefined : argumentsAt(text, call[0].length);
-  if (inside !== undefined && inside.end === text.length) {
-    const parts = inside.args.map((arg) => pathOf(arg, names));
-    return parts[0] === undefined ? undefined : parts.map((part) => part ?? '*').join('/');
+  if (inside !== undefined && inside.end === text.length) return joined(inside.args, '/', names);
+  for (const sign of ['+', '/']) {
+    const parts = splitAt(text, sign);
+    if (parts.length > 1) return joined(parts, sign === '+' ? '' : '/', names);
   }
-  const [first, ...rest] = splitAt(text, '/');
-  const begin = rest.length === 0 || first === undefined ? undefined : pathOf(first, names);
-  return begin === undefined ? undefined : [begin, ...rest.map((part) => pathOf(part, names) ?? '*')].join('/');
+  return undefined;
 }
 
-/** A string literal, with `*` for inserted values. */
-function stringOf(expression: string): string | undefined {
+/** An option's default: `args.out`; or what a class gives its field: `config.save_dir`. */
+function attributeOf(text: string, names: Names): string | undefined {
+  if (!/^(\w+\.)*\w+$/.test(text)) return undefined;
+  const name = text.slice(text.lastIndexOf('.') + 1);
+  return names.get(`args.${name}`) ?? (name === text ? undefined : names.get(name));
+}
+
+function joined([first, ...rest]: readonly string[], sign: string, names: Names): string | undefined {
+  const begin = first === undefined ? undefined : pathOf(first, names);
+  return begin === undefined ? undefined : [begin, ...rest.map((part) => pathOf(part, names) ?? '*')].join(sign);
+}
+
+/** A string literal, with `*` for inserted values that no name gives. */
+function stringOf(expression: string, names: Names = new Map()): string | undefined {
   const [, form = '', quote, body = '', rest = ''] =
     /^([fFrRbBuU]{0,2})(["'])((?:\\.|(?!\2)[^\\\n])*)\2(\s*%.*|\.format\(.*\))?$/s.exec(expression.trim()) ?? [];
   if (quote === undefined) return undefined;
-  const isFilled = /f/i.test(form) || rest.startsWith('.format');
-  const filled = isFilled ? body.replaceAll(/\{[^{}]*\}/g, '*') : body;
+  const valueOf = (inserted: string): string => {
+    const name = inserted.slice(1, -1).split(/[:!]/)[0]?.trim() ?? '';
+    return names.get(name) ?? attributeOf(name, names) ?? '*';
+  };
+  if (/f/i.test(form)) return body.replaceAll(/\{[^{}]*\}/g, valueOf);
+  const filled = rest.startsWith('.format') ? body.replaceAll(/\{[^{}]*\}/g, '*') : body;
   return rest.includes('%') ? filled.replaceAll(/%[\d.]*\w/g, '*') : filled;
 }
 
@@ -133,109 +197,4 @@ function placeOf(path: string | undefined): string | undefined {
   return first;
 }
 
-// Calls ----------------------------------------------------------------------------------------------------------------
-
-/** A chain of names, or a method of a path, followed by an opening parenthesis. */
-const CALL = /(?<![\w.])(?:(?:pathlib\.)?Path\([^()\n]*\)|\w+)(?:\.\w+)*[ \t]*\(/g;
 const ASSIGNMENT = /^[ \t]*(\w+)(?:[ \t]*:[ \t]*\w+)?[ \t]*=(?!=)(.+)$/gm;
-
-/** Calls whose name is meant, in the order of the text. */
-function callsIn({ text, bare }: Source, isMeant: (name: string) => boolean): readonly Call[] {
-  const calls: Call[] = [];
-  let looks = 0;
-  for (const { 0: whole, index } of bare.matchAll(CALL)) {
-    if (!isMeant(whole.slice(0, -1).trim())) continue;
-    if ((looks += 1) > MOST_CALLS) break;
-    const inside = argumentsAt(text, index + whole.length);
-    const name = text.slice(index, index + whole.length - 1).trim();
-    if (inside !== undefined) calls.push({ name, args: inside.args });
-  }
-  return calls;
-}
-
-function matches(text: string, form: RegExp): readonly RegExpExecArray[] {
-  const found: RegExpExecArray[] = [];
-  for (const match of text.matchAll(form)) if (found.push(match) === MOST_CALLS) break;
-  return found;
-}
-
-/** A program with comments blanked out; in `bare`, the contents of strings too. Positions are kept. */
-interface Source {
-  readonly text: string;
-  readonly bare: string;
-}
-
-function sourceOf(program: string): Source {
-  const [text, bare]: [string[], string[]] = [[], []];
-  for (let at = 0; at < program.length;) {
-    const sign = program[at] as string;
-    if (sign === '#') {
-      const end = program.indexOf('\n', at);
-      const blank = ' '.repeat((end === -1 ? program.length : end) - at);
-      text.push(blank);
-      bare.push(blank);
-      at += blank.length;
-    } else if (sign === '"' || sign === "'") {
-      const triple = program.startsWith(sign.repeat(3), at) ? program.indexOf(sign.repeat(3), at + 3) : undefined;
-      const last = triple === undefined ? stringEnd(program, at) : triple === -1 ? program.length : triple + 2;
-      const whole = program.slice(at, last + 1);
-      text.push(triple === undefined ? whole : whole.replaceAll(/[^\n]/g, ' '));
-      bare.push(whole.replaceAll(/[^\n'"]/g, ' '));
-      at += whole.length;
-    } else {
-      text.push(sign);
-      bare.push(sign);
-      at += 1;
-    }
-  }
-  return { text: text.join(''), bare: bare.join('') };
-}
-
-/** The arguments after an opening parenthesis. @returns `end`: the position after the closing one */
-function argumentsAt(
-  code: string,
-  from: number,
-): { readonly args: readonly string[]; readonly end: number } | undefined {
-  let depth = 0;
-  for (let at = from; at < code.length && at < from + MOST_CALL; at += 1) {
-    const sign = code[at] as string;
-    if (sign === '"' || sign === "'") at = stringEnd(code, at);
-    else if ('([{'.includes(sign)) depth += 1;
-    else if (')]}'.includes(sign) && depth > 0) depth -= 1;
-    else if (sign === ')') {
-      const args = splitAt(code.slice(from, at), ',').map((arg) => arg.trim());
-      return { args: args.filter((arg) => arg !== ''), end: at + 1 };
-    }
-  }
-  return undefined;
-}
-/** Most characters of a call's arguments, and most calls, that are read: the text may come from a stranger. */
-const MOST_CALL = 2_000;
-const MOST_CALLS = 2_000;
-
-/** Splits an expression at a character outside of brackets and strings. */
-function splitAt(text: string, wanted: string): readonly string[] {
-  const parts: string[] = [];
-  let [depth, from] = [0, 0];
-  for (let at = 0; at < text.length; at += 1) {
-    const sign = text[at] as string;
-    if (sign === '"' || sign === "'") at = stringEnd(text, at);
-    else if ('([{'.includes(sign)) depth += 1;
-    else if (')]}'.includes(sign)) depth -= 1;
-    else if (sign === wanted && depth === 0) {
-      parts.push(text.slice(from, at));
-      from = at + 1;
-    }
-  }
-  return [...parts, text.slice(from)];
-}
-
-/** The end of a string that begins here: its closing quote, or the end of its line. */
-function stringEnd(text: string, from: number): number {
-  const quote = text[from] as string;
-  for (let at = from + 1; at < text.length; at += 1) {
-    if (text[at] === '\\') at += 1;
-    else if (text[at] === quote || text[at] === '\n') return at;
-  }
-  return text.length;
-}

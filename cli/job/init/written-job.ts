@@ -64,7 +64,7 @@ export function writtenJob(name: string, { run, tpu, zone }: Answers, found: Fou
 }
 
 /** The `outputs` section. Without it, results are lost with the hosts; if no written files are known, it is a comment. */
-function outputsOf({ outputs }: FoundProgram): readonly string[] {
+function outputsOf({ outputs, unread }: FoundProgram): readonly string[] {
   const folders = outputs.length === 0 ? ['out'] : outputs;
   const section = [
     'outputs:',
@@ -74,10 +74,22 @@ function outputsOf({ outputs }: FoundProgram): readonly string[] {
   ];
   return [
     '# Stored in the bucket while the command runs: what is named here, and $JOBCTL_OUTPUT_DIR. `jobctl download JOB` brings it.',
+    ...(unread.length === 0
+      ? []
+      : [`# Writes to a name that init cannot read: ${placesText(unread)}. Add it to the paths.`]),
     ...section.map((line) => `${outputs.length === 0 ? '# ' : ''}${line}`),
     '',
   ];
 }
+
+const MOST_PLACES = 5;
+
+/** `train.py:12, train.py:40`. */
+export const placesText = (places: readonly string[]): string =>
+  [
+    ...places.slice(0, MOST_PLACES),
+    ...(places.length > MOST_PLACES ? [`and ${places.length - MOST_PLACES} more`] : []),
+  ].join(', ');
 
 /** The section of the environment, and the part of the bundle to install. */
 function environmentOf(
