@@ -44,6 +44,15 @@ function replaceReferences(text: string, replace: Replacement, literal: (written
 
 const asWritten = (written: string): string => written;
 
+/** Puts a text in the place of each reference `${a.b}` for which there is one. */
+export const replaceDotted = (text: string, textFor: (path: Path, reference: string) => string): string =>
+  replaceReferences(
+    text,
+    (reference, _variable, _fallback, dotted) =>
+      dotted === undefined ? reference : textFor(pathOf(dotted), reference),
+    asWritten,
+  );
+
 /** `interpolate` keeps it and `bindJobName` replaces it by a job's name: two jobs of one file have two names. */
 export const TPU_NAME_REFERENCE = '${tpu.name}';
 const TPU_NAME = /(?<!\\|(?<!\\)\$)(\$+)\{tpu\.name\}/g;

@@ -47,7 +47,7 @@ describe('files of other tools in other shapes', () => {
           'zones: [us-east5-a, us-central1-a]',
         ],
         'ordered: [{accelerators: tpu-v6e-4, use_spot: true}, {accelerators: tpu-v5p-8}]': [
-          'tpu: {accelerator: v6e-4, zone: .., pricing: any}',
+          'tpu: {accelerator: v6e-4, zone: .., pricing: spot}',
           'resources.accelerators tpu-v5p-8: a job has one type',
         ],
         'accelerators: {tpu-v5-lite-podslice: 4}': [
@@ -147,6 +147,57 @@ describe('files of other tools in other shapes', () => {
     );
   });
 
+  describe('every printed job file is one that validate takes', () => {
+    /** All choices of some lines, each with and without. */
+    const choices = (lines: readonly string[]): readonly string[] =>
+      lines.reduce<readonly string[]>((all, line) => [...all, ...all.map((each) => `${each}${line}\n`)], ['']);
+    const MORE = 'setup: "a\\nb"|file_mounts: {/d: gs://b, /f: ./f}|workdir: .'.split('|');
+    const tools: Readonly<Record<string, readonly string[]>> = {
+      SkyPilot: choices(MORE).flatMap((more) =>
+        ['tpu-v6e-8', 'A100:8', 'tpu-v6e-slice:4'].flatMap((type) =>
+          ['', ', image_id: docker:some/image', ', use_spot: true, zone: us-east5-b'].map(
+            (keys) => `resources: {accelerators: ${type}${keys}}\nrun: a\nnum_nodes: 2\n${more}`,
+          ),
+        ),
+      ),
+      dstack: choices(['setup: [c]', 'image: i/i', 'python: 3.11']).flatMap((more) =>
+        ['v6e-8', 'A100:8', '0'].map(
+          (gpu) => `type: task\nresources: {gpu: ${gpu}}\ncommands: [a, b]\nnodes: 2\n${more}`,
+        ),
+      ),
+    };
+    for (const [tool, files] of Object.entries(tools))
+      it(`${tool}, ${files.length} files`, () => {
+        for (const text of files) refusal(text);
+        assert.ok(files.length >= 24);
+      });
+    gives(
+      {
+        '--metadata startup-script="pip install x"': ['startup_script: pip install x', '!metadata'],
+        '--metadata=a=b,startup-script=s': ['startup_script: s', 'a: b'],
+        '--metadata-from-file=startup-script=s.sh': ['--metadata-from-file: tpu.startup_script'],
+        '--provisioning-model=FLEX_START --max-run-duration=4h': [
+          'pricing: flex-start',
+          'run_duration: 4h',
+          '!not carried',
+        ],
+        '--provisioning-model=RESERVATION_BOUND --reservation=r': ['pricing: reserved', 'reservation_bound: true'],
+      },
+      (flags) =>
+        `gcloud compute tpus queued-resources create q --node-id n --zone=us-east5-b --accelerator-type=v6e-8 ${flags}\n`,
+      'create.sh',
+    );
+    const setUp = (image: string): string =>
+      `resources: {accelerators: tpu-v6e-8${image}}\nworkdir: .\nsetup: cd x && pip install y\nrun: python3 a.py\n`;
+    it('in an image, what is set up is set up there', () => {
+      const { command, bundle } = parse(printedJob(refusal(setUp(', image_id: docker:i/i'))) ?? '') as {
+        readonly [section: string]: unknown;
+      };
+      assert.deepEqual(command, { run: '(\ncd x && pip install y\n) || exit\npython3 a.py' });
+      assert.deepEqual(bundle, { dir: '.' });
+    });
+  });
+
   describe('$(NAME) of Kubernetes', () => {
     const ENV =
       '{name: LR, value: "0.1"}, {name: DIR, value: "/x/$(LR)/$(LATER)"}, {name: LATER, value: l}, {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: OF_POD, value: "p-$(POD)"}, {name: HF_TOKEN, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: RANK, value: "3"}';
@@ -185,6 +236,73 @@ describe('files of other tools in other shapes', () => {
         refusal(job('[a, --s=$(UNKNOWN)]', ', envFrom: [{configMapRef: {name: m}}]')),
         /run: \.\..*UNKNOWN/,
       ));
+  });
+
+  describe('variables that the other tool sets', () => {
+    const skypilot = (command: string): string => `resources: {accelerators: tpu-v6e-8}\nrun: ${command}\n`;
+    const dstack = (command: string): string => `type: task\nresources: {gpu: v6e-8}\ncommands: [${command}]\n`;
+    const pods = (command: string): string =>
+      `apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: i, command: [bash, -c, ${command}]}]}\n`;
+    const xpk = (command: string): string =>
+      `xpk workload create --cluster c --tpu-type v6e-8 --docker-image i --command '${command}'\n`;
+    const slurm = (command: string): string => `#!/bin/bash\n#SBATCH -N 1\n${command}\n`;
+    const readers: readonly (readonly [(command: string) => string, Readonly<Record<string, string>>])[] = [
+      [
+        skypilot,
+        {
+          SKYPILOT_NODE_RANK: '$JOBCTL_HOST_INDEX',
+          SKYPILOT_NODE_IPS: '$JOBCTL_HOST_IPS',
+          SKYPILOT_NUM_NODES: '$JOBCTL_NUM_HOSTS',
+          SKYPILOT_NUM_GPUS_PER_NODE: 'write the number',
+          SKYPILOT_TASK_ID: '$JOBCTL_JOB_ID',
+          SKYPILOT_INTERNAL_JOB_ID: '$JOBCTL_JOB_ID',
+          SKYPILOT_CLUSTER_INFO: 'jobctl sets no such variable',
+        },
+      ],
+      [
+        dstack,
+        {
+          DSTACK_NODE_RANK: '$JOBCTL_HOST_INDEX',
+          DSTACK_NODES_NUM: '$JOBCTL_NUM_HOSTS',
+          DSTACK_MASTER_NODE_IP: '${JOBCTL_COORDINATOR_ADDRESS%:*}',
+          DSTACK_NODES_IPS: '$JOBCTL_HOST_IPS',
+          DSTACK_GPUS_PER_NODE: 'write the number',
+          DSTACK_GPUS_NUM: 'write the number',
+          DSTACK_RUN_NAME: '$JOBCTL_JOB_ID',
+          DSTACK_MPI_HOSTFILE: 'jobctl sets no such variable',
+        },
+      ],
+      [
+        pods,
+        {
+          JOB_COMPLETION_INDEX: '$JOBCTL_HOST_INDEX',
+          TPU_WORKER_ID: '',
+          JOBSET_NAME: '$JOBCTL_JOB_ID',
+          TF_CONFIG: 'jobctl sets no such variable',
+        },
+      ],
+      [
+        xpk,
+        {
+          NODE_RANK: '$JOBCTL_HOST_INDEX',
+          NNODES: '$JOBCTL_NUM_HOSTS',
+          GPUS_PER_NODE: 'write the number',
+          JOBSET_NAME: '$JOBCTL_JOB_ID',
+        },
+      ],
+      [slurm, { SLURM_NODEID: 'JOBCTL_HOST_INDEX', SLURM_JOB_NUM_NODES: 'JOBCTL_NUM_HOSTS', SLURM_GPUS_ON_NODE: '' }],
+    ];
+    for (const [file, names] of readers)
+      for (const [name, wanted] of Object.entries(names))
+        it(`${name}: ${wanted}`, () => {
+          const said = refusal(file(`a $${name}`), file === slurm || file === xpk ? 'a.sh' : 'job.yaml');
+          const line = said.split('\n').findLast((each) => each.includes(name)) ?? '';
+          assert.ok(wanted === '' || line.includes(wanted), said);
+          const named = file === slurm ? said.includes('jobctl does not set') : /not carried over[^]*/.test(said);
+          assert.ok(named || name === 'TPU_WORKER_ID', said);
+        });
+    it('a name in quotes, and with a value in its place', () =>
+      assert.match(refusal(dstack('"echo ${DSTACK_NODE_RANK:-0}"')), /\$DSTACK_NODE_RANK: \$JOBCTL_HOST_INDEX/));
   });
 
   describe('variables', () => {

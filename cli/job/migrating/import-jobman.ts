@@ -1,6 +1,8 @@
-import { isMap, isScalar, parseDocument, type Document } from 'yaml';
+import { isMap, isScalar, parseDocument, type Document, visit } from 'yaml';
 import { jobNameFrom } from '../../../domain/identity.js';
+import { replaceDotted } from '../../../domain/job-file/interpolation.js';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
+import { valueAt } from '../../../domain/job-file/plain-tree.js';
 import { formatPath, formatProblems, type Path, type Problem, showValue } from '../../../domain/problem.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
@@ -19,7 +21,15 @@ export interface ImportedFile {
 export function importJobman(text: string, file: string): ImportedFile {
   const document = parseDocument(text, { merge: true, logLevel: 'error' });
   const told: Told[] = [];
+  const resolvedAsItIs = parseJobFile(text, { file, env: process.env });
+  const problems = resolvedAsItIs.ok ? [] : resolvedAsItIs.problems;
+  // A key that jobctl does not know is told as lost; whatever else is wrong has its place in the user's own file.
+  const isLeftOut = ({ at, path }: Problem): boolean =>
+    (at === 'key' && document.hasIn(path)) || JOBMAN_UNUSED.some(({ key }) => key === formatPath(path));
+  const wrong = problems.filter((problem) => !isLeftOut(problem));
+  if (wrong.length > 0) throw new CliError(ExitCode.Usage, formatProblems(wrong));
   if (document.errors.length === 0 && isMap(document.contents)) {
+    const before: unknown = document.toJS();
     for (const { key, to = '', note } of JOBMAN_RENAMED) {
       if (!move(document, key.split('.'), to.split('.'))) continue;
       told.push({ key, fate: 'changed', text: note === undefined ? to : `${to}: ${note}` });
@@ -29,7 +39,7 @@ export function importJobman(text: string, file: string): ImportedFile {
       document.setIn(['command', 'shell'], 'plain');
       told.push({ key: 'command', fate: 'changed', text: KEEPS_SHELL });
     }
-    told.push(...withoutUnused(document), ...withoutUnknown(document, file));
+    told.push(...withoutUnused(document), ...withoutUnknown(document, file), ...fitReferences(document, before));
   }
   const written = document.errors.length === 0 ? document.toString({ lineWidth: 0 }) : text;
   const resolved = parseJobFile(written, { file, env: process.env });
@@ -83,6 +93,35 @@ function withoutUnknown(document: Document, file: string): readonly Told[] {
     return { key: `${formatPath(problem.path)}: ${showValue(problem.value)}`, fate: 'lost', text: reason(problem) };
   });
 }
+
+/** References to keys that have another name now, or are gone. @param before the tree of the user's file */
+function fitReferences(document: Document, before: unknown): readonly Told[] {
+  const told = new Map<string, Told>();
+  const fit = (text: string, depth = 0): string =>
+    replaceDotted(text, (path, reference) => {
+      const value = valueAt(before, path);
+      if (document.hasIn(path) || value === undefined || typeof value === 'object' || depth > MOST_LEVELS)
+        return reference;
+      const to = JOBMAN_RENAMED.find(({ key }) => key === path.join('.'))?.to;
+      // A key without a section, such as name, is none that a reference can name.
+      const isNamed = to?.includes('.') === true && document.getIn(to.split('.')) === value;
+      const instead = isNamed ? `\${${to}}` : fit(String(value), depth + 1);
+      told.set(reference, {
+        key: reference,
+        fate: 'changed',
+        text: `${instead}, for the key is not in the file any more`,
+      });
+      return instead;
+    });
+  visit(document, {
+    Scalar: (key, scalar) => {
+      if (key !== 'key' && typeof scalar.value === 'string') scalar.value = fit(scalar.value);
+    },
+  });
+  return [...told.values()];
+}
+
+const MOST_LEVELS = 10;
 
 const reason = ({ path, message }: Problem): string =>
   JOBMAN_LOST.find(({ key }) => key === formatPath(path))?.note ?? `jobctl: ${message}`;

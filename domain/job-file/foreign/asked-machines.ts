@@ -51,3 +51,25 @@ function putTpu(into: Translation, name: string, asked: AskedMachines): 'tpu' {
   if (image !== undefined) into.set('docker', { image });
   return 'tpu';
 }
+
+interface Asked {
+  readonly setup: string | undefined;
+  readonly run: string | undefined;
+  /** The keys that have them, for messages. */
+  readonly names: readonly [setup: string, run: string];
+  /** The command runs in an image: what is installed on a host is not in it. */
+  readonly isInImage: boolean;
+  readonly hasFolder: boolean;
+}
+
+/** Writes what is run before the command, and the command. */
+export function putScripts(into: Translation, { setup, run, names, isInImage, hasFolder }: Asked): void {
+  const [ofSetup, ofRun] = names;
+  if (setup !== undefined && isInImage) {
+    // A shell of its own, as with the other tool: a folder that it enters is not that of the command.
+    into.script('command.run', `(\n${setup.trim()}\n) || exit\n${run ?? ''}`, `${ofSetup}, then of ${ofRun}`);
+    return;
+  }
+  if (setup !== undefined) into.script(hasFolder ? 'bundle.install' : 'script.run', setup, ofSetup);
+  if (run !== undefined) into.script('command.run', run, ofRun);
+}

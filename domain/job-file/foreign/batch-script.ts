@@ -45,7 +45,7 @@ interface Script {
 function submitLines(asked: readonly Directive[], { script, file, tool }: Script): readonly string[] {
   const nodes = nodesOf(asked) ?? 1;
   const { type, slices } = typeOf(nodes);
-  const [name, seconds] = [lastOf(asked, 'job-name')?.replace(/\[[^\]]*\].*$/, ''), limitOf(asked, tool)];
+  const [name, seconds] = [lastOf(asked, 'job-name')?.split('[')[0], limitOf(asked, tool)];
   const program = interpreterOf(script) ?? ['bash'];
   const words = [
     ...['--tpu', type],

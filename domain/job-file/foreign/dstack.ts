@@ -1,7 +1,7 @@
 import { type Mapping } from '../plain-tree.js';
-import { isTpu, putMachines } from './asked-machines.js';
+import { isTpu, putMachines, putScripts } from './asked-machines.js';
 import { countOf, keysBeside, listOf, mappingOf, shownOf, textOf, Translation } from './translation.js';
-import { type Given, putVariables } from './variables.js';
+import { type Given, noteVariables, putVariables } from './variables.js';
 
 /** Configurations that are no job: they make machines or volumes. */
 const OF_MACHINES = ['fleet', 'volume', 'gateway'];
@@ -21,10 +21,11 @@ export function dstackLines(configuration: Mapping): readonly string[] {
     linesOf(configuration['commands']),
     linesOf(configuration['setup'] ?? configuration['build']),
   ];
-  if (setup !== undefined) into.script('bundle.install', setup, 'setup');
+  const isInImage = section === 'kubernetes' || into.has('docker');
+  putScripts(into, { setup, run: commands, names: ['setup', 'commands'], isInImage, hasFolder: true });
+  noteVariables(into, 'dstack', setup, commands, ...Object.values(mappingOf(configuration['env'])));
   if (commands === undefined)
     into.note('without commands the job holds its machines until it is cancelled: jobctl ssh JOB logs in');
-  else into.script('command.run', commands, 'commands');
   const seconds = textOf(configuration['max_duration']);
   if (seconds !== undefined && seconds !== 'off')
     into.set('timeouts.run', /^\d+$/.test(seconds) ? `${seconds}s` : seconds);
@@ -107,6 +108,6 @@ function putPython(into: Translation, python: unknown, section: 'tpu' | 'kuberne
   // YAML reads 3.10 as a number.
   const version = python === 3.1 ? '3.10' : textOf(python);
   if (version === undefined) return;
-  if (section === 'tpu') into.set('venv', { name: 'venv', python: version });
+  if (section === 'tpu' && !into.has('docker')) into.set('venv', { name: 'venv', python: version });
   else into.lose('the image has its own', `python ${version}`);
 }

@@ -15,7 +15,7 @@ export const OF_LIBRARIES =
 const OF_GKE = /^(TPU_WORKER_(ID|HOSTNAMES)|MEGASCALE_\w+)$/;
 const OF_SERVICES = /_SERVICE_(HOST|PORT)/;
 
-const REFERENCE = /\$(?:\$|\(([^)]*)\))/g;
+const REFERENCE = /\$(?:\$|\(([^)]{0,300})\))/g;
 
 /** Fills in `$(NAME)` as the kubelet does before the container starts: `$$` is a dollar, and unknown names stay as they are. */
 export class KubeletVariables {

@@ -73,7 +73,7 @@ const MAKES_VMS = /\btpus (?:tpu-vm|queued-resources) create\b/;
 const ENDS = ['&&', '||', '|', ';', '&', ';;', 'do', 'then', '}', ')'];
 
 function launchIn(
-  { line, words }: ScriptCommand,
+  { line, words, loop }: ScriptCommand,
   programs: readonly string[],
   verbs: readonly string[],
 ): Launch | undefined {
@@ -86,7 +86,11 @@ function launchIn(
   const verb = verbs.find((each) => each === '' || `${plain.join(' ')} `.startsWith(`${each} `));
   if (verb === undefined) return undefined;
   const last = verb.split(' ').at(-1) ?? '';
-  return { line, verb, flags: flagsOf(own.slice(own.indexOf(last) + 1)) };
+  const args = own.slice(own.indexOf(last) + 1);
+  const name = args[0]?.startsWith('-') === false ? args[0] : undefined;
+  const by = words.slice(0, at).find((word) => word === 'xargs' || word === 'parallel');
+  const around = by === undefined ? loop : { line, text: by };
+  return { line, verb, name, loop: around, flags: flagsOf(args) };
 }
 
 const RELEASES = ['alpha', 'beta'];

@@ -78,11 +78,18 @@ function ofTemplate(owner: Mapping, set: { readonly name: string; readonly slice
 
 /** Carries over what the Job, JobSet or other owner of the pods says beside their number. */
 function putOwner(into: Translation, manifest: Mapping): void {
-  const spec = mappingOf(manifest['spec']);
+  const written = mappingOf(manifest['spec']);
+  const spec = { ...written, ...mappingOf(valueAt(written, ['jobTemplate', 'spec'])) };
   const [jobSet] = listOf(spec['replicatedJobs']).filter(isMapping);
   const job = jobSet === undefined ? spec : mappingOf(valueAt(jobSet, ['template', 'spec']));
-  const restarts = valueAt(spec, ['failurePolicy', 'maxRestarts']) ?? job['backoffLimit'];
-  if (typeof restarts === 'number' && restarts > 0) into.set('retries.task', restarts);
+  const isJob = jobSet !== undefined || ['Job', 'CronJob'].includes(shownOf(manifest['kind']));
+  const given = valueAt(spec, ['failurePolicy', 'maxRestarts']) ?? job['backoffLimit'];
+  const restarts = given ?? (isJob ? USUAL_RESTARTS : undefined);
+  if (typeof restarts === 'number' && restarts > 0)
+    into.set('retries.task', restarts, given === undefined ? 'the backoffLimit of a Job that names none' : undefined);
+  const policy = textOf(valueAt(podSetsOf(manifest)[0]?.pod, ['restartPolicy'])) ?? 'Always';
+  if (!isJob && policy !== 'Never')
+    into.lose('retries: {task: N} runs a failed command again', `restartPolicy ${policy}`);
   const { activeDeadlineSeconds: seconds, completions, parallelism } = job;
   if (typeof seconds === 'number') into.set('timeouts.run', `${seconds}s`);
   if (typeof parallelism === 'number' && typeof completions === 'number' && parallelism < completions)
@@ -98,6 +105,8 @@ function putOwner(into: Translation, manifest: Mapping): void {
   into.lose('', ...keysBeside(KNOWN_OF_OWNER, jobSet === undefined ? spec : { ...spec, ...job }));
 }
 
+/** `backoffLimit` of a Job without one (kubernetes.io/docs/concepts/workloads/controllers/job). */
+const USUAL_RESTARTS = 6;
 const QUEUE = 'kueue.x-k8s.io/queue-name';
 const KNOWN_OF_METADATA = ['name', 'generateName', 'namespace', 'labels'];
 const KNOWN_OF_OWNER = [

@@ -5,9 +5,8 @@ import { putMounts } from './mounts.js';
 import { countOf, keysBeside, listOf, mappingOf, OPEN, shownOf, textOf, type Translation } from './translation.js';
 import { KubeletVariables, type Piece, plainText, quotedWord } from './kubelet-variables.js';
 import { namesIn, type OfPod, peersIn, putPodVariables } from './pod-variables.js';
-import { noteVariables, type OwnVariables } from './variables.js';
+import { noteVariables } from './variables.js';
 
-const VARIABLES: OwnVariables = { prefix: 'JOB_COMPLETION_', names: { JOB_COMPLETION_INDEX: '$JOBCTL_HOST_INDEX' } };
 const GKE = 'cloud.google.com/gke-';
 
 /** A set of equal pods of a manifest. */
@@ -129,7 +128,7 @@ function putCommand(into: Translation, container: Mapping, { variables, owner }:
   const opened = pieces.flatMap((piece) => ('open' in piece ? [`$(${piece.open})`] : []));
   into.lose('the pod of Kubernetes has it', ...opened);
   const texts = words.map((word) => plainText(word) ?? '');
-  noteVariables(into, VARIABLES, ...texts);
+  noteVariables(into, 'pods', ...texts);
   const [peer] = texts.flatMap((word) => peersIn(word, owner));
   if (peer !== undefined)
     into.note(`${peer} is a pod of the manifest: the first host is in $JOBCTL_COORDINATOR_ADDRESS`);

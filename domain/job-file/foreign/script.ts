@@ -1,4 +1,5 @@
 import { splitShellWords } from '../../shell-quote.js';
+import { type Loop, loopIn } from './loops.js';
 
 /** One command of a shell script. */
 export interface ScriptCommand {
@@ -6,6 +7,8 @@ export interface ScriptCommand {
   readonly line: number;
   /** Words in which variables that the script sets to plain texts have their values. */
   readonly words: readonly string[];
+  /** The loop that it is in. */
+  readonly loop?: Loop | undefined;
 }
 
 /** Limit of a command: a quote that is never closed would take the rest of the script. */
@@ -16,11 +19,15 @@ export function commandsOf(script: string): readonly ScriptCommand[] {
   const variables = new Map<string, string>();
   const lines = script.split('\n');
   const commands: ScriptCommand[] = [];
+  const loops: Loop[] = [];
   for (let at = 0; at < lines.length;) {
     const { words, next } = commandAt(lines, at);
     const known = words.map((word) => withValues(word, variables));
     remember(known, variables);
-    if (known.length > 0) commands.push({ line: at + 1, words: known });
+    const loop = loopIn(words, at + 1);
+    if (loop !== undefined) loops.push(loop);
+    if (known.length > 0) commands.push({ line: at + 1, words: known, loop: loops.at(-1) });
+    if (words.some((word) => /^done;?$/.test(word))) loops.pop();
     at = next;
   }
   return commands;
@@ -41,13 +48,33 @@ function commandAt(
       continue;
     }
     text += withoutComment(text.endsWith(' ') ? line.trimStart() : line, text);
-    const words = splitShellWords(text);
+    const words = splitShellWords(withLiterals(text));
     if (words !== undefined) return { words, next: behindDocument(lines, at + 1, text) };
     text += '\n';
   }
-  const words = splitShellWords(text);
+  const words = splitShellWords(withLiterals(text));
   return words === undefined ? { words: [], next: from + 1 } : { words, next: end };
 }
+
+/** Stand for a `$` and a backtick in single quotes or behind a backslash, which the script's shell leaves as they are. */
+const [DOLLAR, TICK] = ['\uE000', '\uE001'];
+const QUOTED = /'[^']*'|\\[^]|"(?:\\[^]|[^"\\])*"/g;
+
+const withLiterals = (text: string): string =>
+  text.replace(QUOTED, (quoted) => {
+    if (quoted.startsWith("'")) return quoted.replaceAll('$', DOLLAR).replaceAll('`', TICK);
+    return quoted.replaceAll(/\\([^])/g, (whole, escaped: string) =>
+      escaped === '$' ? DOLLAR : escaped === '`' ? TICK : whole,
+    );
+  });
+
+/** The text that a program gets. */
+export const asGiven = (word: string): string => word.replaceAll(DOLLAR, '$').replaceAll(TICK, '`');
+
+/** Names in a text that the script's shell would fill in. */
+export const openNames = (text: string): readonly string[] => [
+  ...new Set([...text.matchAll(/\$\{?([A-Za-z_]\w*)/g)].map(([, name = '']) => `$${name}`)),
+];
 
 /** @param before the text that the line continues */
 function withoutComment(line: string, before: string): string {
@@ -102,10 +129,13 @@ export interface Launch {
   /** Words of the program, such as `tpu-vm create`. */
   readonly verb: string;
   readonly flags: ReadonlyMap<string, readonly string[]>;
+  /** The first word that is no flag. */
+  readonly name?: string | undefined;
+  readonly loop?: Loop | undefined;
 }
 
 /** The value of a flag; undefined if it is not given, or only a shell could work it out. */
 export function knownValue({ flags }: Launch, ...names: readonly string[]): string | undefined {
   const value = names.flatMap((name) => flags.get(name) ?? []).at(-1);
-  return value !== undefined && value !== '' && isKnown(value) ? value : undefined;
+  return value !== undefined && value !== '' && isKnown(value) ? asGiven(value) : undefined;
 }

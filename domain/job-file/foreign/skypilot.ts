@@ -1,18 +1,7 @@
 import { isMapping, type Mapping } from '../plain-tree.js';
-import { isTpu, putMachines } from './asked-machines.js';
+import { isTpu, putMachines, putScripts } from './asked-machines.js';
 import { countOf, keysBeside, listOf, mappingOf, textOf, Translation } from './translation.js';
-import { noteVariables, type OwnVariables, putVariables } from './variables.js';
-
-const VARIABLES: OwnVariables = {
-  prefix: 'SKYPILOT_',
-  names: {
-    SKYPILOT_NODE_RANK: '$JOBCTL_HOST_INDEX, in its slice',
-    SKYPILOT_NODE_IPS: '$JOBCTL_HOST_IPS, with commas in place of new lines',
-    SKYPILOT_NUM_NODES: '$JOBCTL_NUM_HOSTS, of its slice',
-    SKYPILOT_TASK_ID: '$JOBCTL_JOB_ID',
-    SKYPILOT_RUN_ID: '$JOBCTL_JOB_ID',
-  },
-};
+import { noteVariables, putVariables } from './variables.js';
 
 /** The lines of a job file that stand for a task of SkyPilot. */
 export function skypilotLines(task: Mapping): readonly string[] {
@@ -23,10 +12,10 @@ export function skypilotLines(task: Mapping): readonly string[] {
   putVariables(into, Object.entries({ ...mappingOf(task['envs']), ...noValues(task['secrets']) }));
   putMounts(into, mappingOf(task['file_mounts']), section);
   const [setup, run] = [textOf(task['setup']), textOf(task['run'])];
-  if (setup !== undefined) into.script(hasFolder ? 'bundle.install' : 'script.run', setup, 'setup');
+  const isInImage = section === 'kubernetes' || into.has('docker');
+  putScripts(into, { setup, run, names: ['setup', 'run'], isInImage, hasFolder });
   if (run === undefined) into.note('without `run` the job holds its slice until it is cancelled');
-  else into.script('command.run', run, 'run');
-  noteVariables(into, VARIABLES, setup, run);
+  noteVariables(into, 'skypilot', setup, run);
   const read = new Set((setup ?? '').split(/\W+/));
   const inSetup = Object.keys(mappingOf(task['envs'])).filter((name) => read.has(name));
   into.lose('env is for the command: write the value', ...inSetup.map((name) => `$${name} in setup`));
@@ -58,8 +47,18 @@ function putResources(into: Translation, task: Mapping): 'tpu' | 'kubernetes' {
   const first = mappingOf(alternatives[0]);
   const [accelerator, ...others] = [...new Set(alternatives.flatMap(acceleratorsOf))];
   into.lose('a job has one type of machine', ...others.map((other) => `resources.accelerators ${other}`));
+  const images = new Set(alternatives.flatMap(({ image_id: image }) => textOf(image) ?? []));
+  into.lose('a job has one image', ...[...images].slice(1).map((image) => `resources.image_id ${image}`));
   const places = alternatives.map(placeOf);
-  const spot = new Set(alternatives.map(({ use_spot: isSpot }) => (isSpot === true ? 'spot' : 'ondemand')));
+  // The pricing and the zones of another accelerator are not those of this one.
+  const own = alternatives.filter((each) => accelerator === undefined || acceleratorsOf(each).includes(accelerator));
+  const ownPlaces = own.map(placeOf);
+  const pricingOf = ({ use_spot: isSpot }: Mapping): string => (isSpot === true ? 'spot' : 'ondemand');
+  const spot = new Set(own.map(pricingOf));
+  const perPlace = new Set(own.map((each) => JSON.stringify([placeOf(each), pricingOf(each)])));
+  const everywhere = new Set(ownPlaces.map((place) => JSON.stringify(place))).size * spot.size;
+  if (spot.size > 1 && perPlace.size < everywhere)
+    into.lose('pricing: any asks for spot first and then on demand, in each zone', 'use_spot of each place');
   const [name, count] = accelerator?.split(':') ?? [];
   const isOfTpu = name !== undefined && isTpu(name);
   const section = putMachines(into, {
@@ -67,18 +66,19 @@ function putResources(into: Translation, task: Mapping): 'tpu' | 'kubernetes' {
     count: countOf(count),
     nodes: countOf(task['num_nodes']) ?? 1,
     image: textOf(first['image_id'])?.replace(/^docker:/, ''),
-    zones: [...new Set(places.flatMap(({ zone }) => zone ?? []))],
-    region: places.find(({ region }) => region !== undefined)?.region,
+    zones: [...new Set(ownPlaces.flatMap(({ zone }) => zone ?? []))],
+    region: ownPlaces.find(({ region }) => region !== undefined)?.region,
     pricing: spot.size > 1 ? 'any' : ([...spot][0] ?? 'ondemand'),
     ...(isOfTpu && { tpu: tpuKeys(into, first) }),
   });
   if (!isOfTpu) loseForPods(into, first);
   for (const { cloud } of places)
     if (cloud !== undefined && !OUR_CLOUDS.includes(cloud)) into.lose(ELSEWHERE, `resources on ${cloud}`);
-  putRecovery(into, mappingOf(resources['job_recovery']));
+  for (const recovery of new Set([resources['spot_recovery'], ...alternatives.map((each) => each['job_recovery'])]))
+    putRecovery(into, recovery);
   into.lose('the slice is deleted when the command has ended', ...keysIn(resources, ['autostop', 'autodown']));
   into.lose('hosts have the disk of their type', ...keysIn(resources, ['disk_size', 'disk_tier']));
-  into.lose('', ...keysBeside(KNOWN_RESOURCES, resources, 'resources.'));
+  for (const each of [resources, ...alternatives]) into.lose('', ...keysBeside(KNOWN_RESOURCES, each, 'resources.'));
   return section;
 }
 
@@ -97,7 +97,7 @@ const KNOWN_RESOURCES = [
     'use_spot',
     'image_id',
   ],
-  ...['job_recovery', 'autostop', 'autodown', 'disk_size', 'disk_tier', 'cpus', 'memory'],
+  ...['job_recovery', 'spot_recovery', 'autostop', 'autodown', 'disk_size', 'disk_tier', 'cpus', 'memory'],
 ];
 const keysIn = (resources: Mapping, keys: readonly string[]): readonly string[] =>
   keys.filter((key) => resources[key] !== undefined).map((key) => `resources.${key}`);
@@ -141,8 +141,13 @@ function loseForPods(into: Translation, resources: Mapping): void {
   into.lose(size, ...keysIn(resources, ['cpus', 'memory']));
 }
 
-function putRecovery(into: Translation, recovery: Mapping): void {
-  const { strategy: _strategy, max_restarts_on_errors: restarts, recover_on_exit_codes: codes, ...rest } = recovery;
+/** Reads a section, or the strategy alone. */
+function putRecovery(into: Translation, given: unknown): void {
+  const recovery = isMapping(given) ? given : { strategy: given };
+  const { strategy, max_restarts_on_errors: restarts, recover_on_exit_codes: codes, ...rest } = recovery;
+  const named = textOf(strategy);
+  if (named !== undefined)
+    into.lose('a job asks again by itself, in each of tpu.zones', `resources.job_recovery ${named}`);
   if (typeof restarts === 'number' && restarts > 0) into.set('retries.task', restarts);
   if (listOf(codes).length > 0) into.set('command.restart_on', codes);
   into.lose('', ...keysBeside([], rest, 'resources.job_recovery.'));

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { jobNameFrom } from '../../identity.js';
+import { inForeground } from './foreground.js';
 import { isMapping, mapStrings, type Mapping } from '../plain-tree.js';
 import { holdsSecret } from '../secret-looks.js';
 
@@ -26,12 +27,20 @@ export class Translation {
     if (remark !== undefined) this.#remarks.set(key, (this.#remarks.get(key) ?? new Set<string>()).add(remark));
   }
 
+  has(key: string): boolean {
+    return Object.hasOwn(this.#tree, key);
+  }
+
   name(name: unknown): void {
     if (typeof name === 'string' && name !== '' && !name.includes('$')) this.set('name', jobNameFrom(name));
   }
 
   /** A script of the user's. @param source the key that has it, which is named in the place of a long one */
-  script(path: string, text: string, source: string): void {
+  script(path: string, written: string, source: string): void {
+    const front = path === 'command.run' ? inForeground(written) : undefined;
+    if (front !== undefined) this.note(front.note);
+    if (front !== undefined && front.text === undefined) return this.set(path, OPEN, `of ${source}`);
+    const text = front?.text ?? written;
     const lines = text.trim().split('\n');
     const secret = holdsSecret(text) ? ', with a secret: `jobctl secret put NAME --from-file FILE` keeps it' : '';
     if (lines.length > MOST_LINES || secret !== '')

@@ -30,20 +30,72 @@ const hasNoValue = (value: unknown): boolean =>
   value === null || value === undefined || /^\$\{[^}]*\}\}?$/.test(shownOf(value));
 const isReserved = (name: string): boolean => name.startsWith('JOBCTL_') || name.startsWith('MEGASCALE_');
 
-/** Variables that the other tool sets, and what jobctl has in their place. */
+/** Variables that another tool sets, and what jobctl has in their place; of a name with no value here nothing is known. */
 export interface OwnVariables {
   /** Beginning of all its variables. */
   readonly prefix: string;
   readonly names: Readonly<Record<string, string>>;
 }
 
-/** Notes which of the tool's own variables a script reads. */
+const GPUS = 'write the number';
+const [RANK, NODES, JOB] = ['$JOBCTL_HOST_INDEX, in its slice', '$JOBCTL_NUM_HOSTS, of its slice', '$JOBCTL_JOB_ID'];
+
+/** What each tool tells the programs that it runs. */
+const OWN_VARIABLES = {
+  skypilot: {
+    prefix: 'SKYPILOT_',
+    names: {
+      SKYPILOT_NODE_RANK: RANK,
+      SKYPILOT_NODE_IPS: '$JOBCTL_HOST_IPS, with commas in place of new lines',
+      SKYPILOT_NUM_NODES: NODES,
+      SKYPILOT_NUM_GPUS_PER_NODE: GPUS,
+      SKYPILOT_TASK_ID: JOB,
+      SKYPILOT_RUN_ID: JOB,
+      SKYPILOT_INTERNAL_JOB_ID: JOB,
+    },
+  },
+  dstack: {
+    prefix: 'DSTACK_',
+    names: {
+      DSTACK_NODE_RANK: RANK,
+      DSTACK_NODES_NUM: NODES,
+      DSTACK_NODES_IPS: '$JOBCTL_HOST_IPS, with commas in place of new lines',
+      DSTACK_MASTER_NODE_IP: '${JOBCTL_COORDINATOR_ADDRESS%:*}',
+      DSTACK_GPUS_PER_NODE: GPUS,
+      DSTACK_GPUS_NUM: GPUS,
+      DSTACK_RUN_NAME: JOB,
+    },
+  },
+  pods: {
+    prefix: 'JOB_COMPLETION_',
+    names: {
+      JOB_COMPLETION_INDEX: '$JOBCTL_HOST_INDEX',
+      JOBSET_NAME: JOB,
+      JOB_INDEX: '$JOBCTL_SLICE_INDEX',
+      TF_CONFIG: 'jobctl sets no such variable',
+    },
+  },
+  xpk: {
+    prefix: 'JOBSET_',
+    names: {
+      JOB_COMPLETION_INDEX: '$JOBCTL_HOST_INDEX',
+      JOBSET_NAME: JOB,
+      NODE_RANK: '$JOBCTL_HOST_INDEX',
+      NNODES: '$JOBCTL_NUM_HOSTS',
+      GPUS_PER_NODE: GPUS,
+    },
+  },
+} satisfies Readonly<Record<string, OwnVariables>>;
+
+/** Notes which of a tool's own variables a script reads. */
 export function noteVariables(
   into: Translation,
-  { prefix, names }: OwnVariables,
+  tool: keyof typeof OWN_VARIABLES,
   ...scripts: readonly unknown[]
 ): void {
+  const { prefix, names }: OwnVariables = OWN_VARIABLES[tool];
   const words = scripts.flatMap((script) => (typeof script === 'string' ? script.split(/\W+/) : []));
-  for (const name of new Set(words.filter((word) => word.startsWith(prefix) && word.length > prefix.length)))
-    into.lose(names[name] ?? 'jobctl sets no such variable', `$${name}`);
+  const isOwn = (word: string): boolean =>
+    Object.hasOwn(names, word) || (word.startsWith(prefix) && word.length > prefix.length);
+  for (const name of new Set(words.filter(isOwn))) into.lose(names[name] ?? 'jobctl sets no such variable', `$${name}`);
 }

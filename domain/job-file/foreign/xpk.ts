@@ -1,10 +1,11 @@
 import { isTpu } from './asked-machines.js';
-import { isKnown, knownValue, type Launch } from './script.js';
+import { tellLoops } from './loops.js';
+import { asGiven, isKnown, knownValue, type Launch, openNames } from './script.js';
 import { countOf, OPEN, Translation } from './translation.js';
-import { putVariables } from './variables.js';
+import { noteVariables, putVariables } from './variables.js';
 
 /** The lines of a job file that stand for a workload of xpk, which runs an image on a node pool of GKE. */
-export function xpkLines([workload]: readonly Launch[]): readonly string[] {
+export function xpkLines([workload, ...others]: readonly Launch[]): readonly string[] {
   if (workload === undefined) return [];
   const into = new Translation();
   into.name(knownValue(workload, '--workload'));
@@ -12,7 +13,7 @@ export function xpkLines([workload]: readonly Launch[]): readonly string[] {
   if (slices > 1) into.set('slices', slices);
   into.set('kubernetes', { image: imageOf(into, workload), ...devicesOf(workload) });
   const env = (workload.flags.get('--env') ?? []).map((pair) => {
-    const [name = '', ...value] = pair.split('=');
+    const [name = '', ...value] = asGiven(pair).split('=');
     return [name, value.length === 0 ? undefined : value.join('=')] as const;
   });
   putVariables(into, env);
@@ -20,9 +21,13 @@ export function xpkLines([workload]: readonly Launch[]): readonly string[] {
   if (restarts !== undefined) into.set('retries.task', restarts);
   const command = workload.flags.get('--command')?.at(-1);
   if (command === undefined) into.set('command.run', OPEN);
-  else into.script('command.run', command, '--command');
-  if (/\$[A-Za-z_{]/.test(command ?? ''))
-    into.note('`$NAME` of the command is what the script or its caller set: write the value');
+  else into.script('command.run', asGiven(command), '--command');
+  tellLoops(into, [workload]);
+  into.lose('another workload is another job', ...others.map(({ verb, line }) => `${verb} of line ${line}`));
+  noteVariables(into, 'xpk', asGiven(command ?? ''));
+  const names = openNames(command ?? '');
+  if (names.length > 0)
+    into.note(`${names.join(', ')} of the command is what the script or its caller set: write the value`);
   into.lose('kubernetes.context is the name that kubectl has for the cluster', ...given(workload, OF_CLUSTER));
   into.lose('the node pool has it', ...given(workload, OF_NODES));
   into.lose('priority: 1 (high) to 5', ...given(workload, ['--priority']));

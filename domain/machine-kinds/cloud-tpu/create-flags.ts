@@ -14,7 +14,7 @@ const FLAGS: Readonly<Record<string, ReadFlag>> = {
   '--scopes': (scopes) => ({ scopes: scopes.split(',') }),
   '--tags': (tags) => ({ tags: tags.split(',') }),
   '--labels': (labels) => ({ labels: pairsOf(labels) }),
-  '--metadata': (metadata) => ({ metadata: pairsOf(metadata) }),
+  '--metadata': metadataOf,
   '--zone': (zone) => ({ zone }),
   '--project': (project) => ({ project }),
   '--version': (version) => ({ version }),
@@ -52,11 +52,10 @@ const MODELS: Readonly<Record<string, Partial<TpuForm>>> = {
   standard: { pricing: 'ondemand' },
   spot: { pricing: 'spot' },
   'flex-start': { pricing: 'flex-start' },
-  reservation_bound: { pricing: 'reserved', reservation_bound: true },
   'reservation-bound': { pricing: 'reserved', reservation_bound: true },
 };
 function modelOf(model: string): Partial<TpuForm> | undefined {
-  const name = model.toLowerCase();
+  const name = model.toLowerCase().replaceAll('_', '-');
   return Object.hasOwn(MODELS, name) ? MODELS[name] : undefined;
 }
 
@@ -74,6 +73,14 @@ function pairsOf(text: string): Record<string, string> {
       return equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
     }),
   );
+}
+
+function metadataOf(text: string): Partial<TpuForm> {
+  const { 'startup-script': startup_script, ...metadata } = pairsOf(text);
+  return {
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(startup_script !== undefined && { startup_script }),
+  };
 }
 
 /** Reads one disk, such as `source=NAME,mode=read-only`. The flag may be given several times. */

@@ -223,13 +223,14 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
   'slurm-minutes-srun.sh': {
     says: ['--set timeouts.run=15m', 'on GPUs: a job file with kubernetes, compute_engine or machines'],
     is: 'a batch script of Slurm',
-    lost: ['--account=some_project, --partition=gputest, --ntasks=1, --mem=0, --gres=gpu:a100:4'],
+    lost: ['--account=some_project, --partition=gputest', '--ntasks=1', '--mem=0, --gres=gpu:a100:4'],
   },
   'slurm-short-options.sh': {
     says: ['--name train --set timeouts.run=12h'],
     is: 'a batch script of Slurm',
     lost: [
-      '--ntasks=1, --cpus-per-task=8, --gres=gpu:1, --mem=64G',
+      '--ntasks=1',
+      '--cpus-per-task=8, --gres=gpu:1, --mem=64G',
       '--output=./.slurm/%j_output.log, --error=./.slurm/%j_error.log',
     ],
   },

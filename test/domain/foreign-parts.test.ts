@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { parseJobFile } from '../../domain/job-file/parse.js';
+import { assertPrintedIsValid } from '../printed-job.js';
+
+/** Each shape of a file, and lines of what it gives; behind `!` what it must not give. Whatever is printed is valid. */
+function gives(
+  shapes: Readonly<Record<string, readonly string[]>>,
+  of: (shape: string) => string,
+  file = 'job.yaml',
+): void {
+  for (const [shape, lines] of Object.entries(shapes))
+    it(shape.replaceAll('\n', ' ; '), () => {
+      const job = parseJobFile(of(shape), { file, env: {} });
+      assert.ok(!job.ok, shape);
+      const said = job.problems.map(({ message, hint = '' }) => `${message}\n${hint}`).join('\n');
+      assertPrintedIsValid(said);
+      for (const line of lines)
+        assert.equal(said.includes(line.replace(/^!/, '')), !line.startsWith('!'), `${line}\n\n${said}`);
+    });
+}
+
+describe("no part of another tool's file is lost without a word", () => {
+  const CREATE = 'gcloud compute tpus tpu-vm create a --zone=us-east5-b --accelerator-type=v6e-16';
+  const ssh = (worker: string, command: string): string =>
+    `gcloud compute tpus tpu-vm ssh a --zone=us-east5-b${worker} --command=${command}`;
+  const after = (lines: string): string => `${CREATE}\n${lines}\n`;
+
+  describe('logins of gcloud to other workers', () => {
+    gives(
+      {
+        [`${ssh(' --worker=all', '"pip install x"')}\n${ssh(' --worker=0', '"python3 a.py"')}`]: [
+          'script: {run: pip install x}',
+          'command: {run: python3 a.py, workers: [0]}',
+        ],
+        [`${ssh(' --worker=all', '"cd r && make"')}\n${ssh(' --worker=all', '"python3 a.py"')}`]: [
+          '(\n      cd r && make\n      )\n      python3 a.py',
+          '!script:',
+        ],
+        [`${ssh('', '"python3 s.py"')}\n${ssh(' --worker=all', '"python3 a.py"')}`]: [
+          'command: {run: python3 a.py}',
+          'tpu-vm ssh --worker=0 of line 2: command.workers',
+        ],
+        [ssh(' --worker=0,2', '"python3 a.py"')]: ['workers:', '!not carried over'],
+        [ssh(' --worker=$i', '"python3 a.py"')]: ['--worker=$i: command.workers', '!workers: [0]'],
+      },
+      after,
+      'a.sh',
+    );
+  });
+
+  describe('what is left in the background is the command', () => {
+    gives(
+      {
+        'nohup python3 a.py > log 2>&1 &': ['run: python3 a.py > log 2>&1', 'without `> FILE`'],
+        'cd x && LR=1 nohup python3 a.py &': ['run: cd x && LR=1 python3 a.py', '!without `> FILE`'],
+        'setsid python3 a.py & disown': ['run: python3 a.py'],
+        'python3 a.py &\necho started\nexit 0': ['run: python3 a.py}'],
+        "tmux new -d -s t 'python3 a.py --x 1'": ['run: python3 a.py --x 1'],
+        'tmux new-session -d -s t -c /x python3 a.py': ['run: python3 a.py'],
+        'cd x && screen -dmS t python3 a.py': ['run: cd x && python3 a.py'],
+        'tmux new -d -s t\ntmux send-keys -t t "python3 a.py" Enter': [
+          'run: ..',
+          'write the program that is to run in tmux',
+        ],
+        'docker run --rm -d --name n i python3 a.py -d x': ['run: docker run --rm --name n i python3 a.py -d x'],
+        'docker run --privileged i a -d x': ['run: docker run --privileged i a -d x', '!background'],
+        'python3 a.py & python3 b.py\nwait': ['python3 a.py & python3 b.py', '!in the background is'],
+        'python3 a.py 2>&1 && echo done': ['python3 a.py 2>&1 && echo done', '!in the background is'],
+      },
+      (run) => `resources: {accelerators: tpu-v6e-8}\nrun: ${JSON.stringify(run)}\n`,
+    );
+    gives(
+      { 'nohup python3 a.py &': ['run: python3 a.py'] },
+      (run) => `type: task\nresources: {gpu: v6e-8}\ncommands: ["${run}"]\n`,
+    );
+    gives(
+      { 'nohup python3 a.py &': ['run: python3 a.py'] },
+      (run) => `apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: i, command: [bash, -c, "${run}"]}]}\n`,
+    );
+    gives({ 'nohup python3 a.py &': ['run: python3 a.py'] }, (run) => after(ssh(' --worker=all', `"${run}"`)), 'a.sh');
+  });
+
+  describe('loops and further machines', () => {
+    const XPK = 'xpk workload create --cluster c --workload a --tpu-type=v6e-8 --docker-image=i --command "a"';
+    gives(
+      {
+        [`for i in 0 1 2\ndo\n${CREATE}-$i\ndone`]: ['`for i in 0 1 2` of line 1: a job for each'],
+        [`for z in a b; do gcloud compute tpus tpu-vm create a --accelerator-type=v6e-8 --zone=$z; done`]: [
+          '`for z in a b` of line 1: a job asks in each of tpu.zones',
+        ],
+        [`until ${CREATE}; do sleep 5; done`]: ['`until', 'a job asks again by itself', '!not carried over'],
+        [`while true; do\n${CREATE} && break\ndone`]: ['`while true` of line 1: a job asks again', '!not carried over'],
+        [`while read n; do\n${CREATE}\ndone`]: ['`while read n` of line 1: a job for each'],
+        [`for i in 1 2; do echo $i; done\n${CREATE}`]: ['!a job for each'],
+        [`seq 3 | xargs -I{} ${CREATE}`]: ['`xargs` of line 1: a job for each'],
+        [`${CREATE}\n${CREATE.replace('us-east5-b', 'us-east1-d')}`]: ['of line 2: a job asks again by itself'],
+        [`${CREATE}\n${CREATE.replace('v6e-16', 'v5p-8')}`]: ['of line 2: other machines are another job'],
+        [`${CREATE}\n${CREATE.replace('create a', 'create b')}`]: ['of line 2: other machines are another job'],
+        [`${XPK}\n${XPK}`]: ['workload create of line 2: another workload is another job'],
+        [`for lr in 1 2; do\n${XPK}\ndone`]: ['`for lr in 1 2` of line 1: a job for each'],
+      },
+      (lines) => `${lines}\n`,
+      'a.sh',
+    );
+  });
+
+  describe('a dollar that the shell of the script leaves as it is', () => {
+    gives(
+      {
+        [ssh(' --worker=all', '"echo \\$HOME $LR"')]: ['run: echo $HOME 0.1', '!write the value'],
+        [ssh(' --worker=all', "'echo $LR'")]: ['run: echo $LR', '!write the value'],
+        [ssh(' --worker=all', '"echo $USER ${X} \\$Y"')]: ['$USER, $X of the command', 'echo $USER ${X} $Y'],
+      },
+      (lines) => `LR=0.1\n${CREATE}\n${lines}\n`,
+      'a.sh',
+    );
+  });
+
+  describe('alternatives of SkyPilot', () => {
+    gives(
+      {
+        'any_of: [{infra: gcp/us-central1/us-central1-b, accelerators: tpu-v6e-8, use_spot: true}, {zone: us-east5-a, accelerators: tpu-v5p-8}]':
+          ['zone: us-central1-b, pricing: spot', 'resources.accelerators tpu-v5p-8'],
+        'accelerators: tpu-v6e-8, any_of: [{use_spot: true}, {use_spot: false}]': ['pricing: any', '!use_spot of each'],
+        'accelerators: tpu-v6e-8, any_of: [{use_spot: true, zone: us-east5-b}, {zone: us-central1-b}]': [
+          'pricing: any',
+          'use_spot of each place: pricing: any',
+        ],
+        'accelerators: tpu-v6e-8, any_of: [{network_tier: best}]': ['resources.network_tier'],
+        'accelerators: tpu-v6e-8, any_of: [{image_id: "docker:a"}, {image_id: "docker:b"}]': [
+          'resources.image_id docker:b',
+        ],
+        'accelerators: tpu-v6e-8, job_recovery: {strategy: FAILOVER}': ['resources.job_recovery FAILOVER: a job asks'],
+        'accelerators: tpu-v6e-8, job_recovery: FAILOVER': ['resources.job_recovery FAILOVER: a job asks'],
+        'accelerators: tpu-v6e-8, spot_recovery: failover': ['resources.job_recovery failover: a job asks'],
+        'accelerators: tpu-v6e-8, any_of: [{job_recovery: {max_restarts_on_errors: 2}}]': ['retries: {task: 2}'],
+      },
+      (resources) => `resources: {${resources}}\nrun: python3 a.py\n`,
+    );
+  });
+
+  describe('how often Kubernetes tries again', () => {
+    const POD = 'template: {spec: {containers: [{name: c, image: i, command: [a]}]}}';
+    gives(
+      {
+        [`kind: Job\nspec: {${POD}}`]: ['retries: {task: 6} # the backoffLimit of a Job'],
+        [`kind: Job\nspec: {backoffLimit: 0, ${POD}}`]: ['!retries'],
+        [`kind: Job\nspec: {backoffLimit: 2, ${POD}}`]: ['retries: {task: 2}', '!# the backoffLimit'],
+        [`kind: CronJob\nspec: {schedule: x, jobTemplate: {spec: {backoffLimit: 3, activeDeadlineSeconds: 60, ${POD}}}}`]:
+          ['retries: {task: 3}', 'timeouts: {run: 60s}'],
+        [`kind: JobSet\nspec: {failurePolicy: {maxRestarts: 4}, replicatedJobs: [{name: w, template: {spec: {${POD}}}}]}`]:
+          ['retries: {task: 4}'],
+        [`kind: Deployment\nspec: {${POD}}`]: ['restartPolicy Always: retries'],
+        [`kind: Pod\nspec: {restartPolicy: OnFailure, containers: [{name: c, image: i, command: [a]}]}`]: [
+          'restartPolicy OnFailure: retries',
+        ],
+        [`kind: Pod\nspec: {restartPolicy: Never, containers: [{name: c, image: i, command: [a]}]}`]: [
+          '!restartPolicy',
+        ],
+      },
+      (manifest) => `apiVersion: batch/v1\n${manifest}\n`,
+    );
+  });
+});
