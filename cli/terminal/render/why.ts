@@ -157,6 +157,12 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
   ];
 }
 
+/** For a job whose workflow was asked and did not answer: what was read of it may be out of date. */
+export const renderUnasked = (missing: string | undefined, width?: number): readonly string[] =>
+  missing === undefined
+    ? []
+    : wrapped(`What its requests wait for now is missing, and its reason may be out of date: ${missing}.`, width, '');
+
 /** The hosts whose end is the job's end, and the time at which its provider ends its slices, if its file says so. */
 function awaited(view: JobView, now: EpochMs): readonly string[] {
   const { phase, spec } = view;
