@@ -31,8 +31,8 @@ beginning beginparts beginresumable begins begun behind being believe believed b
 besteffort beta between beyond biases big bigint bigquery billing bills bin binary bind binding bindings bits blank
 blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion blockquote body bodylimit book bool
 boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits borrower borrowers
-borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounds braces bracket brackets
-break brevo_email bring brings broke broken brokenmachines brought browser bs bsub bucket bucket_name
+borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounded bounds braces bracket
+brackets break brevo_email bring brings broke broken brokenmachines brought browser bs bsub bucket bucket_name
 bucketalreadyownedbyyou bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets buffer
 buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews builds buildwanted built
 builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but bwxhqdsmdei by byname byte

@@ -1,6 +1,8 @@
 import type { Fact } from '../../domain/recovery/facts.js';
+import { MOST_ANSWER } from '../../domain/lease.js';
 import { REFUSALS } from '../../domain/recovery/slice-loss.js';
 import type { RefusalScope } from '../../domain/slice.js';
+import { boundedLine } from '../../domain/visible-text.js';
 import type { SliceLoss } from './slices.js';
 
 /**
@@ -38,7 +40,9 @@ interface LossPlace {
   readonly provider: string;
 }
 
-export function lossText({ cause, message }: SliceLoss, { whose, zone, provider }: LossPlace): string {
+/** It stands in each of the job's events, so the provider's own text is shortened. */
+export function lossText({ cause, message: whole }: SliceLoss, { whose, zone, provider }: LossPlace): string {
+  const message = whole.length <= MOST_ANSWER ? whole : `${boundedLine(whole, MOST_ANSWER)} ..`;
   switch (cause) {
     case 'preempted':
       return `${whose} was preempted by the provider: ${message}`;

@@ -9,6 +9,7 @@ import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobStory } from './story.js';
+import type { ZoneAnswers } from './zone-answers.js';
 import type { Zones } from './zones.js';
 
 export interface RaceParts {
@@ -18,6 +19,7 @@ export interface RaceParts {
   readonly lease: LeaseHold;
   readonly story: JobStory;
   readonly gang: Gang;
+  readonly answers: ZoneAnswers;
 }
 
 export interface Patience {
@@ -50,8 +52,11 @@ export class ZoneRace {
     const { spec } = this.#parts.file;
     const zones = this.#askedZones;
     const tier = this.#tierText();
-    if (zones.length > 1) return `${formatSlices(spec)} in ${zones.join(' or ')}, whichever has it first${tier}`;
-    return `${spec.slices} x ${askedMachines(spec).accelerator} in ${this.#zones.zone}${tier}`;
+    const answers = this.#parts.answers.text(zones);
+    const others = answers === '' ? '' : `; ${answers}`;
+    if (zones.length > 1)
+      return `${formatSlices(spec)} in ${zones.join(' or ')}, whichever has it first${tier}${others}`;
+    return `${spec.slices} x ${askedMachines(spec).accelerator} in ${this.#zones.zone}${tier}${others}`;
   }
 
   /** Names the tier, if the job could be served in other tiers too. */
@@ -173,6 +178,7 @@ export class ZoneRace {
     const lost = slices.lostRival;
     if (lost === undefined) return false;
     const zone = this.#zones.of(lost.zoneTry);
+    if (lost.cause === 'refused') this.#parts.answers.note(zone, lost);
     // Requests that leave count until they are gone, so the pool may have room soon.
     const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
     await this.#drop(lost.zoneTry, `${zone} is given up beside ${this.#zones.zone}: ${lost.message}`);

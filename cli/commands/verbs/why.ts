@@ -53,9 +53,9 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
     if (state?.rebuilding) return printRebuilding(row, { ...state, rebuilding: state.rebuilding }, flags, idle);
     const waiting = state && whyWaiting(state, id);
     const isAsked = waiting === undefined && row.endedAt === undefined && row.failingTask === undefined && !idle;
-    const known = isAsked ? await viewOf(client, id) : {};
-    const view = 'view' in known ? known.view : undefined;
-    const missing = 'missing' in known ? known.missing : undefined;
+    const known = isAsked ? await viewOf(client, id) : undefined;
+    const view = known && 'view' in known ? known.view : undefined;
+    const missing = known && 'missing' in known ? known.missing : undefined;
     const why = waiting ? renderWaiting(row, waiting, now, width) : renderWhy(row, view, now, width);
     const stuck = waiting || !pool ? [] : stuckOf(pool, id);
     const turns = turnsOf(view, pool);
