@@ -10,7 +10,7 @@ import type { HostPlace } from '../domain/recovery/host-ends.js';
 import type { SetUpRecord } from '../domain/setup-record.js';
 import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { MachineRef } from '../domain/machines.js';
-import type { Pricing, SliceHost, TierPurchase } from '../domain/slice.js';
+import type { Pricing, RefusalScope, SliceHost, TierPurchase } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
 import type { AllowedChoices } from '../quota/allow/allowed.js';
@@ -152,6 +152,8 @@ export interface JobView {
   readonly slices: readonly SliceView[];
   /** Requests in other zones, beside `slices`, that exist or are being deleted (docs/adr/0101). Absent: there are none. */
   readonly rivals?: readonly SliceView[];
+  /** The last refusal of each zone since its slices were last all ready. Absent: none. */
+  readonly answers?: readonly ZoneAnswer[];
   /** The next zone to ask, at this time, if none of those asked has the slices before. Absent: there is no next zone. */
   readonly nextZone?: { readonly zone: string; readonly at: EpochMs };
   /** The pool's last grant, and how its slices are bought. Absent: nothing yet, or by a pool without tiers. */
@@ -163,6 +165,14 @@ export interface JobView {
   readonly request?: { readonly kind: 'stop' | 'requeue' | 'restart' } & Asker;
   /** Actions of jobctl for the job, oldest first. The store keeps all of them. */
   readonly events: readonly ShownEvent[];
+}
+
+/** A zone's refusal of slices, in its provider's words, shortened. */
+export interface ZoneAnswer {
+  readonly zone: string;
+  readonly at: EpochMs;
+  readonly scope: RefusalScope;
+  readonly message: string;
 }
 
 /** A grant of chips: the tier of the pool, from 0 (best), and how that tier is bought if its pool file says so. */

@@ -49,7 +49,7 @@ const preempted: Test = ({ at, phase, text }, job, { cloud, deeds }) => {
 };
 
 const REFUSED =
-  /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: |the create of VM \S+ failed: )?(?<words>.*?)(?:; \S+ is asked again in .*|; trying again \(\d+ of \d+\))?$/u;
+  /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: |the create of VM \S+ failed: )?(?<words>.*?)(?:; \S+ is asked again (?:at|in) .*|; trying again \(\d+ of \d+\))?$/u;
 
 /** The cloud's own words, or those about a resource of that name which is somebody else's. */
 /** jobctl's words for Google's `Permission denied on 'locations/Z' (or it may not exist).` */

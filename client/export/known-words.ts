@@ -7,21 +7,21 @@ accessconfigs accessdenied accessexplained accesskeyid accessnotconfigured acces
 accounts accountsprefix accounttext acctg acquire act actas action actions activate activation active activedata
 activedeadlineseconds activefrom activities activity actors ad add added additionalproperties addothers address
 addresses adds addversion admin adminerror administrator adminport admins admission admissionreason adr advancedto aes
-af affinity africa after aftereffect afterms afterseconds ag again against age agenda agent agenthours aggregated
-aggregatedlist aging agingms ago ahead ai ai1a ai1b akia alg algorithm algorithms alias alias_props aliases alike alive
-all allocatable allocation allocation_mode allocationmode allow allowall allowed allowedvalues allowform allows alone
-along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname
-altnames always amazon amazonaws amd amd64 among amounts amp amz an anaconda anchor anchors and anew annotate
-annotations announce announces anonymous another answer answered answerlost answerms answers any anybody anyof anything
-anyway anyzone apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal
-apiresourcelist apis apiversion apiversions app apparmorprofile append application applied appliedby applier apply
-applyfiles applymodules apps apptainer apt architecture archive archived are arecontainers aretakenback aretakentogether
-arg args argument arguments argv arm64 around array arrive arrived as asc asia aside ask askcounts asked askedat askedby
-askedin asker asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment async at
-atinstant atomic attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes
-audience audit audited auditline australia auth authclient authenticated authentication authenticationrequired autherror
-authhandler authmethods authoptions authority authorization authorizationheadermalformed authorize authorized
-authorizedkeys authprovider authtaglength auto autocreatesubnetworks autodelete autodown automatic automaticrestart
+af affinity africa after aftereffect afterms ag again against age agenda agent agenthours aggregated aggregatedlist
+aging agingms ago ahead ai ai1a ai1b akia alg algorithm algorithms alias alias_props aliases alike alive all allocatable
+allocation allocation_mode allocationmode allow allowall allowed allowedvalues allowform allows alone along alpha
+alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname altnames always
+amazon amazonaws amd amd64 among amounts amp amz an anaconda anchor anchors and anew annotate annotations announce
+announces anonymous another answer answered answerlost answerms answers any anybody anyof anything anyway anyzone apart
+api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion
+apiversions app apparmorprofile append application applied appliedby applier apply applyfiles applymodules apps
+apptainer apt architecture archive archived are arecontainers aretakenback aretakentogether arg args argument arguments
+argv arm64 around array arrive arrived as asc asia aside ask askcounts asked askedat askedby askedin asker asking
+asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment async at atinstant atomic
+attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes audience audit audited
+auditline australia auth authclient authenticated authentication authenticationrequired autherror authhandler
+authmethods authoptions authority authorization authorizationheadermalformed authorize authorized authorizedkeys
+authprovider authtaglength auto autocreatesubnetworks autodelete autodown automatic automaticrestart
 automountserviceaccounttoken autopaginate autoscaler autoscaleroptions autostop availability available await awaitbuild
 awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back backenderror background backoff backoffcoefficient
 backofflimit backofflimitexceeded backs backslash backtrace bad bad_alias bad_collection_type bad_directive
@@ -31,18 +31,18 @@ become becomes been before began begin beginning beginparts beginresumable begin
 belong belongs below beside best besteffort beta between beyond biases big bigint bigquery billing bills bin binary bind
 binding bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion blockquote
 body bodylimit book bool boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits
-borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounds
-braces bracket brackets branch break brevo_email bring brings broke broken brokenmachines brought browser bs bsub bucket
-bucket_name bucketalreadyownedbyyou bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget
-budgets buffer buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews builds
-buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but bwxhqdsmdei
-by byname byte bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated
-calendar call callback called caller callers calleruntil callfailed callinvocationtransformer calls callspersecond
-calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelling cancelnote canceloperation
-cancelrequested candidates cannot canreschedule capability capacity capacityrow capacityunits capitals carried carries
-carry case cat categories cause causes cd cell cells central1 central2 ceph cert cert_chain certificate certificates
-cgroup chain chance change changed changes channel channelrefused character characters charset chdir check checked
-checkpoint checkpoints checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost
+borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounded
+bounds braces bracket brackets branch break brevo_email bring brings broke broken brokenmachines brought browser bs bsub
+bucket bucket_name bucketalreadyownedbyyou bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken
+budget budgets buffer buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews
+builds buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but
+bwxhqdsmdei by byname byte bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile
+calculated calendar call callback called caller callers calleruntil callfailed callinvocationtransformer calls
+callspersecond calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelling cancelnote
+canceloperation cancelrequested candidates cannot canreschedule capability capacity capacityrow capacityunits capitals
+carried carries carry case cat categories cause causes cd cell cells central1 central2 ceph cert cert_chain certificate
+certificates cgroup chain chance change changed changes channel channelrefused character characters charset chdir check
+checked checkpoint checkpoints checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost
 chipsusedinzone chmod choices choose chooses chosen chunk chunks cipher circle ckpt cksum claim claimed claimedqueue
 claiming claimname claims claimtimeoutms claimworker class classes classify cleanup_command clear clearafter
 clearafterms clearat client client_email client_id client_secret clientcertpair clientid clientoperationid clients
@@ -67,7 +67,7 @@ coolinguntil coordinator copied copier copy copyto core cores coreutils cost cos
 counts covers cp cpu cpuplatform cpus crd create createbucket createbucketconfiguration createbuild
 createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems createslice
 createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile critical crlsign
-cron cross crowded crt crypto csh csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
+cron cronjob cross crowded crt crypto csh csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
 customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonize daemonless dash
 dashboard dashes data data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline
 deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decidedby decides decision decisions
@@ -78,42 +78,43 @@ deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp delim
 deliveroutputs demand demands denied deniedlocations deniedtext denies denominator denyall dep dependencies dependency
 deprovisioning depth der dereference descendants describe description descriptor destination destroyonreturn detached
 detail details dev devconsole developer developers device devicename devices devstorage df did didn die died differ
-different diffie digest digit digitalsignature digits dimensions dir direction directly directory dirname dirs disable
-disabled disabledservices discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown
-display displayname disposition disrupted disruption disruptiontarget dissolved distance distributed distribution dk
-dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs document does doesn dollars domain done donetwice
+different differs diffie digest digit digitalsignature digits dimensions dir direction directly directory dirname dirs
+disable disabled disabledservices discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes
+disown display displayname disposition disrupted disruption disruptiontarget dissolved distance distributed distribution
+dk dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs document does doesn dollars domain done donetwice
 dot dots dotted double doubled doublequotedasjson down download downloads downloadurl downs dpkg draft drain drained
-draining drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack dual due dueat
-dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east east1 east2
-east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
-effectivelimit effectivepolicy effectivetime effects effort egress ehostunreach ei eid eisdir either eiv element elif
-eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable
-enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks
-enametoolong encode encodecommonattributes encoding encodingtype encountered encrypted encryptedwith encryption end
-ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endsat endstext endtime
-enetunreach enforce enforced engine enoent enospc enotdir enotfound enotsup enough ensurepip enter entered entity
-entitytoolarge entries entry enum enumerable enumerate enums env env_name env_type env_vars envfrom environ environment
-environmentof environments envs enxio eo ep eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull
-error error_description error_subtype error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata
-etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime ever every everybody everyms
-everyseconds everything everywhere evicting eviction evictionbyevictionapi evidence exact exactly example exceeded
-exceeds except excess exchange exclude exclusive exe exec executable execution executionstatus exhausted exist existing
-exists exit exitcode exited exitrecord exits exp expect expected expiration expired expiredsignature expiredtoken
-expires expires_in expiresat explain explained explanation export expression expressions extensions external
-external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact
-facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition failedscheduling failing
-failjob fails failure failurepolicy failures failuretarget failurethreshold fallbacktologsonerror fallen falls false
-falsetrue falseyes family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff fi
-field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb filecachemaxsizemb filename files fill
-filldisk filled fills filter filters final finalizers finally find findbuild finddonetwice findmnt finds findstrays
-findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules firewalls first
-firstexecutionrunid firststartedat firsttimestamp fish fit fits fixed flag flagat flags flatnamespace flavor fleet flex
-flexstartrefused float flock flood floor flow flowcollectionpadding flush folder folders follow followoutput
-followpollseconds follows followwithinotify for forbidden force forcecloseconnections forced foreground
-foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules forgot forgotten fork forked form format
-formatting formed former formerjobkeysecrets forms forward forwarded forwarding found four fproject fraction frame
-frames free freed freedaddresses freedat freeze freq fresh from frompayload front frontend frozen fs fsgroup fss fssl
-fstype ft fulfill fulfilled full fulldisk fully function functions further furthest fuse future g1 g2 g4 gang
+draining drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack
+dstack_gpus_num dstack_gpus_per_node dstack_master_node_ip dstack_node_rank dstack_nodes_ips dstack_nodes_num
+dstack_run_name dual due dueat dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again
+earlier early east east1 east2 east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit
+edited edquot ee eexist effect effectivelimit effectivepolicy effectivetime effects effort egress ehostunreach ei eid
+eisdir either eiv element elif eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated
+emulator enable enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads
+enableservicelinks enametoolong encode encodecommonattributes encoding encodingtype encountered encrypted encryptedwith
+encryption end ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endsat
+endstext endtime enetunreach enforce enforced engine enoent enospc enotdir enotfound enotsup enough ensurepip enter
+entered entity entitytoolarge entries entry enum enumerable enumerate enums env env_name env_type env_vars envfrom
+environ environment environmentof environments envs enxio eo ep eperm epoch epochs eq equal equals erofs err
+errimageneverpull errimagepull error error_description error_subtype error_uri errorcode errorinfo errorinfometadata
+errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime
+ever every everybody everyms everyseconds everything everywhere evicting eviction evictionbyevictionapi evidence exact
+exactly example exceeded exceeds except excess exchange exclude exclusive exe exec executable execution executionstatus
+exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expiration expired
+expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression expressions
+extensions external external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes
+extremes f1 face fact facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition
+failedscheduling failing failjob fails failure failurepolicy failures failuretarget failurethreshold
+fallbacktologsonerror fallen falls false falsetrue falseyes family far fast fastify fatal fault faults fd fence fenced
+fetch fetched fetches few fewer ff fi field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb
+filecachemaxsizemb filename files fill filldisk filled fills filter filters final finalizers finally find findbuild
+finddonetwice findmnt finds findstrays findutils fingerprint finish finished finishedat finishing firewall firewalllist
+firewallrules firewalls first firstexecutionrunid firststartedat firsttimestamp fish fit fits fixed flag flagat flags
+flatnamespace flavor fleet flex flexstartrefused float flock flood floor flow flowcollectionpadding flush folder folders
+follow followoutput followpollseconds follows followwithinotify for forbidden force forcecloseconnections forced
+foreground foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules forgot forgotten fork forked form
+format formatting formed former formerjobkeysecrets forms forward forwarded forwarding found four fproject fraction
+frame frames free freed freedaddresses freedat freeze freq fresh from frompayload front frontend frozen fs fsgroup fss
+fssl fstype ft fulfill fulfilled full fulldisk fully function functions further furthest fuse future g1 g2 g4 gang
 gang_timeout gangs gangseconds gap garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host
 gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge
 gen generatename generateserviceidentity generation generationmatch generationnotmatch generations get
@@ -122,87 +123,88 @@ getnode getobject getoperation getproject getqueuedresource getruntimeversion ge
 getstoragelayout gg gh ghcr gi gib git git_secret gitcommit github gitignore gitlab gitsecret gittreestate gitversion
 give givebackms given gives giveup giveups giving gke glob global globally globoff globs globstar gnu go goes going gone
 good goog google google_application_credentials google_auth_token_for_testing google_cloud_project google_project
-google_projects googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace
-gracems graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants graphics
-greater greatest grep gres grid group grouped groupname groups groupversion grown grows grpc
-grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gsutil gt guarantee guaranteed guard guards guest
-guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gx gz gzip h100 h200 had
-half hand handed handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs
-hanguporphans happened hard hardware has hasaccount haschips hascommand hasended hasfreshsign hasgivenup hash hasher
-hashes hashof hasinzone haslongoptions hasnetwork hasoutputs haspipefail haspoolfile hasprinted hasprivategoogleaccess
-hasserver hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers
-headgroupspec health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge
-held heldback heldms heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides
-hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem
-hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host
-host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys
-hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour
-hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup
-hurried hyperdisk hypermem iam iamconfiguration icmp id ide idea idempotency idempotencystrategy ident identities
-identity identityfile identitykeys idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch
-ifnotpresent ifs ifsource ig ignore ignoreattributes ignorebom ignored ignores illegal image imageid imagepullbackoff
-imagepullpolicy images immutable implemented implicit import importlib importsshpublickey impossible in in_use_addresses
-inactivefrom inbox include includetrailingdelimiter incoming incompatible incomplete incompletems increase indent
-indentation indented index indexed indexes inf info inforce infra infrastructure ingress inherited init initcontainers
-initial initialinterval initialization initialized initializeparams initializing initiatemultipartuploadresult initiator
-initpid inline inner ino inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries
-insert inserttime inside inspect inspected inspectfailed inspection inspectslice install installation installations
-installed installer installing installms installs instance instance_type instanceadmin instanceaggregatedlist
-instancelist instances instanceterminationaction instead insufficient int integer interface interleaved internal
-internaladdress internalerror internalip internals interpolation interpreter interrupt interrupted interruption
-interruptions interrupts into inturn inuse invalid invalid_argument invalidaccesskeyid invalidargument invalidimagename
-invalidinput invalidjob invalidparameter invalidpart invalidrange invalidtoken invalidvalue inventory involvedobject io
-iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isafterloss isagain
-isalive isall isalldenied isallowed isanyzone isapplied isarray isattended isbeingmade isbeside isbetweenhosts isbooted
-isborrowing isbusy ischanged ischosen iscoarse iscomplete iscooling isdeleting isdisabled isdone isdraining isdue
-isended isending isendunknown isenforced isexported isfinal isfirst isfolder isforanybody isforced isforit isforray
-isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud isincomplete isingress isinimage
-isinner isinoutputdir isinquota isinternal isjobopen isknown islasting islate isleaseheld isleaving isled isliteral
-islost islosttail ismain ismaintained ismeantaskey ismisnumbered isn isname isnamedmain isnamespaced isneveraccepted
-isnew isnozoneleft isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial isplain
-ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive
-isrefused isrefusing isrehearsed isrelease isreplaced isrequestleft isrestartcode isrestarted isresting issent
-isserviceenabled issick issignedby issilent isspot isstartassumed isstarting isstopped isstored isstoringoutputs
-isstrict issuer issuers issuspended istable istalk isterminal isthere istogo istold istruncated isunconfirmed isurgent
-isverified isversioned iswanted iswarned iswhole iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter
-iteration its itself janitor jax jax_coordinator_address jax_num_processes jax_process_id jaxport jc jid jitter job
-job_completion_index job_id job_nodelist job_num_nodes jobaccelerator jobclient jobclosedforms jobcounts jobctl
-jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook
-jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts
-jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token
-jobctl_result jobctl_slice_index jobctl_zone jobdescription jobended jobevent jobfailed jobhistoryevents jobid jobindex
-jobkeys jobkeysecreterror jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase
-jobpool jobproject jobs jobsended jobspec jobtemplate jobuid jobuser join join_timeout joinbuild joined joins
-joinseconds journal journalseq js json jsonl judged jupyter just jwk jwt k8s kb keep keepalive keepalivecountmax
-keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten keptfrom kernel kex key keycertsign
-keycharacters keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill killall killat killed
-killedformemory killer killing killprocesses kills kind kinds know known knows knowsray ksh kube kubeconfig kubectl
-kubelet kubeletready kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels
-labelselector lack lacks lag lagms laid land lang language large larger largest largest_slice largestslice last
-lastaddress lastat lasted lastetag lastgood lastgot lastheartbeattime lasting lastinguid lastmodified lastprobetime
-lastproblem lastrefusal lasts laststate lasttimestamp lasttoken lasttransitiontime late lately later latest latin1
-launch launcher launchword lavor layout lazy lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap
-learn learned lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger
-left lefttopool legacybucketowner legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length
-lent less let letin lets letter letters letting level levels lib libexec libpython libraries library libssh libtpu
-licenses lie lies life lifecycle lifecyclestate lifetime like likely limit limitbytes limited limitms limits line
-linecounter lines linewidth lingerms link links linux list listacceleratortypes listbucket listbucketresult
-listconsumerquotametrics listed listedzones listen listened listens lister listhistory listing listlag listlocations
-listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists lite litepod literal
-live lived livenessprobe lives ln lname load loadpool local localaddress localfiles localhost localid locally localport
-localrank located location locationconstraint locationid locations locationtype lock locked lockfile lockfiles locks log
-log_bytes_per_attempt logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins
-loginsettings loginsuffices loginuser loglag loglevel logname logout logs logsides logstretch long longer longest
-longrunning look lookagainms looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls
-lsb lsf lszfx lt mac machine machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail
-main maintained maintenance maintenanceevent maintenancestatus mainthread major make makeone maker makers makes making
-malformed malformedxml manage managed managedby managedfolders management manager manages manifest manifests manifesturl
-manifestwrong manualselector many manylinux map mapfile maps mark markdown marked markin markof marks mask master_addr
-master_port masterq match matched matches matchglob matching matchlabels mawk max max_guarantee_delay max_retries
-max_tries max_unattended maxbuffer maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum
-maximumattempts maximuminterval maxlength maxoutputlength maxreplicas maxrestarts maxresults maxretries maxrunduration
-maxsockets maxunattended maxunattendedms may maybe maybecomeready mayberenumbered maybuild mayhavebegun mb md me mean
-means meant meanwhile measure media medialink medianwaitms mediatype medium meet megabytes megagpu megamem megascale
+google_projects googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions
+gpus_per_node grace gracems graceperiodseconds graceseconds grant granted grantedat grantedonbucket
+grantedonserviceaccount grants graphics greater greatest grep gres grid group grouped groupname groups groupversion
+grown grows grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gsutil gt guarantee guaranteed guard guards
+guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gx gz gzip h100
+h200 had half hand handed handedover handing handle handleprotocols handler handlers handshake handshaketimeout hangs
+hanguporphans happened hard hardware has hasaccount haschips hascommand hasended hasfolder hasfreshsign hasgivenup hash
+hasher hashes hashof hasinzone haslongoptions hasnetwork hasoutputs haspipefail haspoolfile hasprinted
+hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header
+headerfile headers headgroupspec health healthdescription healthy heap hear heard heardat hears heartbeattimeout
+heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper helpful here heredoc hex hexadecimal hf
+hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu
+highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof hook hooked
+hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch
+hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit
+hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https
+httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id ide idea idempotency
+idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
+idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ig ignore ignoreattributes ignorebom ignored
+ignores illegal image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib
+importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming
+incompatible incomplete incompletems increase indent indentation indented index indexed indexes inf info inforce infra
+infrastructure ingress inherited init initcontainers initial initialinterval initialization initialized initializeparams
+initializing initiatemultipartuploadresult initiator initpid inline inner ino inotify input input_bytes inputbytes
+inputs inputsha256 inquota ins insecure insecureregistries insert inserttime inside inspect inspected inspectfailed
+inspection inspectslice install installation installations installed installer installing installms installs instance
+instance_type instanceadmin instanceaggregatedlist instancelist instances instanceterminationaction instead insufficient
+int integer interface interleaved internal internaladdress internalerror internalip internals interpolation interpreter
+interrupt interrupted interruption interruptions interrupts into inturn inuse invalid invalid_argument
+invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
+invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood
+is isactive isadopted isafterblank isafterloss isagain isalive isall isalldenied isallowed isanyzone isapplied isarray
+isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscoarse iscomplete
+iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isexported isfinal
+isfirst isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied
+isinall isincloud isincomplete isingress isinimage isinner isinoutputdir isinquota isinternal isjobopen isknown
+islasting islate isleaseheld isleaving isled isliteral islost islosttail ismain ismaintained ismeantaskey ismisnumbered
+isn isname isnamedmain isnamespaced isneveraccepted isnew isnozoneleft isolation isopaque isopen isoptional isover
+isoverquota isown isownlogin isparked ispartial isplain ispreempted ispreemptible isprobe isproof isqueued isreachable
+isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrehearsed isrelease isreplaced
+isrequestleft isrestartcode isrestarted isresting issent isserviceenabled issick issignedby issilent isspot
+isstartassumed isstarting isstopped isstored isstoringoutputs isstrict issuer issuers issuspended istable istalk
+isterminal isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole
+iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax
+jax_coordinator_address jax_num_processes jax_process_id jaxport jc jid jitter job job_completion_index job_id job_index
+job_nodelist job_num_nodes jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+jobctl_previous_attempt_end jobctl_ray_host jobctl_ray_hosts jobctl_ray_token jobctl_result jobctl_slice_index
+jobctl_zone jobdescription jobended jobevent jobfailed jobhistoryevents jobid jobindex jobkeys jobkeysecreterror
+jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs
+jobsended jobset jobset_name jobspec jobtemplate jobuid jobuser join join_timeout joinbuild joined joins joinseconds
+journal journalseq js json jsonl judged jupyter just jwk jwt k8s kb keep keepalive keepalivecountmax keepaliveinterval
+keepalivems keepbook keeper keeps keepsplace kept keptaswritten keptfrom kernel kex key keycertsign keycharacters keygen
+keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill killall killat killed killedformemory killer
+killing killprocesses kills kind kinds know known knows knowsray ksh kube kubeconfig kubectl kubelet kubeletready
+kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag
+lagms laid land lang language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag
+lastgood lastgot lastheartbeattime lasting lastinguid lastmodified lastprobetime lastproblem lastrefusal lasts laststate
+lasttimestamp lasttoken lasttransitiontime late lately later latest latin1 launch launcher launchword lavor layout lazy
+lc le leader leading leads leaf leaked leaks leaksfound leaksreclaimed leap learn learned lease leaseanswer leased
+leasedunits leaseepoch leasemessages leases least leave leaves leaving ledger left lefttopool legacybucketowner
+legacybucketreader legacybucketwriter lend lending lending_limits lendinglimits length lent less let letin lets letter
+letters letting level levels lib libexec libpython libraries library libssh libtpu licenses lie lies life lifecycle
+lifecyclestate lifetime like likely limit limitbytes limited limitms limits line linecounter lines linewidth lingerms
+link links linux list listacceleratortypes listbucket listbucketresult listconsumerquotametrics listed listedzones
+listen listened listens lister listhistory listing listlag listlocations listnodes listoperations listowned
+listqueuedresources listreservations listruntimeversions lists lite litepod literal live lived livenessprobe lives ln
+lname load loadpool local localaddress localfiles localhost localid locally localport localrank located location
+locationconstraint locationid locations locationtype lock locked lockfile lockfiles locks log log_bytes_per_attempt
+logattemptend logbytesperattempt logend logged logging login loginname loginprofile logins loginsettings loginsuffices
+loginuser loglag loglevel logname logout logs logsides logstretch long longer longest longrunning look lookagainms
+looked looking looks lookup loop loopback loops loss lost lostslices low lower lowercase ls lsb lsf lszfx lt mac machine
+machine_type machines machinesof machinesoperator machinetype machinetypes made madeat mail main maintained maintenance
+maintenanceevent maintenancestatus mainthread major make makeone maker makers makes making malformed malformedxml manage
+managed managedby managedfolders management manager manages manifest manifests manifesturl manifestwrong manualselector
+many manylinux map mapfile maps mark markdown marked markin markof marks mask master_addr master_port masterq match
+matched matches matchglob matching matchlabels mawk max max_guarantee_delay max_retries max_tries max_unattended
+maxbuffer maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval
+maxlength maxoutputlength maxreplicas maxrestarts maxresults maxretries maxrunduration maxsockets maxunattended
+maxunattendedms may maybe maybecomeready mayberenumbered maybuild mayhavebegun mb md me mean means meant meanwhile
+measure media medialink medianwaitms mediatype medium meet megabytes megagpu megamem megascale
 megascale_coordinator_address megascale_num_slices megascale_slice_id mem member members membership memo memory mend
 mended mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs
 metageneration metagenerationmatch metagenerationnotmatch meter method methoddefinition methodnotallowed methodnotfound
@@ -219,7 +221,7 @@ nearest need needed needs needsqueuedresources negative neighbours neither nerdc
 networkendpoints networkinterface networkinterfaces networkip networks networktier never new newer newest newline
 newlines news next nextat nextcontinuationtoken nextdue nextgeneration nextpagetoken nextzone nfail ng ngloboff nhead
 nhost nic nice nix njobctl nmax nmetadata nnodes no no_output noaddresses nobody nobucket nocapacity nochannel node
-node_extra_ca_certs node_id node_selector node_selectors nodecount nodeid nodeidprefix nodeinfo nodelist
+node_extra_ca_certs node_id node_rank node_selector node_selectors nodecount nodeid nodeidprefix nodeinfo nodelist
 nodemanageraddress nodename nodenames nodes nodeselector nodespec noexecute noheader nolivemigration nominal nominated
 non non_string_key nonblocking nonce none noninteractive nonretryable nonretryableerrortypes nonzeroexitcode noobject
 nooutput noprofile noproxy nor norc noreservedcapacity normal north1 north2 northamerica northeast1 northeast2
@@ -326,40 +328,41 @@ show shown shows shut shutdown shuts shutting sidecarended sig sigabrt sigbus si
 sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders
 signedurl signer signing signoflifems signquery signs signstalems sigpipe sigquit sigsegv sigstop sigterm silence silent
 simulatemaintenanceevent since single singular singularity singularname site size sizelimit sizes sk skel skip sky
-skypilot skypilot_node_ips skypilot_node_rank skypilot_num_nodes skypilot_run_id skypilot_task_id slack slashes sleep
-slice slicecounts slicehours slicems slicenews slices slim slot slow slowdown slowest slowms slurm sm small smallchunk
-smallest smi snap snapshot so sock socket sockets soft softdeletepolicy sold some somebody something soon sort source
-sourcechanged sourced sourcegeneration sourceimage sourceobjects sourceranges sources south1 south2 southamerica
-southeast1 southeast2 southeast3 southwest1 sp space spaces span spawns spdy speak speaking speaks spec special specific
-specified specify speckey speed spent spki split splitlines spoken spot spread spy sql sqlservice src srun ssd ssh
-ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stack stacks stacktype stage staging stale
-stalems stall stallms stand standard standardlssd standardspotrefused stands start started startedat starter starterror
-starters starting startingms startnode startoffset startrun starts startticks starttime starttoclosetimeout startup
-startup_script startupscript startworkflow stat stat_cache_max_size_mb statcachemaxsizemb state statedir statehint
-stateinitiator states staticsummary stats status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms
-steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage
-storage_emulator_host storageclass storagelayout store stored storedat storedobject storeendpoint storeerror storeport
-storerefused stores storeunavailable storeurl storing story str stream streams strict stricthostkeychecking stride
-string stty stuck stuckdeletions stuckslices style su sub subdomain subject subjectaltname submission submit submit_for
-submitfor submits submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet
-subnetwork subnetworks subpath subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet
-successful successfully such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems
-supervision supervisor support supported sure surrogate surroundings suspect suspend suspended suspendeddata suspending
-suspendingdata suspendingms svc swappiness sweep sweeps swept switches symbol symbolic symptoms sync synced syntax sys
-sysctl system systembucket systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag
-tag_resolve_failed tags tail taillines taint taints take taken takes takesatomic takespublickey taking talk tar target
-targetid targetlink targets targettags task taskattempts taskgroups taskqueue tasks tb tc tck tcp tcpip tcsh team tee
-tell tellafterms teller telling tells temp template temporal temporalio temporaryhold tensorcores tensorflow
-tensorstore_gcs_http_url term terminal terminate terminated terminating terminatingorfailed termination
-terminationgraceperiodseconds terminationmessagepolicy terse tesla test testiampermissions testiampermissionsresponse
-testpermissions text texts tf tfevents th than that thaw the their theirs them themselves then there these they thin
-thing this those though thread threads three through throwifnoentry ti tib tick tier tiers till time timecreated timed
-timedeleted timefinalized timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale
-timestamp timestamps timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs
-tmux to tocome todo together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds
-tokenvalidseconds told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue
-tomlversion too toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch top topayload topology torn
-total total_resources totalbytesrewritten totalms totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds
+skypilot skypilot_internal_job_id skypilot_node_ips skypilot_node_rank skypilot_num_gpus_per_node skypilot_num_nodes
+skypilot_run_id skypilot_task_id slack slashes sleep slice slicecounts slicehours slicems slicenews slices slim slot
+slow slowdown slowest slowms slurm sm small smallchunk smallest smi snap snapshot so sock socket sockets soft
+softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration sourceimage
+sourceobjects sourceranges sources south1 south2 southamerica southeast1 southeast2 southeast3 southwest1 sp space
+spaces span spawns spdy speak speaking speaks spec special specific specified specify speckey speed spent spki split
+splitlines spoken spot spread spy sql sqlservice src srun ssd ssh ssh_client ssh_connection sshatshutdown sshd sshkey
+sshport sslcreds st stack stacks stacktype stage staging stale stalems stall stallms stand standard standardlssd
+standardspotrefused stands start started startedat starter starterror starters starting startingms startnode startoffset
+startrun starts startticks starttime starttoclosetimeout startup startup_script startupscript startworkflow stat
+stat_cache_max_size_mb statcachemaxsizemb state statedir statehint stateinitiator states staticsummary stats status
+statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps still stood stop stopattempt stopnode
+stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage storage_emulator_host storageclass
+storagelayout store stored storedat storedobject storeendpoint storeerror storeport storerefused stores storeunavailable
+storeurl storing story str strategy stream streams strict stricthostkeychecking stride string stty stuck stuckdeletions
+stuckslices style su sub subdomain subject subjectaltname submission submit submit_for submitfor submits
+submits_per_minute submitsperminute submitted submittedat submitter subnet subnetmask subnetoctet subnetwork subnetworks
+subpath subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet successful successfully
+such sudo suffix sum summaries summarize summary sums supervise superviseattempt supervisems supervision supervisor
+support supported sure surrogate surroundings suspect suspend suspended suspendeddata suspending suspendingdata
+suspendingms svc swappiness sweep sweeps swept switches symbol symbolic symptoms sync synced syntax sys sysctl system
+systembucket systemctl systemd systemevent systems t09 t4 tab tab_as_indent table tables tag tag_resolve_failed tags
+tail taillines taint taints take taken takes takesatomic takespublickey taking talk tar target targetid targetlink
+targets targettags task taskattempts taskgroups taskqueue tasks tb tc tck tcp tcpip tcsh team tee tell tellafterms
+teller telling tells temp template temporal temporalio temporaryhold tensorcores tensorflow tensorstore_gcs_http_url
+term terminal terminate terminated terminating terminatingorfailed termination terminationgraceperiodseconds
+terminationmessagepolicy terse tesla test testiampermissions testiampermissionsresponse testpermissions text texts tf
+tf_config tfevents th than that thaw the their theirs them themselves then there these they thin thing this those though
+thread threads three through throwifnoentry ti tib tick tier tiers till time timecreated timed timedeleted timefinalized
+timeline timeof timeout timeouterror timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps
+timestorageclassupdated timezone timing timings title tls tlscafile tlsservername tmp tmpdir tmpfs tmux to tocome todo
+together token token_info_url token_type token_uri token_url tokenfile tokeninfo tokens tokenseconds tokenvalidseconds
+told toldat tolerate tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too
+toodeepat took tool toolarge tools toomanyrequests toomanysources toomuch top topayload topology torn total
+total_resources totalbytesrewritten totalms totaltimeout touch touched tpu tpu7x tpu_chips_per_process_bounds
 tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpurestendpoint tpus tpuv5
 tpuv6e tr trace tracking traffic trailing train trainer training trains transient translation trap tree tres tried tries
 trimvalues trouble true trust trusted trustkeyerror trusts trustslogin try trying ts tsv tt ttl ttlsecondsafterfinished

@@ -163,7 +163,7 @@ export type Reaction =
   /** Another attempt, for which a budget pays. */
   | { readonly do: 'retry'; readonly budget: Budget; readonly used: number; readonly of: number }
   /** The next start of a command that loops. */
-  | { readonly do: 'loop'; readonly afterSeconds: number }
+  | { readonly do: 'loop'; readonly at: EpochMs }
   /** Its command is told to end, within this time. Absent: it has ended already. */
   | { readonly do: 'save'; readonly seconds?: number }
   | { readonly do: 'end-set-up' };
@@ -177,7 +177,7 @@ export function reactionText(reaction: Reaction): string {
     case 'retry':
       return `trying again (${reaction.used} of ${reaction.of})`;
     case 'loop':
-      return `loop: it starts again in ${reaction.afterSeconds} s`;
+      return `loop: it starts again at ${utc(reaction.at)}`;
     case 'save':
       return savingText(reaction.seconds);
     case 'end-set-up':

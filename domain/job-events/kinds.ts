@@ -68,8 +68,13 @@ interface Asked {
   readonly zones: readonly string[];
   /** If the job could be served in other tiers too: its tier, from 1 (best), and how it is bought. */
   readonly tier?: { readonly number: number; readonly pricing?: Pricing };
+  /** Last answers of its other zones. Absent: there are none. */
+  readonly answers?: string;
 }
-function askedText({ slices, accelerator, zones, tier }: Asked): string {
+function askedText({ answers, ...asked }: Asked): string {
+  return answers === undefined ? askedForText(asked) : `${askedForText(asked)}; ${answers}`;
+}
+function askedForText({ slices, accelerator, zones, tier }: Asked): string {
   const bought = tier?.pricing === undefined ? '' : ` (${tier.pricing})`;
   const inTier = tier === undefined ? '' : `, in tier ${tier.number} of its pool${bought}`;
   if (zones.length < 2) return `${slices} x ${accelerator} in ${zones[0]}${inTier}`;
@@ -125,8 +130,7 @@ export const KINDS = {
 
   // Its slices.
   provisioning: askedText,
-  backoff: ({ after, zone, seconds, isNoZoneLeft }: BackOff) =>
-    `${toldText(after)}; ${isNoZoneLeft ? 'no zone of the job takes it; ' : ''}${zone} is asked again in ${durationText(seconds)}`,
+  backoff: backOffText,
   'zone-asked': ({ zone, beside }: { readonly zone: string; readonly beside: string }) =>
     `${zone} is asked beside ${beside}: the first that has all slices is used`,
   moved: (move: Moved) => `${moveReason(move)}: its requests in ${move.from} are given up`,
@@ -230,8 +234,17 @@ export const KINDS = {
 interface BackOff {
   readonly after: Cause;
   readonly zone: string;
-  readonly seconds: number;
+  /** Time at which the zone is asked again; or, if it comes before, that at which `timeouts.queue` ends the job. */
+  readonly at?: EpochMs;
+  readonly endsAt?: EpochMs;
   readonly isNoZoneLeft?: true;
+}
+/** Times, and no remaining times: the sentence stands in lists until the pause is over. */
+function backOffText({ after, zone, at = 0, endsAt, isNoZoneLeft }: BackOff): string {
+  const none = isNoZoneLeft ? 'each zone of the job refused it last; ' : '';
+  const then =
+    endsAt === undefined ? `${zone} is asked again at ${utc(at)}` : `timeouts.queue ends it at ${utc(endsAt)}`;
+  return `${toldText(after)}; ${none}${then}`;
 }
 /** `after`: it lost what it had asked for. `turnOf`: another zone takes its place in the line. Else all slices are ready there. */
 interface Moved {

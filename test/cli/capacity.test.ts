@@ -35,6 +35,18 @@ describe('jobctl capacity', () => {
     ]);
   });
 
+  it('counts preemptions of slices that lived too shortly for a rate, and says nothing of zones where none ran', () => {
+    const shown = ([sliceHours, preempted]: readonly [number, number]): string =>
+      renderCapacity({ pool: 'p', at: NOW, capacity: [row({ sliceHours, preempted })] }, NOW)[3] ?? '';
+    for (const [lived, want] of [
+      [[0.02, 1], / 1 in under 0\.1 h /],
+      [[0, 0.4], / 1 in under 0\.1 h /],
+      [[0.09, 2.7], / 3 in under 0\.1 h /],
+      [[0, 0], / - +- +- +1m/],
+    ] as const)
+      assert.match(shown(lived), want);
+  });
+
   it('of a pool that has seen nothing says so', () => {
     const lines = renderCapacity({ pool: 'default', at: NOW }, NOW);
     assert.match(lines.join('\n'), /nothing yet: a row comes with the first request/);

@@ -16,7 +16,7 @@ describe("an event of a job's life has a kind and facts", () => {
 
   const reactions = [
     [{ do: 'retry', budget: 'preemption', used: 1, of: 20 }, '; trying again (1 of 20)'],
-    [{ do: 'loop', afterSeconds: 2 }, '; loop: it starts again in 2 s'],
+    [{ do: 'loop', at: Date.UTC(2026, 10, 22, 9, 10) }, '; loop: it starts again at 2026-11-22 09:10:00 UTC'],
     [{ do: 'save', seconds: 30 }, '; its command has 30 s to save'],
     [{ do: 'save' }, '; its command has ended already'],
     [{ do: 'end-set-up' }, '; its set-up is ended'],

@@ -65,12 +65,12 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
   refused: [[REFUSED.facts, 'Cloud TPU refused slice 0 in us-east5-a: no more capacity']],
   backoff: [
     [
-      { after: REFUSED, zone: 'us-east5-a', seconds: 300 },
-      'Cloud TPU refused slice 0 in us-east5-a: no more capacity; us-east5-a is asked again in 5 min',
+      { after: REFUSED, zone: 'us-east5-a', at: Date.UTC(2026, 10, 22, 9, 10) },
+      'Cloud TPU refused slice 0 in us-east5-a: no more capacity; us-east5-a is asked again at 2026-11-22 09:10:00 UTC',
     ],
     [
-      { after: REFUSED, zone: 'us-east5-a', seconds: 90, isNoZoneLeft: true },
-      'Cloud TPU refused slice 0 in us-east5-a: no more capacity; no zone of the job takes it; us-east5-a is asked again in 90 s',
+      { after: REFUSED, zone: 'us-east5-a', endsAt: Date.UTC(2026, 10, 22, 9, 10), isNoZoneLeft: true },
+      'Cloud TPU refused slice 0 in us-east5-a: no more capacity; each zone of the job refused it last; timeouts.queue ends it at 2026-11-22 09:10:00 UTC',
     ],
   ],
   'zone-asked': [[{ zone: 'b', beside: 'a' }, 'b is asked beside a: the first that has all slices is used']],

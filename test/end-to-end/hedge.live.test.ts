@@ -143,7 +143,7 @@ describe('a job whose zones have no chips', function () {
     const { result, cause, attempts } = await stack.jobs.wait(id);
     assert.deepEqual(
       [result, attempts, cause?.message],
-      ['failed', 0, 'its zones had no chips for 8 s (timeouts.queue)'],
+      ['failed', 0, 'its zones gave no chips for 8 s (timeouts.queue)'],
     );
   });
 

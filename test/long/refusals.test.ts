@@ -51,7 +51,7 @@ describe('a job that Cloud TPU refuses slices', function () {
       const { phase, why } = await stack.jobs.row(id);
       return phase === 'provisioning' && why?.includes(message) === true;
     });
-    assert.match((await stack.jobs.row(id)).why ?? '', /is asked again in/);
+    assert.match((await stack.jobs.row(id)).why ?? '', /is asked again at/);
     await admin.stopRefusing();
     assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
     await cloudIsEmpty(admin);

@@ -160,7 +160,7 @@ describe('a job over days of virtual time', function () {
     'queue of a job that has its lease': {
       script: () => ({ isProvisioned: () => false }),
       by: 'infrastructure',
-      says: /its zones had no chips for 72 h \(timeouts\.queue\)/,
+      says: /its zones gave no chips for 72 h \(timeouts\.queue\)/,
     },
     setup: {
       script: (job) => {

@@ -1,7 +1,9 @@
 import type { Fact } from '../../domain/recovery/facts.js';
 import type { Cause } from '../../domain/job-events/kinds.js';
+import { MOST_ANSWER } from '../../domain/lease.js';
 import { REFUSALS } from '../../domain/recovery/slice-loss.js';
 import type { RefusalScope } from '../../domain/slice.js';
+import { boundedLine } from '../../domain/visible-text.js';
 import type { SliceLoss } from './slices.js';
 
 /**
@@ -39,8 +41,10 @@ interface LossPlace {
   readonly provider: string;
 }
 
+/** It stands in each of the job's events, so the provider's own text is shortened. */
 export function lossCause(loss: SliceLoss, { requested, zone, provider }: LossPlace): Cause {
-  const { index: slice, message } = loss;
+  const { index: slice, message: whole } = loss;
+  const message = whole.length <= MOST_ANSWER ? whole : `${boundedLine(whole, MOST_ANSWER)} ..`;
   const facts = { slice, ...(requested !== undefined && { requested }), message };
   switch (loss.cause) {
     case 'preempted':

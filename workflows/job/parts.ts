@@ -30,6 +30,7 @@ import { Slices } from './slices.js';
 import { demandOf, type JobCarry } from './state.js';
 import { chainRunId, JobStory } from './story.js';
 import { takeUpdates } from './updates.js';
+import { ZoneAnswers } from './zone-answers.js';
 import { ZoneRace } from './zone-race.js';
 import { jobFacts, jobView } from './views.js';
 
@@ -45,6 +46,7 @@ export interface Job {
   readonly requests: Requests;
   readonly slices: Slices;
   readonly attempt: Attempt;
+  readonly answers: ZoneAnswers;
   // Parts that act on it.
   readonly image: ImageBuild;
   readonly lease: LeaseHold;
@@ -74,6 +76,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     requests: new Requests(carried.requests),
     slices: new Slices(carried.spec, carried.gang),
     attempt: new Attempt(carried.attempt),
+    answers: new ZoneAnswers(carried.answers),
   };
   const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
   const image = new ImageBuild(known.story);
@@ -109,6 +112,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     lease: job.lease.carry(),
     gang: { ...job.slices.carry(), zoneTry: job.gang.zones.current, ...(zones && { zones }) },
     attempt: job.attempt.carry(),
+    ...(job.answers.all.length === 0 ? {} : { answers: job.answers.all }),
     ...(kept.length === 0 ? {} : { kept }),
   };
 }

@@ -1,5 +1,5 @@
 import { condition, isCancellation, workflowInfo } from '@temporalio/workflow';
-import type { JobSettings } from '../../contract/job.js';
+import type { JobSettings, JobView } from '../../contract/job.js';
 import { type Cause, toldText, withReaction } from '../../domain/job-events/kinds.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
@@ -26,6 +26,7 @@ import type { SliceLoss, Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import type { JobStory } from './story.js';
 import { SuspectMachine } from './suspect-machine.js';
+import type { ZoneAnswers } from './zone-answers.js';
 import type { ZoneRace } from './zone-race.js';
 
 type EndPlace = Pick<EndCause, 'at' | 'exitCode'>;
@@ -42,6 +43,7 @@ export interface RecoveryParts {
   readonly race: ZoneRace;
   readonly attempt: Attempt;
   readonly interruptions: Interruptions;
+  readonly answers: ZoneAnswers;
 }
 
 /**
@@ -55,6 +57,8 @@ export class Recovery {
   /** The provider took slices of the job since they were last all ready. */
   #isPreempted = false;
   #waitingSince: EpochMs | undefined;
+  /** The zone that is asked when the present pause ends. */
+  #pausesFor: JobView['nextZone'];
   readonly #suspect: SuspectMachine;
   readonly #refusals: Refusals;
   readonly #submittedAt: EpochMs;
@@ -87,6 +91,7 @@ export class Recovery {
   /** All slices of the job are ready. */
   slicesReady(): void {
     this.#refusals.clear();
+    this.#parts.answers.clear();
     this.#isPreempted = false;
     this.waitsNoMore();
   }
@@ -99,7 +104,7 @@ export class Recovery {
   /** Reacts to a loss while the gang was brought up, or waited for. Undefined: the job goes on. */
   async afterLoss(loss: SliceLoss): Promise<Outcome | undefined> {
     const { gang, lease, slices } = this.#parts;
-    if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
+    if (loss.cause === 'refused') this.#noteRefusal(loss);
     const decision = this.#whileNotReady(lossFact(loss, this.#zones.length, slices.ready.length));
     const what = lossCause(loss, {
       requested: slices.requestedWith(loss.index),
@@ -107,7 +112,7 @@ export class Recovery {
       provider: providerOf(this.#parts.file.spec),
     });
     // It beats every answer after which the job would ask again.
-    if (this.isWaitOver && decision.do !== 'fail') return this.waitedInVain('its zones had no chips');
+    if (this.isWaitOver && decision.do !== 'fail') return this.waitedInVain('its zones gave no chips');
     switch (decision.do) {
       case 'retry':
         return this.#retry(decision.budget, what, [loss.index]);
@@ -162,8 +167,12 @@ export class Recovery {
 
   /** `timeouts.queue` is over. @param what the reason of the wait */
   waitedInVain(what: string): Outcome {
-    const { timeouts } = this.#parts.file.spec;
-    const text = `${what} for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
+    const { queue = 0 } = this.#parts.file.spec.timeouts ?? {};
+    const waited = Math.round((Date.now() - (this.#waitingSince ?? Date.now())) / 1000);
+    // The end comes seconds after its time. A worker that was away lets it come later.
+    const seconds = waited <= queue + ENDS_WITHIN_SECONDS ? queue : waited;
+    const answers = this.#parts.answers.text();
+    const text = `${what} for ${durationText(seconds)} (timeouts.queue)${answers === '' ? '' : `: ${answers}`}`;
     const decision = this.#whileNotReady('queue time over');
     if (decision.do !== 'fail') throw new TypeError(`recovery: '${decision.do}' without a lease`);
     return this.#failed(decision.by, text);
@@ -293,9 +302,16 @@ export class Recovery {
     });
   }
 
-  #noteRefusal(scope: RefusalScope): void {
-    meter.refused(scope);
-    this.#refusals.note(this.#parts.gang.zone, scope);
+  #noteRefusal(refusal: { readonly scope: RefusalScope; readonly message: string }): void {
+    const { zone } = this.#parts.gang;
+    meter.refused(refusal.scope);
+    this.#refusals.note(zone, refusal.scope);
+    this.#parts.answers.note(zone, refusal);
+  }
+
+  /** The zone that is asked when the pause is over. Undefined: the job does not pause. */
+  get pausesFor(): JobView['nextZone'] {
+    return this.#pausesFor;
   }
 
   /** Asks for the next slices in the next zone. After a round of refusals from all zones it pauses first. */
@@ -317,14 +333,23 @@ export class Recovery {
   /** Pauses, and says why in `why` and lists. */
   async #pause(after: Cause, ms: number): Promise<undefined> {
     const { story, gang, slices, interruptions } = this.#parts;
+    const { zone } = gang;
     if (ms === 0) return undefined;
-    const isLeft = this.#refusals.isLeft(this.#zones);
-    const facts = { after, zone: gang.zone, seconds: ms / 1000, ...(!isLeft && { isNoZoneLeft: true as const }) };
-    story.move(JobPhase.Provisioning, { kind: 'backoff', facts });
     // A job whose slices are ready beside the first zone need not wait for that one.
     const isOver = (): boolean => interruptions.isUnwanted() || slices.readyRival !== undefined;
-    const until = Math.min(Date.now() + ms, this.waits() ?? Infinity, this.#parts.race.movesOnAt ?? Infinity);
+    const at = Math.min(Date.now() + ms, this.#parts.race.movesOnAt ?? Infinity);
+    const until = Math.min(at, this.waits() ?? Infinity);
+    const isLeft = this.#refusals.isLeft(this.#zones);
+    const facts = {
+      after,
+      zone,
+      ...(until < at ? { endsAt: until } : { at }),
+      ...(!isLeft && { isNoZoneLeft: true as const }),
+    };
+    story.move(JobPhase.Provisioning, { kind: 'backoff', facts });
+    if (until === at) this.#pausesFor = { zone, at };
     await condition(isOver, Math.max(1, until - Date.now()), { summary: 'before slices are asked for again' });
+    this.#pausesFor = undefined;
     return undefined;
   }
 
@@ -395,7 +420,7 @@ export class Recovery {
   /** The next start of a command that loops. */
   async #startAgain(what: Cause, pauseMs: number): Promise<undefined> {
     const { story, interruptions } = this.#parts;
-    story.move(JobPhase.Running, withReaction(what, { do: 'loop', afterSeconds: pauseMs / 1000 }));
+    story.move(JobPhase.Running, withReaction(what, { do: 'loop', at: Date.now() + pauseMs }));
     await condition(interruptions.isUnwanted, pauseMs, { summary: 'before the command starts again' });
     return undefined;
   }
@@ -412,3 +437,5 @@ export class Recovery {
     return exitCode === undefined ? outcome : { ...outcome, exitCode };
   }
 }
+
+const ENDS_WITHIN_SECONDS = 60;

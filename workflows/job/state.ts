@@ -1,5 +1,5 @@
 import type { KeptMessage } from '../inbox.js';
-import type { JobSettings } from '../../contract/job.js';
+import type { JobSettings, ZoneAnswer } from '../../contract/job.js';
 import { askedMachines, askedSize } from '../../domain/machines.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Demand } from '../../domain/lease.js';
@@ -29,6 +29,8 @@ export interface JobCarry {
   readonly quotaPreemptions?: number;
   /** Refusals of its slices, since they were last all ready. Absent: none. */
   readonly refusals?: RefusalsCarry;
+  /** The last refusal of each zone, since then. Absent: none. */
+  readonly answers?: readonly ZoneAnswer[];
   /** Quick ends of a job that loops. Absent: none. */
   readonly quickEnds?: QuickEnds;
   /** Time since which it waits for chips. Absent: it does not, or never had any since it was submitted. */

@@ -110,14 +110,14 @@ async function waitForLease({ settings, file, story, requests, lease, attempt, r
 
 async function provision(job: Job): Promise<Outcome | undefined> {
   const { story, race, interruptions, recovery } = job;
-  if (recovery.isWaitOver) return recovery.waitedInVain('its zones had no chips');
+  if (recovery.isWaitOver) return recovery.waitedInVain('its zones gave no chips');
   race.choose();
   story.move(JobPhase.Provisioning, race.where);
   const patience = { patienceMs: recovery.zonePatienceMs, waitsUntil: recovery.waits() };
   const end = await race.bringUp(interruptions.isUnwanted, patience);
   await settle(job);
   if (interruptions.isUnwanted() || end === undefined) return undefined;
-  return end === 'in vain' ? recovery.waitedInVain('its zones had no chips') : recovery.afterLoss(end);
+  return end === 'in vain' ? recovery.waitedInVain('its zones gave no chips') : recovery.afterLoss(end);
 }
 
 /** If all slices are ready, ends requests elsewhere and the job's wait. */

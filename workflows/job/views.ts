@@ -14,6 +14,7 @@ import { personOf, type Request, type Requests } from './requests.js';
 import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import { chainRunId, type JobStory } from './story.js';
+import type { ZoneAnswers } from './zone-answers.js';
 import type { ZoneRace } from './zone-race.js';
 
 /** The parts of a job that people look at. */
@@ -27,17 +28,18 @@ export interface ShownParts {
   readonly recovery: Recovery;
   readonly lease: LeaseHold;
   readonly race: ZoneRace;
+  readonly answers: ZoneAnswers;
 }
 
 /** The answer of the query `describe`. */
 export function jobView(parts: ShownParts): JobView {
-  const { carried, file, story, requests, slices, attempt, recovery, lease, race } = parts;
+  const { carried, file, story, requests, slices, attempt, recovery, lease, race, answers } = parts;
   const { settings, submittedAt } = carried;
   const request = requests.current;
   const { granted } = lease;
   // Read from the job file each time.
   const { build } = file;
-  const nextZone = story.phase === JobPhase.Provisioning ? race.nextZone : undefined;
+  const nextZone = story.phase === JobPhase.Provisioning ? (recovery.pausesFor ?? race.nextZone) : undefined;
   return {
     id: workflowInfo().workflowId,
     run: chainRunId(),
@@ -52,6 +54,7 @@ export function jobView(parts: ShownParts): JobView {
     ...recovery.askedForByCommand,
     slices: slices.views,
     ...rivalsOf(slices),
+    ...(answers.all.length > 0 && { answers: answers.all }),
     ...(nextZone && { nextZone }),
     ...(granted === undefined ? {} : { granted }),
     login: { user: settings.loginUser, publicKey: settings.publicKey },

@@ -10,6 +10,7 @@ import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobStory } from './story.js';
+import type { ZoneAnswers } from './zone-answers.js';
 import type { Zones } from './zones.js';
 
 export interface RaceParts {
@@ -19,6 +20,7 @@ export interface RaceParts {
   readonly lease: LeaseHold;
   readonly story: JobStory;
   readonly gang: Gang;
+  readonly answers: ZoneAnswers;
 }
 
 export interface Patience {
@@ -51,7 +53,8 @@ export class ZoneRace {
     const { spec } = this.#parts.file;
     const { granted, otherTiers } = this.#parts.lease;
     const { accelerator } = askedMachines(spec);
-    const facts = { slices: spec.slices, accelerator, zones: this.#askedZones };
+    const answers = this.#parts.answers.text(this.#askedZones);
+    const facts = { slices: spec.slices, accelerator, zones: this.#askedZones, ...(answers !== '' && { answers }) };
     if (granted === undefined || otherTiers.length === 0) return { kind: 'provisioning', facts };
     const { tier, pricing } = granted;
     return { kind: 'provisioning', facts: { ...facts, tier: { number: tier + 1, ...(pricing && { pricing }) } } };
@@ -169,6 +172,7 @@ export class ZoneRace {
     const lost = slices.lostRival;
     if (lost === undefined) return false;
     const zone = this.#zones.of(lost.zoneTry);
+    if (lost.cause === 'refused') this.#parts.answers.note(zone, lost);
     // Requests that leave count until they are gone, so the pool may have room soon.
     const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
     const facts = { zone, beside: this.#zones.zone, message: lost.message };

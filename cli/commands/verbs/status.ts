@@ -12,6 +12,7 @@ import { type ChosenJobs, chooseJobs, refuseUnclear } from '../../jobs/many/chos
 import { forEachJob, type JobAnswer } from '../../jobs/many/each-job.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { placesOf } from '../../jobs/places.js';
+import { type ViewOrReason, viewOf } from '../../jobs/view-or-reason.js';
 import { renderJobStatus } from '../../terminal/render/job-status.js';
 import { noWorkerText } from '../../terminal/render/no-worker.js';
 import { turnsOf } from '../../terminal/render/tier-turns.js';
@@ -22,9 +23,6 @@ import { terminalWidth } from '../../terminal/render/columns.js';
 export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly timeline?: true;
 }
-
-/** A running worker answers in a fraction of this time. */
-const VIEW_TIMEOUT_MS = 5_000;
 
 export async function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
   refuseUnclear({ verb: 'status', ids, flags });
@@ -94,9 +92,6 @@ async function tiersOf(view: JobView, row: JobRow, context: CliContext): Promise
   return turnsOf(view, await stateOf(context, row));
 }
 
-/** Facts that only the job's workflow knows, or the reason why they are missing. */
-export type ViewOrReason = { readonly view: JobView } | { readonly missing: string };
-
 /** A job without a polling worker is not queried: the query would take the whole timeout. */
 function viewUnless(
   client: JobClient,
@@ -104,21 +99,4 @@ function viewUnless(
   idle: TaskQueuePolls | undefined,
 ): Promise<ViewOrReason> | ViewOrReason {
   return idle === undefined ? viewOf(client, id) : { missing: noWorkerText(idle, Date.now()) };
-}
-
-async function viewOf(client: JobClient, id: string): Promise<ViewOrReason> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`no worker answered within ${VIEW_TIMEOUT_MS / 1000} s`)),
-      VIEW_TIMEOUT_MS,
-    );
-  });
-  try {
-    return { view: await Promise.race([client.describe(id), timeout]) };
-  } catch (error) {
-    return { missing: (error as Error).message };
-  } finally {
-    clearTimeout(timer);
-  }
 }

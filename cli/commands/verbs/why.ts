@@ -5,10 +5,10 @@ import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { stuckOf } from '../../../quota/explanation/stuck-slices.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { renamed } from '../../../quota/explanation/explanation.js';
-import type { JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import { viewOf } from '../../jobs/view-or-reason.js';
 import { withSetUp } from '../../place/set-up-reason.js';
 import { readPoolState } from '../../../client/pool-state.js';
 import { openReader, withClient } from '../../place/connect.js';
@@ -24,6 +24,7 @@ import {
   renderSeen,
   renderStuck,
   renderTiers,
+  renderUnasked,
   renderUnattended,
   renderWaiting,
   renderWhy,
@@ -52,13 +53,16 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
     if (state?.rebuilding) return printRebuilding(row, { ...state, rebuilding: state.rebuilding }, flags, idle);
     const waiting = state && whyWaiting(state, id);
     const isAsked = waiting === undefined && row.endedAt === undefined && row.failingTask === undefined && !idle;
-    const view = isAsked ? await viewOf(client, id) : undefined;
+    const known = isAsked ? await viewOf(client, id) : undefined;
+    const view = known && 'view' in known ? known.view : undefined;
+    const missing = known && 'missing' in known ? known.missing : undefined;
     const why = waiting ? renderWaiting(row, waiting, now, width) : renderWhy(row, view, now, width);
     const stuck = waiting || !pool ? [] : stuckOf(pool, id);
     const turns = turnsOf(view, pool);
     const lines = [
       ...idleLines,
       ...why,
+      ...renderUnasked(missing, width),
       ...renderTiers(turns, now, width),
       ...renderSeen(view, pool?.capacity ?? [], now, width),
       ...renderStuck(stuck, row.pool, now, width),
@@ -69,6 +73,7 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
       ...(asking && { asking: { ...asking, ...(turns && { tiers: turns }) } }),
       ...(stuck.length > 0 && { stuck }),
       ...(idle && { noWorker: idle }),
+      ...(missing !== undefined && { missing }),
     };
     const json = { ...asJson(row, waiting, now), ...more };
     const text = flags.output === 'json' ? JSON.stringify(json, null, 2) : lines.join('\n');
@@ -118,11 +123,6 @@ function printRebuilding(
 /** A user who may see jobs may lack the right to ask about task queues. */
 export function unattended(client: Pick<JobClient, 'unattended'>, row: JobRow): Promise<TaskQueuePolls | undefined> {
   return client.unattended(row).catch(() => undefined);
-}
-
-/** If no worker answers, the row remains, which says the most. */
-function viewOf(client: JobClient, id: string): Promise<JobView | undefined> {
-  return client.describe(id).catch(() => undefined);
 }
 
 /** The JSON form. Ids are job ids; times are ISO 8601 in sentences, ms since 1970 elsewhere. */

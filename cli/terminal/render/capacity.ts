@@ -35,9 +35,10 @@ function cellsOf(row: CapacityRow, now: EpochMs): readonly string[] {
 const waitingText = ({ waiting, waitingSince }: CapacityRow, now: EpochMs): string =>
   waitingSince === undefined ? '-' : `${waiting}, for ${formatDuration(now - waitingSince)}`;
 
-/** Preemptions per slice-hour; for a tiny number of hours, a rate means nothing. */
+/** Preemptions per slice-hour; for a tiny number of hours, a rate means nothing, and the preemptions themselves do. */
 function preemptedText({ sliceHours, preempted }: CapacityRow): string {
-  if (sliceHours < LEAST_HOURS) return '-';
+  if (sliceHours < LEAST_HOURS)
+    return preempted === 0 ? '-' : `${Math.max(1, Math.round(preempted))} in under ${LEAST_HOURS} h`;
   const rate = preempted / sliceHours;
   return rate === 0 ? `0 in ${Math.round(sliceHours * 10) / 10} h` : `${rate.toFixed(2)}/h`;
 }

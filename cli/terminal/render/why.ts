@@ -19,7 +19,7 @@ import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slice
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
-import type { JobView, SliceView } from '../../../contract/job.js';
+import type { JobView, SliceView, ZoneAnswer } from '../../../contract/job.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
 import type { WhyWaiting } from '../../../client/why-waiting.js';
@@ -152,10 +152,17 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
     ...[...(view?.slices ?? []), ...(view?.rivals ?? [])]
       .filter(isUnsettled)
       .flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
+    ...answersOf(view).flatMap((answer) => wrapped(answerText(answer, now), width, '  ')),
     ...wrapped(nextZoneText(view, now), width, ''),
     ...(view === undefined ? [] : awaited(view, now)).flatMap((line) => wrapped(line, width, '')),
   ];
 }
+
+/** For a job whose workflow was asked and did not answer: what was read of it may be out of date. */
+export const renderUnasked = (missing: string | undefined, width?: number): readonly string[] =>
+  missing === undefined
+    ? []
+    : wrapped(`What its requests wait for now is missing, and its reason may be out of date: ${missing}.`, width, '');
 
 /** The hosts whose end is the job's end, and the time at which its provider ends its slices, if its file says so. */
 function awaited(view: JobView, now: EpochMs): readonly string[] {
@@ -199,6 +206,13 @@ function sliceText({ ref, state, detail, since }: SliceView, now: EpochMs): stri
   return `${ref.name} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}${lasting}`}`;
 }
 
+/** Refusals count as news only while the job waits for chips. */
+const answersOf = (view: JobView | undefined): readonly ZoneAnswer[] =>
+  view?.phase === 'provisioning' ? (view.answers ?? []) : [];
+
+const answerText = ({ zone, at, scope, message }: ZoneAnswer, now: EpochMs): string =>
+  `${zone} refused ${formatDuration(now - at)} ago (${scope}): ${oneLine(message)}`;
+
 function nextZoneText(view: JobView | undefined, now: EpochMs): string {
   const { zone, at } = view?.nextZone ?? {};
   if (zone === undefined || at === undefined) return '';
@@ -238,6 +252,7 @@ export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[]
       ...(detail !== undefined && { detail }),
       ...(since !== undefined && { since }),
     })),
+    ...(view.answers && { answers: view.answers }),
     ...(view.nextZone && { nextZone: view.nextZone }),
     seen: seenFor(view, rows, now).map(({ zone, accelerator, pricing, lastGot, refusal }) => ({
       ...{ zone, accelerator, pricing, lastGot },
