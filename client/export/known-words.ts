@@ -50,113 +50,114 @@ close closed closedat closedjobs closers closes closing cloud cloudat cloudcalls
 cloudsdk cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable
 cluster clusterfirst clusterip clusters cm cmd cmdline cmp cn cntrl code codec codeckeyerror codeckeyunknown codename
 codes collect collecting collections collectionstyle colon cols column columndefinitions columns com come comes coming
-comm comma command commands commas comment commit common commoninstancemetadata commonname compact compare compared
-comparison compile compiler complete completed completedindexes completemultipartupload completemultipartuploadresult
-completeparts completion completionmode completions completionsreached completiontime component componentcount
-components compose compute compute_engine computemetadata computer computers computes conda condition conditional
-conditionnotmet conditionof conditions conf config config_entry config_file configentry configfile configmap configmaps
-configs configurable configuration configurations configure configured confinement confinementreason confirm conflict
-connect connected connecting connection connectionerror connectionlost connects connecttimeoutms consequence consist
-consistent console const constant constraint consumer consumer_project_id consumereservationtype consumerquotalimits
-consumerquotametrics contact contained container containercannotrun containercreating containerimage containers
-containersnotready containersready containerstatuses containerstatusunknown contains content contentdisposition
-contentencoding contenthash contentid contentlanguage contents contenttype contenturl context contexts continuation
-continue continues contract contradictory control controller conv converter cookie cool cool_down cool_down_max
-cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copier copy copyto core cores coreutils cost costs
-could couldn count counted counter counts covers cp cpu cpuplatform cpus crd create createbucket
-createbucketconfiguration createbuild createcontainerconfigerror created createdat createnode createqueuedresource
-creates createsettlems createslice createtime creating creatingdata creatingms creationtimestamp credential credentials
-credentialsfile critical crlsign cron cross crowded crt crypto csi csv ctr ctrl cuda curl curlrc curls current currently
-custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonless dash
-dashboard dashes data data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline
-deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decidedby decides decision decisions
-declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount
-define defining definition definitions degraded delay delayms delays delete deletebuild deleted deletenode deleteobject
-deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata
-deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver delivered deliveries
-deliveroutputs demand demands denied deniedlocations deniedtext denies denominator denyall dependencies dependency
-deprovisioning depth der dereference descendants describe description descriptor destination destroyonreturn detached
-detail details dev devconsole developer developers device devicename devices devstorage df did didn die died differ
-different diffie digest digit digitalsignature digits dimensions dir direction directly directory dirname dirs disable
-disabled disabledservices discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype disktypes disown
-display displayname disposition disrupted disruption disruptiontarget dissolved distance distributed dk dnspolicy
-dnsservers do doc docker dockerconfigjson dockerfile docs document does doesn dollars domain done donetwice dot dots
-dotted double doubled doublequotedasjson down download downloads downloadurl downs dpkg draft drain drained draining
-drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack dual due dueat dueinms
-dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east east1 east2 east4 east5
-eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect effectivelimit
-effectivepolicy effectivetime effects effort egress ehostunreach ei eid eisdir either eiv element elif eloop else
-elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable enable_parallel_downloads
-enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks enametoolong encode
-encodecommonattributes encoding encodingtype encountered encrypted encryptedwith encryption end ended endedat endedby
-endedsince ending endmark endoffset endpoint endpointorders endpoints ends endsat endstext endtime enetunreach enforce
-enforced engine enoent enospc enotdir enotfound enotsup enough ensurepip enter entered entity entitytoolarge entries
-entry enum enumerable enumerate enums env env_name env_type env_vars envfrom environ environment environmentof
-environments envs enxio eo ep eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull error
-error_description error_subtype error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata etag
-etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime ever every everybody everyms
+comm comma command commands commas comment commit common commoninstancemetadata commonname compact comparable compare
+compared comparison compile compiler complete completed completedindexes completemultipartupload
+completemultipartuploadresult completeparts completion completionmode completions completionsreached completiontime
+component componentcount components compose compute compute_engine computemetadata computer computers computes conda
+condition conditional conditionnotmet conditionof conditions conf config config_entry config_file configentry configfile
+configmap configmaps configs configurable configuration configurations configure configured confinement
+confinementreason confirm conflict connect connected connecting connection connectionerror connectionlost connects
+connecttimeoutms consequence consist consistent console const constant constraint consumer consumer_project_id
+consumereservationtype consumerquotalimits consumerquotametrics contact contained container containercannotrun
+containercreating containerimage containers containersnotready containersready containerstatuses containerstatusunknown
+contains content contentdisposition contentencoding contenthash contentid contentlanguage contents contenttype
+contenturl context contexts continuation continue continues contract contradictory control controller conv converter
+cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copier copy
+copyto core cores coreutils cost costs could couldn count counted counter counts covers cp cpu cpuplatform cpus crd
+create createbucket createbucketconfiguration createbuild createcontainerconfigerror created createdat createnode
+createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms creationtimestamp
+credential credentials credentialsfile critical crlsign cron cross crowded crt crypto csi csv ctr ctrl cuda curl curlrc
+curls current currently custom customer customresourcedefinition customresourcedefinitions customtime cut cutpower cwd
+cycle daemon daemonless dash dashboard dashes data data_disks data_loss datadisks datastore date datetime day days dc dd
+dead deadline deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decidedby decides decision
+decisions declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults
+defaultserviceaccount define defining definition definitions degraded delay delayms delays delete deletebuild deleted
+deletenode deleteobject deleteoperation deleteoptions deletequeuedresource deleterefused deletes deleteuntilgone
+deleting deletingdata deletingms deletion deletiongraceperiodseconds deletions deletiontimestamp delimiter deliver
+delivered deliveries deliveroutputs demand demands denied deniedlocations deniedtext denies denominator denyall
+dependencies dependency deprovisioning depth der dereference descendants describe description descriptor destination
+destroyonreturn detached detail details dev devconsole developer developers device devicename devices devstorage df did
+didn die died differ different diffie digest digit digitalsignature digits dimensions dir direction directly directory
+dirname dirs disable disabled disabledservices discard discovery disk disk_gb disk_type diskgb disks disksizegb disktype
+disktypes disown display displayname disposition disrupted disruption disruptiontarget dissolved distance distributed dk
+dnspolicy dnsservers do doc docker dockerconfigjson dockerfile docs document does doesn dollars domain done donetwice
+dot dots dotted double doubled doublequotedasjson down download downloads downloadurl downs dpkg draft drain drained
+draining drainingsince drainingunits drains drawn dri driver drm drop dropped drops ds dsaencoding dstack dual due dueat
+dueinms dump duplicate duplicate_key duration e2 eacces each eaddrinuse eai eai_again earlier early east east1 east2
+east4 east5 eat ec ecc ecdh ecdsa echo econnrefused econnreset ed25519 edgegpu edit edited edquot ee eexist effect
+effectivelimit effectivepolicy effectivetime effects effort egress ehostunreach ei eid eisdir either eiv element elif
+eloop else elsewhere email email_verified emails emfile empty empty_dir emptydir emulated emulator enable
+enable_parallel_downloads enabled enableexternalips enableintreeautoscaling enableparalleldownloads enableservicelinks
+enametoolong encode encodecommonattributes encoding encodingtype encountered encrypted encryptedwith encryption end
+ended endedat endedby endedsince ending endmark endoffset endpoint endpointorders endpoints ends endsat endstext endtime
+enetunreach enforce enforced engine enoent enospc enotdir enotfound enotsup enough ensurepip enter entered entity
+entitytoolarge entries entry enum enumerable enumerate enums env env_name env_type env_vars envfrom environ environment
+environmentof environments envs enxio eo ep eperm epoch epochs eq equal equals erofs err errimageneverpull errimagepull
+error error_description error_subtype error_uri errorcode errorinfo errorinfometadata errors esac escape eslint etadata
+etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime ever every everybody everyms
 everyseconds everything everywhere evicting eviction evictionbyevictionapi evidence exact exactly example exceeded
 exceeds except excess exchange exclude exe exec executable execution executionstatus exhausted exist existing exists
-exit exitcode exited exitrecord exits exp expect expected expiration expired expiredsignature expiredtoken expires
-expires_in expiresat explain explained explanation export expression expressions extensions external external_ips
-externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact facts fail
-failed failed_precondition failedcreate faileddata failedmount failedprecondition failedscheduling failing failjob fails
-failure failurepolicy failures failuretarget failurethreshold fallbacktologsonerror fallen false falsetrue falseyes
-family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff fi field fieldmask fields
-fieldselector fieldviolations file file_cache_max_size_mb filecachemaxsizemb filename files fill filldisk filled fills
-filter filters final finalizers finally find findbuild finddonetwice findmnt finds findstrays findutils fingerprint
-finish finished finishedat finishing firewall firewalllist firewallrules firewalls first firstexecutionrunid
-firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex flexstartrefused float
-flock flood floor flow flowcollectionpadding flush folder folders follow followoutput followpollseconds follows
-followwithinotify for forbidden force forcecloseconnections forced foreground foregrounddeletion foreign foreignhint
-foreignqueue forget forgetmodules forgot forgotten fork forked form format formatting formed former formerjobkeysecrets
-forms forward forwarded forwarding found four fproject fraction frame frames free freed freedaddresses freedat freeze
-fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype ft fulfill fulfilled full fulldisk fully
-function further fuse future g1 g2 g4 gang gang_timeout gangs gangseconds gap garbage gate gates gateway gauges gave
-gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp
-gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename generateserviceidentity generation generationmatch
-generationnotmatch generations get getacceleratortype getaccesstoken getconf geteffectivepolicy getent getfile
-getguestattributes getiampolicy getlocation getnode getobject getoperation getproject getqueuedresource
-getruntimeversion gets getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git git_secret gitcommit github
-gitignore gitlab gitsecret gittreestate gitversion give givebackms given gives giveup giveups giving gke glob global
-globally globoff globs globstar gnu go goes going gone good goog google google_application_credentials
-google_auth_token_for_testing google_cloud_project google_project google_projects googleapis googlecallfailed
-googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems graceperiodseconds graceseconds grant
-granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater greatest grep grid group grouped
-groupname groups groupversion grown grows grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee
-guaranteed guard guards guest guestaccelerators guestattributes guestinventory guestnotice guestnoticems gunzipped
-guploader gx gz gzip h100 h200 had half hand handed handedover handing handle handleprotocols handler handlers handshake
-handshaketimeout hangs hanguporphans happened hard hardware has haschips hascommand hasended hasfreshsign hash hasher
-hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted hasprivategoogleaccess hasserver hasstderr hasstdin
-hasstdout hastiers hastrailing hasverifiedpools have head header headerfile headers headgroupspec health
-healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms hedge held heldback heldms
-heldsince hellman help helper helpful here heredoc hex hexadecimal hf hidden hide hides hidesunknownprojects hiding
-hierarchical hierarchicalnamespace high highcpu higher highest highgpu highlssd highmem hightpu hint history hold
-holdbacks holder holders holding holds holdslices home homeof hook hooked hooks host host_bounds host_key host_path
-hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname
-hostnameof hostnames hostpath hosts hostsilent hostunfit hostunreachable hostverifier hour hours how however hpe html
-http httperrormessage httperrorstatuscode httpmethod https httpstatus hugging human hung hup hurried hyperdisk hypermem
-iam iamconfiguration icmp id ide idea idempotency idempotencystrategy ident identities identity identityfile
-identitykeys idle idle_timeout idlems idleseconds idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs
-ifsource ig ignore ignoreattributes ignorebom ignored ignores illegal image imageid imagepullbackoff imagepullpolicy
-images immutable implemented implicit import importlib importsshpublickey impossible in in_use_addresses inactivefrom
-inbox include includetrailingdelimiter incoming incompatible incomplete incompletems increase indent indentation
-indented index indexed indexes info inforce infra infrastructure ingress inherited init initcontainers initial
-initialinterval initialization initialized initializeparams initializing initiatemultipartuploadresult initiator initpid
-inline inner ino inotify input input_bytes inputbytes inputs inputsha256 inquota ins insecure insecureregistries insert
-inserttime inside inspect inspected inspectfailed inspection inspectslice install installation installations installed
-installer installing installms instance instance_type instanceadmin instanceaggregatedlist instancelist instances
-instanceterminationaction instead insufficient int integer interface interleaved internal internaladdress internalerror
-internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inturn inuse invalid
-invalid_argument invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob invalidparameter
-invalidpart invalidrange invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange
-ipprotocol ips ipynb ironwood is isactive isadopted isafterblank isalive isall isalldenied isallowed isanyzone isapplied
-isarray isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscomplete
-iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfirst
-isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall
-isincloud isincomplete isingress isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld
-isleaving isled isliteral islost islosttail ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced
-isneveraccepted isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial
+exit exitcode exited exitrecord exits exp expanded expect expected expiration expired expiredsignature expiredtoken
+expires expires_in expiresat explain explained explanation export expression expressions extensions external
+external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes extremes f1 face fact
+facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition failedscheduling failing
+failjob fails failure failurepolicy failures failuretarget failurethreshold fallbacktologsonerror fallen falls false
+falsetrue falseyes family far fast fastify fatal fault faults fd fence fenced fetch fetched fetches few fewer ff fi
+field fieldmask fields fieldselector fieldviolations file file_cache_max_size_mb filecachemaxsizemb filename files fill
+filldisk filled fills filter filters final finalizers finally find findbuild finddonetwice findmnt finds findstrays
+findutils fingerprint finish finished finishedat finishing firewall firewalllist firewallrules firewalls first
+firstexecutionrunid firststartedat firsttimestamp fit fits fixed flag flagat flags flatnamespace flavor fleet flex
+flexstartrefused float flock flood floor flow flowcollectionpadding flush folder folders follow followoutput
+followpollseconds follows followwithinotify for forbidden force forcecloseconnections forced foreground
+foregrounddeletion foreign foreignhint foreignqueue forget forgetmodules forgot forgotten fork forked form format
+formatting formed former formerjobkeysecrets forms forward forwarded forwarding found four fproject fraction frame
+frames free freed freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fsgroup fss fssl fstype
+ft fulfill fulfilled full fulldisk fully function further furthest fuse future g1 g2 g4 gang gang_timeout gangs
+gangseconds gap garbage gate gates gateway gauges gave gawk gax gb gb200 gce gce_metadata_host gce_metadata_ip
+gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs gcs_resolve_refresh_secs gcsfuse ge gen generatename
+generateserviceidentity generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken
+getconf geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode getobject getoperation
+getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout gg gh ghcr gi gib git
+git_secret gitcommit github gitignore gitlab gitsecret gittreestate gitversion give givebackms given gives giveup
+giveups giving gke glob global globally globoff globs globstar gnu go goes going gone good goog google
+google_application_credentials google_auth_token_for_testing google_cloud_project google_project google_projects
+googleapis googlecallfailed googleproject got goversion gpg gpu gpu_type gpus gpus_all_regions grace gracems
+graceperiodseconds graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants graphics greater
+greatest grep grid group grouped groupname groups groupversion grown grows grpc grpc_default_ssl_roots_file_path gs
+gserviceaccount gshadow gt guarantee guaranteed guard guards guest guestaccelerators guestattributes guestinventory
+guestnotice guestnoticems gunzipped guploader gx gz gzip h100 h200 had half hand handed handedover handing handle
+handleprotocols handler handlers handshake handshaketimeout hangs hanguporphans happened hard hardware has haschips
+hascommand hasended hasfreshsign hash hasher hashes hashof hasinzone hasnetwork hasoutputs haspoolfile hasprinted
+hasprivategoogleaccess hasserver hasstderr hasstdin hasstdout hastiers hastrailing hasverifiedpools have head header
+headerfile headers headgroupspec health healthdescription healthy heap hear heard heardat hears heartbeattimeout
+heartbeattimeoutms hedge held heldback heldms heldsince hellman help helper helpful here heredoc hex hexadecimal hf
+hidden hide hides hidesunknownprojects hiding hierarchical hierarchicalnamespace high highcpu higher highest highgpu
+highlssd highmem hightpu hint history hold holdbacks holder holders holding holds holdslices home homeof hook hooked
+hooks host host_bounds host_key host_path hostaccess hostcount hostfileerror hostip hostkey hostkeymismatch
+hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostnames hostpath hosts hostsilent hostunfit
+hostunreachable hostverifier hour hours how however hpe html http httperrormessage httperrorstatuscode httpmethod https
+httpstatus hugging human hung hup hurried hyperdisk hypermem iam iamconfiguration icmp id ide idea idempotency
+idempotencystrategy ident identities identity identityfile identitykeys idle idle_timeout idlems idleseconds
+idletimeoutseconds ids ieee if ifgenerationmatch ifnotpresent ifs ifsource ig ignore ignoreattributes ignorebom ignored
+ignores illegal image imageid imagepullbackoff imagepullpolicy images immutable implemented implicit import importlib
+importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming
+incompatible incomplete incompletems increase indent indentation indented index indexed indexes info inforce infra
+infrastructure ingress inherited init initcontainers initial initialinterval initialization initialized initializeparams
+initializing initiatemultipartuploadresult initiator initpid inline inner ino inotify input input_bytes inputbytes
+inputs inputsha256 inquota ins insecure insecureregistries insert inserttime inside inspect inspected inspectfailed
+inspection inspectslice install installation installations installed installer installing installms instance
+instance_type instanceadmin instanceaggregatedlist instancelist instances instanceterminationaction instead insufficient
+int integer interface interleaved internal internaladdress internalerror internalip internals interpolation interrupt
+interrupted interruption interruptions interrupts into inturn inuse invalid invalid_argument invalidaccesskeyid
+invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange invalidtoken
+invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood is isactive
+isadopted isafterblank isafterloss isalive isall isalldenied isallowed isanyzone isapplied isarray isattended
+isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscoarse iscomplete iscooling
+isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isfinal isfirst isfolder
+isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied isinall isincloud
+isincomplete isingress isinimage isinoutputdir isinquota isjobopen isknown islasting islate isleaseheld isleaving isled
+isliteral islost islosttail ismain ismaintained ismeantaskey ismisnumbered isn isnamedmain isnamespaced isneveraccepted
+isnew isolation isopaque isopen isoptional isover isoverquota isown isownlogin isparked ispartial ispermanent
 ispreempted ispreemptible isprobe isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive
 isrefused isrefusing isrelease isreplaced isrequestleft isrestarted isresting issent isserviceenabled issick issignedby
 issilent isstartassumed isstarting isstopped isstored isstoringoutputs isstrict issuer issuers issuspended istable
@@ -194,7 +195,7 @@ lower lowercase ls lsb lsf lszfx lt mac machine machine_type machines machinesof
 machinetypes made madeat mail main maintained maintenance maintenanceevent maintenancestatus mainthread major make
 makeone maker makers makes making malformed malformedxml manage managed managedby managedfolders management manager
 manages manifest manifests manifesturl manifestwrong manualselector many manylinux map mapfile maps mark markdown marked
-markof marks mask master_addr master_port match matched matches matchglob matching matchlabels mawk max
+markin markof marks mask master_addr master_port match matched matches matchglob matching matchlabels mawk max
 max_guarantee_delay max_retries max_tries max_unattended maxbuffer maxbytesrewrittenpercall maxconnecting maxdepth
 maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxoutputlength maxreplicas maxrestarts maxresults
 maxretries maxrunduration maxsockets maxunattended maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md
@@ -203,9 +204,9 @@ megascale megascale_coordinator_address megascale_num_slices megascale_slice_id 
 mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs
 metageneration metagenerationmatch metagenerationnotmatch meter method methoddefinition methodnotallowed methodnotfound
 methods metric metrics mi mib micro middle migrate migrating migration milliseconds min min_runtime mindepth mine
-miniconda miniconda3 minimum minio minor minreplicas minruntimems minute minutes mirror mismatch misnumbered missing
-missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt moby mode model modes
-modified modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount
+miniconda miniconda3 minimum minio minor minreplicas minruntimems mins minute minutes mirror mismatch misnumbered
+missing missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt mnu moby mode model
+modes modified modifiedat module modules moduluslength moment moments monitoring monotonic more most mostworkers mount
 mount_dirs mount_path mounted mountfailure mountinfo mountpath mounts mountvolume move moves mpirun mps ms mtime mtimens
 mtu much multi multiline_implicit_key multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags
 multiples multiplied multiply multislice multislicenode multisliceparams multislicerefused must mv my n1 n2 name
@@ -249,8 +250,8 @@ plannedwait plans plantext platform plausible please plural po pod podcompleted 
 podfailurepolicy podinitializing podip podips podlabel podperprojectperregionfortpuapi podreadytostartcontainers
 podreplacementpolicy pods podscheduled podslice poduid point points policies policy policyviewer poll polls pollseconds
 pong pool poolfile poolname pools poolstate poolzones port port_base portbase ports position posix posixaccounts post
-pousr power pre preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat preempted
-preemptedat preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
+pousr power pre preamble preclose precondition preconditionfailed preconditionopts preconditions preempt preemptat
+preempted preemptedat preemptedlag preemptedlagms preemptible preemptible_cpus preemptiblelife preemptiblelifems
 preemptiblemigrates preemption preemptionhook preemptions preference preferences prefernoschedule preferredversion
 prefix prefixes prelude premium prepare present preserve prettyerrors prettyprint previous previousend pri price prices
 pricing primary principal principals print print0 printed printf prints prio priorities priority priority_class
@@ -367,7 +368,7 @@ unheard unhiding uniformbucketlevelaccess unimplemented union unique uniqueid un
 universedomain unknown unknownaccelerator unknownfields unknownmachinetype unknownruntime unknownzone unless unlike
 unlimited unlisted unmatched unmet unmodified unmounting unpack unpacked unpause unreachable unreachablehosts
 unreachablelookms unreachables unreachablezones unreadable unready unrecognized unrecorded unresolved unschedulable
-unscheduled unseen unsent unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone
+unscheduled unseen unsent unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unsure
 unterminated until untwisted unused unverified unwanted unwatched unwhole unwitnessed unwrap unwritten unzip up
 upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
 upgrade upload uploaded uploadid uploads uploadserver uploadsession uploadtoolarge uploadtype uploadurl upper ups uptime
