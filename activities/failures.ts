@@ -4,6 +4,7 @@ import { CloudRefused } from '../cloud/machines/port.js';
 import { StoreRefused } from '../cloud/store/port.js';
 import { FailureType } from '../domain/failure-types.js';
 import { shortened } from '../domain/problem.js';
+import { NoShellWord } from '../domain/shell-quote.js';
 
 /** Runs one call to a port and gives its failures the names that workflows know. Classes do not survive the payload. */
 export async function translated<T>(call: () => Promise<T>): Promise<T> {
@@ -16,6 +17,9 @@ export async function translated<T>(call: () => Promise<T>): Promise<T> {
 
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ApplicationFailure) return error;
+  // Another worker, or slice, would fail in the same way.
+  if (error instanceof NoShellWord)
+    return ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message: error.message });
   // A bucket belongs to the installation: its refusal is waited for, and is never a job's fault (docs/adr/0043).
   if (error instanceof StoreRefused)
     return ApplicationFailure.create({ type: FailureType.Unavailable, message: error.message, cause: error });

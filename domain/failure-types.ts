@@ -5,7 +5,7 @@
 export const FailureType = {
   /** The job's input is wrong. The message is that of `jobctl validate`. Never retried. */
   InvalidJob: 'InvalidJob',
-  /** A workflow that jobctl itself starts got an input that does not have its form of `contract/`. Never retried. */
+  /** An input without its form of `contract/`, or with a text that no shell can hold. Never retried. */
   InvalidInput: 'InvalidInput',
   /** The command failed, or a retry budget is spent: the job's `Outcome` is the failure's only detail. */
   JobFailed: 'JobFailed',

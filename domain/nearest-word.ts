@@ -28,7 +28,7 @@ const MOST_KNOWN = 200;
 
 /**
  * The known word that `word` probably means: at most a third of its letters differ, or two if that is more, ignoring case and
- * `-`/`_`; or the only one that starts with it. Of equals the first. Undefined if none is near.
+ * `-`/`_` and `-y`/`-ies`; or the only one that starts with it. Of equals the first. Undefined if none is near.
  */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   if (word.length > MOST_CHARACTERS) return undefined;
@@ -53,4 +53,5 @@ export function nearestWord(word: string, known: Iterable<string>): string | und
   return longer.length === 1 ? longer[0] : undefined;
 }
 
-const plain = (word: string): string => word.toLowerCase().replaceAll('_', '-');
+/** `retries` is near to `retry`. */
+const plain = (word: string): string => word.toLowerCase().replaceAll('_', '-').replace(/ies$/, 'y');

@@ -60,7 +60,11 @@ export function resolveOutputs(
     report.wrong(at, patterns, 'an empty list', 'name a path, or leave it out: $JOBCTL_OUTPUT_DIR is stored anyway');
   if (patterns.length > MOST_PATTERNS)
     report.problem(at, patterns, `has ${patterns.length} paths`, `${MOST_PATTERNS} at most; name folders`);
-  patterns.forEach((pattern, index) => checkPattern(pattern, [...at, index], report));
+  patterns.forEach((pattern, index) => {
+    checkPattern(pattern, [...at, index], report);
+    const literal = literalPart(pattern);
+    if (literal !== undefined) report.warn([...at, index], literal);
+  });
   if (!hasCommand) report.warnings.push('outputs: there is no command that could write files');
   else if (isInImage && patterns.length > 0)
     report.warnings.push(
@@ -89,6 +93,19 @@ function checkPattern(pattern: string, path: readonly (string | number)[], repor
   else if (pattern.startsWith('./') || /\/\.?\//.test(pattern))
     report.wrong(path, pattern, 'not in its shortest form', `such as ${shortest(pattern)}`);
   else if (/[\n\r\0]/.test(pattern)) report.wrong(path, pattern, 'of several lines', 'use ? for such a character');
+}
+
+/** Only a warning: such a name is rare, but possible. */
+function literalPart(pattern: string): string | undefined {
+  const [variable] = /\$(?:\w+|\{[^{}]*\}|\()/.exec(pattern) ?? [];
+  if (variable !== undefined)
+    return `'${pattern}' stays as it is: no variable is replaced here; write the path itself, or write to $JOBCTL_OUTPUT_DIR, which is stored anyway`;
+  const [braces] = /\{[^{}]*\}/.exec(pattern) ?? [];
+  if (braces === undefined || !/,|\.\./.test(braces)) return undefined;
+  const words = braces.slice(1, -1).split(',');
+  const each = words.map((word) => pattern.replace(braces, () => word));
+  const written = words.length < 2 ? 'a pattern for each' : `[${each.map((one) => JSON.stringify(one)).join(', ')}]`;
+  return `'${pattern}' stays as it is: braces are not expanded here; write ${written}`;
 }
 
 const shortest = (pattern: string): string =>

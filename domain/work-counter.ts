@@ -30,14 +30,12 @@ export function workCounter(texts: readonly string[]): WorkCounter | undefined {
   const attempts = texts.map(countersIn);
   const kinds = [...new Set(attempts.flatMap((counters) => [...counters.keys()]))];
   const counters = kinds.map((kind) => attempts.map((each) => each.get(kind)));
-  const usable = counters.filter(
-    (each) =>
-      each.every((marks) => marks !== 'falls') &&
-      each.some((marks) => marks !== 'falls' && sizeOf(marks) >= LEAST_MARKS),
-  ) as WorkCounter[];
-  return usable.toSorted((a, b) => total(b) - total(a))[0];
+  const usable = counters.filter((each): each is (CountedMarks | undefined)[] => !each.includes('falls'));
+  const [most] = usable.toSorted((a, b) => total(b) - total(a)).filter((each) => each.some(isEnough));
+  return most;
 }
 
+const isEnough = (counted: CountedMarks | undefined): boolean => sizeOf(counted) >= LEAST_MARKS;
 const sizeOf = (counted: CountedMarks | undefined): number => counted?.marks.length ?? 0;
 const total = (counter: WorkCounter): number => counter.reduce((sum, each) => sum + sizeOf(each), 0);
 
@@ -104,11 +102,11 @@ function countedLine(line: string) {
 
 /** Behind a bar's number there are times alone. */
 const BAR_END = /^\/\d+ [[(]/;
-const DRAWN_BAR = /\d+%\|[^|]*\|/g;
+const DRAWN_BAR = /(?<!\d)\d{1,3}%\|[^|]*\|/g;
 
 /** A line or a part of it, without a drawn bar, numbers of four and more digits, and what else differs in each run. */
 const kindOf = (text: string): string =>
   comparableLine(text.replace(DRAWN_BAR, ''))
     .replace(/\d{1,4}[-/]\d\d?[-/]\d\d?/g, '#')
-    .replace(/\d+e[-+]?\d+|\b[\da-f]{6,}\b|\d{4,}/gi, '#')
+    .replace(/\d{1,3}e[-+]?\d{1,3}|\b[\da-f]{6,40}\b|\d{4,}/gi, '#')
     .replace(/\b\d+ ?(?:[mnu]?s|sec\w*|min\w*|[kmgt]i?b)\b/gi, '#');

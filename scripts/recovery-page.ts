@@ -28,7 +28,7 @@ const TITLES: { readonly [Q in Question]: readonly [title: string, text: string]
   ],
   'worker failed': [
     'A worker fails',
-    'The command lives under its on-host runner and does not notice. A sixth error in a row counts as too many; a call that worked for 10 minutes begins a new row. The pause doubles from 2 s. A store that refuses or does not answer is no error of a worker: it is waited for.',
+    'The command lives under its on-host runner and does not notice. A sixth error in a row counts as too many; a call that worked for 10 minutes begins a new row. The pause doubles from 2 s. A store that refuses or does not answer is no error of a worker: it is waited for. A text of the job that no shell can hold (a NUL) fails the job, without a retry.',
   ],
   'set-up interrupted': [
     'A set-up has to end early',

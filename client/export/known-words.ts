@@ -68,7 +68,7 @@ counts covers cp cpu cpuplatform cpus crd create createbucket createbucketconfig
 createcontainerconfigerror created createdat createnode createqueuedresource creates createsettlems createslice
 createtime creating creatingdata creatingms creationtimestamp credential credentials credentialsfile critical crlsign
 cron cronjob cross crowded crt crypto csh csi csv ctr ctrl cuda curl curlrc curls current currently custom customer
-customresourcedefinition customresourcedefinitions customtime cut cutpower cwd daemon daemonize daemonless dash
+customresourcedefinition customresourcedefinitions customtime cut cutpower cwd cycle daemon daemonize daemonless dash
 dashboard dashes data data_disks data_loss datadisks datastore date datetime day days dc dd dead deadline
 deadline_exceeded deadlineexceeded deadlineseconds deallocate deb debian decide decidedby decides decision decisions
 declare decodekeys decrypted deep deeply default defaultlimit defaultmode defaultruntime defaults defaultserviceaccount
@@ -99,7 +99,7 @@ errimageneverpull errimagepull error error_description error_subtype error_uri e
 errors esac escape eslint etadata etag etc etimedout eu europe eux ev eval evenly event eventbasedhold events eventtime
 ever every everybody everyms everyseconds everything everywhere evicting eviction evictionbyevictionapi evidence exact
 exactly example exceeded exceeds except excess exchange exclude exclusive exe exec executable execution executionstatus
-exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expiration expired
+exhausted exist existing exists exit exitcode exited exitrecord exits exp expanded expect expected expiration expired
 expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression expressions
 extensions external external_ips externalip externalips externalname extkeyusage extra extra_mounts extralocationtypes
 extremes f1 face fact facts fail failed failed_precondition failedcreate faileddata failedmount failedprecondition
@@ -161,9 +161,9 @@ isfirst isfolder isforanybody isforced isforit isforray isfromreservation isfroz
 isinall isincloud isincomplete isingress isinimage isinner isinoutputdir isinquota isinternal isjobopen isknown
 islasting islate isleaseheld isleaving isled isliteral islost islosttail ismain ismaintained ismeantaskey ismisnumbered
 isn isname isnamedmain isnamespaced isneveraccepted isnew isnozoneleft isolation isopaque isopen isoptional isover
-isoverquota isown isownlogin isparked ispartial isplain ispreempted ispreemptible isprobe isproof isqueued isreachable
-isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrehearsed isrelease isreplaced
-isrequestleft isrestartcode isrestarted isresting issent isserviceenabled issick issignedby issilent isspot
+isoverquota isown isownlogin isparked ispartial ispermanent isplain ispreempted ispreemptible isprobe isproof isqueued
+isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrehearsed isrelease
+isreplaced isrequestleft isrestartcode isrestarted isresting issent isserviceenabled issick issignedby issilent isspot
 isstartassumed isstarting isstopped isstored isstoringoutputs isstrict issuer issuers issuspended istable istalk
 isterminal isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole
 iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax

@@ -62,6 +62,8 @@ export interface ResolveOptions {
 export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
 /** Seconds between SIGTERM and SIGKILL if the file has no `grace`. */
 export const DEFAULT_GRACE_SECONDS = 30;
+/** A command that ignores SIGTERM holds its slices for so long. */
+const MOST_GRACE_SECONDS = 24 * 3600;
 /** The middle, so that a job can also be less important than others (docs/adr/0057). */
 export const DEFAULT_PRIORITY = 3;
 export const DEFAULT_POOL = 'default';
@@ -78,6 +80,8 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   // Checked before any look-up, comparison or replacement in the file.
   const bytes = jsonBytes(raw);
   if (bytes > MOST_INPUT_BYTES) return { ok: false, problems: [tooLargeProblem(bytes)] };
+  const withNul = nulProblems(raw);
+  if (withNul.length > 0) return { ok: false, problems: withNul };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const { form: written, problems, dropped } = checkForm(JOB_FILE, withoutNotes(interpolated.tree));
@@ -121,6 +125,23 @@ const TOO_MANY: Problem = {
   message: `the job file has more than ${MOST_VALUES} values`,
   hint: 'put long lists into a file of the job (files:, bundle:)',
 };
+
+/** Texts of a job file reach shells, variables and file names, of which none can hold a NUL. */
+function nulProblems(raw: unknown, path: Path = []): readonly Problem[] {
+  if (typeof raw === 'string') return raw.includes('\0') ? [nulProblem(path, raw, 'value')] : [];
+  if (Array.isArray(raw)) return raw.flatMap((value, index) => nulProblems(value, [...path, index]));
+  if (!isMapping(raw)) return [];
+  return Object.entries(raw).flatMap(([key, value]) => [
+    ...(key.includes('\0') ? [nulProblem([...path, key], value, 'key')] : []),
+    ...nulProblems(value, [...path, key]),
+  ]);
+}
+
+const nulProblem = (path: Path, value: unknown, at: 'key' | 'value'): Problem => ({
+  ...{ path, value, at },
+  message: at === 'key' ? 'this key holds a NUL character' : `${showValue(value)} holds a NUL character`,
+  hint: String.raw`no command, variable or file name can; remove the \0, or put binary data into a file of the job (files:, bundle:)`,
+});
 
 const tooLargeProblem = (bytes: number): Problem => ({
   path: ['input'],
@@ -175,6 +196,7 @@ function resolveForm(
   const secrets = resolveSecrets(form, report);
   const lifetime = resolveLifetime(form, report);
   const graceSeconds = secondsOf(form.grace ?? DEFAULT_GRACE_SECONDS);
+  if (graceSeconds > MOST_GRACE_SECONDS) report.wrong(['grace'], form.grace, 'out of range', 'from 0s to 24h');
   const hooks = resolveHooks(form.hooks, { hasCommand: command !== undefined, graceSeconds }, report);
   const isInImage = environmentOf(setUp)?.kind === 'container' && setUp.bundle === undefined;
   const outputs = resolveOutputs(form.outputs, { hasCommand: command !== undefined, isInImage }, report);

@@ -8,8 +8,9 @@ import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
 import type { Mapping } from './plain-tree.js';
+import { inItselfAt } from './yaml-cycle.js';
 import { tooDeepAt } from './yaml-depth.js';
-import { MOST_LEVELS, TOO_DEEP } from './yaml-words.js';
+import { IN_ITSELF, MOST_LEVELS, TOO_DEEP } from './yaml-words.js';
 
 /** Command-line values of a job beside its file. A flag wins over `--set`, `--set` over the file. */
 export interface JobOverrides {
@@ -103,7 +104,14 @@ export function parseSetOption(option: string): Assignment | Problem {
   }
   if (tooDeepAt(text) !== undefined) return { file: flag, path, value: text, message: `not YAML: ${TOO_DEEP}` };
   const document = parseDocument(text, { version: '1.2' });
-  if (document.errors.length === 0) return { path: path.map(asSegment), value: document.toJS() as unknown, flag };
+  if (document.errors.length === 0 && inItselfAt(document) !== undefined)
+    return { file: flag, path, value: text, message: `not YAML: ${IN_ITSELF}` };
+  try {
+    if (document.errors.length === 0) return { path: path.map(asSegment), value: document.toJS() as unknown, flag };
+  } catch (error) {
+    // An alias without its anchor, or aliases that multiply.
+    if (!(error instanceof ReferenceError)) throw error;
+  }
   return { file: flag, path, value: text, message: `${showValue(text)} is not a YAML value`, hint: 'put it in quotes' };
 }
 

@@ -4,8 +4,9 @@ import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
 import { pythonDocuments } from './foreign/python-yaml.js';
 import { mapTree } from './plain-tree.js';
+import { inItselfAt } from './yaml-cycle.js';
 import { tooDeepAt } from './yaml-depth.js';
-import { INDEPENDENT, TOO_DEEP, yamlWords } from './yaml-words.js';
+import { IN_ITSELF, INDEPENDENT, TOO_DEEP, yamlWords } from './yaml-words.js';
 
 /** Values that keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */
 const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
@@ -32,6 +33,8 @@ export class YamlSource {
       logLevel: 'error',
     });
     this.problems = tooDeep === undefined ? this.#problemsOf(this.#document) : [this.#notYaml(tooDeep, TOO_DEEP)];
+    const inItself = this.problems.length === 0 ? inItselfAt(this.#document) : undefined;
+    if (inItself !== undefined) this.problems = [this.#notYaml(inItself, IN_ITSELF)];
   }
 
   #problemsOf({ errors, warnings }: Document.Parsed): readonly Problem[] {
@@ -46,9 +49,23 @@ export class YamlSource {
     return { ...this.#position(offset), path: [], message: `not YAML: ${words}` };
   }
 
+<<<<<<< HEAD
   /** The documents of another tool's file, as that tool reads them; none if one of them is no YAML. */
   foreign(): readonly unknown[] {
     return tooDeepAt(this.#text) === undefined ? pythonDocuments(this.#text) : [];
+=======
+  /** The documents of a file that has several; none if one of them is no YAML. */
+  documents(): readonly unknown[] {
+    const isSeveral = this.#document.errors.some(({ code }) => code === 'MULTIPLE_DOCS');
+    if (!isSeveral || tooDeepAt(this.#text) !== undefined) return [];
+    const all = parseAllDocuments(this.#text, { merge: true, logLevel: 'error' });
+    if (!Array.isArray(all) || all.some((each) => each.errors.length > 0 || inItselfAt(each) !== undefined)) return [];
+    try {
+      return all.map((document) => document.toJS() as unknown);
+    } catch {
+      return [];
+    }
+>>>>>>> h-fa
   }
 
   /** @throws ReferenceError if aliases multiply beyond measure */

@@ -9,6 +9,9 @@ const run = (first: number, last: number, line: (n: number) => string): string =
 const steps = (first: number, last: number): string => run(first, last, (n) => `step ${n} loss 0.5`);
 const percents = (first: number, last: number): string => run(first, last, (n) => `${n}% done`);
 
+const json = (first: number, last: number): string =>
+  run(first, last, (n) => JSON.stringify({ loss: 1 / (n + 2), step: n, epoch: n / 100 }));
+
 const said = (texts: readonly string[]): string | undefined => {
   const found = doneTwice(texts.map((text, index) => ({ attempt: index + 1, text, isAfterLoss: index > 0 })));
   return found && doneTwiceText(found);
@@ -33,9 +36,7 @@ const SPEAKS: Readonly<Record<string, { readonly texts: readonly string[]; reado
   },
   'of percentages': { texts: [percents(1, 57), percents(41, 100)], said: 'percent 41 to 57 by attempt 2' },
   'of JSON lines': {
-    texts: [[1, 57] as const, [51, 80] as const].map((at) =>
-      run(...at, (n) => JSON.stringify({ loss: 1 / (n + 2), step: n, epoch: n / 100 })),
-    ),
+    texts: [json(1, 57), json(51, 80)],
     said: 'step 51 to 57 by attempt 2',
   },
   'of a host of four, preempted twice': {

@@ -55,6 +55,24 @@ describe('outputs of a job file', () => {
   for (const [name, [outputs, want]] of Object.entries(wrong))
     it(`refuses ${name}, with place, value and remedy`, () => assert.match(problemsOf(outputs), want));
 
+  const literal: Readonly<Record<string, RegExp>> = {
+    '$HOME/ckpt':
+      /^outputs\[0\]: '\$HOME\/ckpt' stays as it is: no variable is replaced here; write the path itself, or write to \$JOBCTL_OUTPUT_DIR/,
+    // oxlint-disable-next-line no-template-curly-in-string
+    'a/${RUN}': /no variable is replaced here/,
+    '$(date)': /no variable is replaced here/,
+    '{a,b}.bin':
+      /^outputs\[0\]: '\{a,b\}\.bin' stays as it is: braces are not expanded here; write \["a\.bin", "b\.bin"\]$/,
+    'x/{a,b}/{c,d}': /braces are not expanded here; write \["x\/a\/\{c,d\}", "x\/b\/\{c,d\}"\]$/,
+    'part-{1..9}': /braces are not expanded here; write a pattern for each$/,
+  };
+  for (const [pattern, want] of Object.entries(literal))
+    it(`warns of ${pattern}, and says what to write`, () =>
+      assert.match(specOf({ outputs: [pattern] }).warnings.join(), want));
+
+  it('warns of no name that is only odd', () =>
+    assert.deepEqual(specOf({ outputs: ['a{b}', 'cost$', 'c{', '*.ckpt'] }).warnings, []));
+
   it('warns where nothing could write them, or where they are in an image', () => {
     assert.match(specOf({ command: null, outputs: ['out'] }).warnings.join(), /outputs: there is no command/);
     const docker = { setup: { modules: ['docker', 'command'] }, docker: { image: 'python:3.12' }, outputs: ['out'] };

@@ -20,7 +20,17 @@ describe('nearest word', () => {
       assert.deepEqual([editDistance(a, b), editDistance(b, a)], [want, want]));
   }
 
-  const known = ['accelerator', 'allocation_mode', 'zone', 'zones', 'queued-resources', 'run', 'name'];
+  const known = [
+    'accelerator',
+    'allocation_mode',
+    'zone',
+    'zones',
+    'queued-resources',
+    'run',
+    'name',
+    'retries',
+    'entry',
+  ];
   const cases: Record<string, string | undefined> = {
     acelerator: 'accelerator',
     Zone: 'zone',
@@ -32,6 +42,9 @@ describe('nearest word', () => {
     zebra: undefined,
     x: undefined,
     nmae: 'name',
+    retry: 'retries',
+    Retrys: 'retries',
+    entries: 'entry',
   };
   for (const [word, want] of Object.entries(cases)) {
     it(`to '${word}' is ${want ?? 'none'}`, () => assert.equal(nearestWord(word, known), want));

@@ -50,7 +50,8 @@ export interface Interrupted {
 export type AttemptResult =
   | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
   | Extract<SetUpEnd, { kind: 'module-failed' | 'host-bad' }>
-  | { readonly kind: 'worker-failed'; readonly message: string }
+  /** `isPermanent`: a text of the job that no host takes. */
+  | { readonly kind: 'worker-failed'; readonly message: string; readonly isPermanent?: true }
   | Interrupted
   | { readonly kind: 'unwatched' };
 

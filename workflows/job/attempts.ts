@@ -1,7 +1,8 @@
-import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { attemptTroubleForm, unreachableHostsForm } from '../../contract/job-forms.js';
 import type { AttemptInput, ReadySlice } from '../../contract/job-activities.js';
 import { attemptTroubleSignal, unreachableHostsSignal } from '../../contract/job.js';
+import { FailureType } from '../../domain/failure-types.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Facts } from '../../domain/recovery/facts.js';
 import type { Inbox } from '../inbox.js';
@@ -85,7 +86,12 @@ export class Attempts {
       // An error that does not come from an activity is a bug of ours: it fails the workflow task, which retries and stays
       // visible.
       if (!(error instanceof ActivityFailure)) throw error;
-      const result = { kind: 'worker-failed', message: reasonOf(error) } as const;
+      const isPermanent = error.cause instanceof ApplicationFailure && error.cause.type === FailureType.InvalidInput;
+      const result = {
+        kind: 'worker-failed',
+        message: reasonOf(error),
+        ...(isPermanent && { isPermanent: true as const }),
+      } as const;
       await this.#close(input, result.kind, result, factsOf);
       return result;
     }

@@ -41,6 +41,6 @@ export function endFact(
     case 'host-bad':
       return 'host bad';
     case 'worker-failed':
-      return 'worker failed';
+      return result.isPermanent ? 'module failed' : 'worker failed';
   }
 }

@@ -8,7 +8,7 @@ import { openReader } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
 import type { HostChoice } from '../../jobs/hosts/host-options.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { type Copied, nothingCopied, reportCopied } from '../../jobs/outputs/copied.js';
+import { type Copied, copyProblem, nothingCopied, reportCopied } from '../../jobs/outputs/copied.js';
 import { downloadFile } from '../../jobs/outputs/download-file.js';
 import { downloadLogs } from '../../jobs/outputs/download-logs.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
@@ -102,6 +102,6 @@ async function downloadEntry(
   } catch (error) {
     if (signal.aborted) return;
     if (isOfStore(error)) throw error;
-    done.errors.push((error as Error).message);
+    done.errors.push(copyProblem(error, folder.root));
   }
 }

@@ -41,7 +41,22 @@ export function reportCopied({ facts, noun, what, root, notes, done, isCut }: Re
   const same = done.unchanged === 0 ? '' : `, ${done.unchanged} there already`;
   printErr(`${count(done.copied, noun)} (${sizeText(done.bytes)}) ${what}, in ${place}${same}\n`);
   for (const note of notes) printErr(`  ${note}\n`);
-  for (const error of done.errors) printErr(`${error}\n`);
+  for (const line of errorLines(done.errors)) printErr(`${line}\n`);
   if (isCut) printErr('interrupted; the same command goes on where it was\n');
   return code;
+}
+
+/** Each error once: one link in the way may concern hundreds of files. */
+export function errorLines(errors: readonly string[]): readonly string[] {
+  const files = new Map<string, number>();
+  for (const error of errors) files.set(error, (files.get(error) ?? 0) + 1);
+  return [...files].map(([error, number]) => (number === 1 ? error : `${error} (${count(number, 'file')})`));
+}
+
+/** The error of one file, in words for its user. @param root the folder that receives it */
+export function copyProblem(error: unknown, root: string): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return message;
+  const what = code === 'ENOSPC' ? 'no space is left on its disk' : "its user's quota of disk space is used up";
+  return `${root}: ${what} (${code}); free some, or choose another folder; the same command goes on where it was`;
 }

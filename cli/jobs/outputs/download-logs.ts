@@ -17,7 +17,7 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
 import { watchEnd } from '../watch/interruptions.js';
-import { type Copied, nothingCopied, reportCopied } from './copied.js';
+import { type Copied, copyProblem, nothingCopied, reportCopied } from './copied.js';
 
 export interface LogChoice {
   /** Absent: all attempts. */
@@ -153,7 +153,7 @@ async function lay(
   } catch (error) {
     if (signal.aborted) return;
     if (isOfStore(error)) throw error;
-    done.errors.push((error as Error).message);
+    done.errors.push(copyProblem(error, folder.root));
   }
 }
 

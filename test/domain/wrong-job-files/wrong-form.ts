@@ -54,6 +54,50 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
 `,
     want: ['train.yaml:1:1: not YAML: aliases (*) that multiply beyond measure'],
   },
+  'an anchor that names what it is in': {
+    text: `${TPU}env: &e {A: *e}
+`,
+    want: [
+      'train.yaml:2:13: not YAML: an alias (*name) inside of the value that its anchor (&name) names; write the value itself',
+    ],
+  },
+  'a list that is in itself': {
+    text: `${TPU}x-a: &x [*x]
+`,
+    want: [
+      'train.yaml:2:10: not YAML: an alias (*name) inside of the value that its anchor (&name) names; write the value itself',
+    ],
+  },
+  'a section merged into itself, some levels down': {
+    text: `${TPU}env: &e
+  A: {B: [{<<: *e}]}
+`,
+    want: [
+      'train.yaml:3:16: not YAML: an alias (*name) inside of the value that its anchor (&name) names; write the value itself',
+    ],
+  },
+  'a flag whose anchor names what it is in': {
+    text: TPU,
+    set: ['env=&e {A: *e}'],
+    want: [
+      '--set env=&e {A: *e}: env: not YAML: an alias (*name) inside of the value that its anchor (&name) names; write the value itself',
+    ],
+  },
+  'a flag with an alias of nothing': {
+    text: TPU,
+    set: ['env={A: *e}'],
+    want: ["--set env={A: *e}: env: '{A: *e}' is not a YAML value", '  put it in quotes'],
+  },
+  'a grace of years': {
+    text: `${TPU}grace: 100000h
+`,
+    want: ["train.yaml:2:8: grace: '100000h' is out of range", '  from 0s to 24h'],
+  },
+  'retry for retries': {
+    text: `${TPU}retry: {task: 1}
+`,
+    want: ['train.yaml:2:1: retry: no such key in a job file', '  did you mean retries?'],
+  },
   'an unknown key in a section': {
     text: `tpu:
   acelerator: v6e-1
