@@ -49,23 +49,9 @@ export class YamlSource {
     return { ...this.#position(offset), path: [], message: `not YAML: ${words}` };
   }
 
-<<<<<<< HEAD
   /** The documents of another tool's file, as that tool reads them; none if one of them is no YAML. */
   foreign(): readonly unknown[] {
     return tooDeepAt(this.#text) === undefined ? pythonDocuments(this.#text) : [];
-=======
-  /** The documents of a file that has several; none if one of them is no YAML. */
-  documents(): readonly unknown[] {
-    const isSeveral = this.#document.errors.some(({ code }) => code === 'MULTIPLE_DOCS');
-    if (!isSeveral || tooDeepAt(this.#text) !== undefined) return [];
-    const all = parseAllDocuments(this.#text, { merge: true, logLevel: 'error' });
-    if (!Array.isArray(all) || all.some((each) => each.errors.length > 0 || inItselfAt(each) !== undefined)) return [];
-    try {
-      return all.map((document) => document.toJS() as unknown);
-    } catch {
-      return [];
-    }
->>>>>>> h-fa
   }
 
   /** @throws ReferenceError if aliases multiply beyond measure */

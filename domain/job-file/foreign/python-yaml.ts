@@ -1,5 +1,6 @@
 import { type Document, isAlias, isNode, isScalar, type Node, parseAllDocuments, Scalar, visit } from 'yaml';
 import { pythonScalar } from './python-scalar.js';
+import { inItselfAt } from '../yaml-cycle.js';
 
 /** Sections of all tools whose values end up as texts in a program's environment. */
 const OF_ENVIRONMENT = new Set(['env', 'envs', 'secrets']);
@@ -9,7 +10,8 @@ const MOST_ALIASES = 500;
 /** The documents of another tool's file as the tool reads them: PyYAML is of YAML 1.1. None if one is no YAML. */
 export function pythonDocuments(text: string): readonly unknown[] {
   const all = parseAllDocuments(text, { merge: true, logLevel: 'error' });
-  if (!Array.isArray(all) || all.some(({ errors }) => errors.length > 0)) return [];
+  if (!Array.isArray(all)) return [];
+  if (all.some((each) => each.errors.length > 0 || inItselfAt(each) !== undefined)) return [];
   try {
     return all.map((document) => {
       readScalars(document);
