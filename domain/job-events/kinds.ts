@@ -4,7 +4,7 @@ import { type Asker, askerText, type JobResult, type OutcomeCause } from '../job
 import { type LeftReport, leftText } from '../left-processes.js';
 import { type OutputsReport, outputsText } from '../outputs.js';
 import type { Pricing } from '../slice.js';
-import { count, durationText, type EpochMs, utc } from '../units.js';
+import { count, type EpochMs, utc } from '../units.js';
 import { CAUSES, type Place, placeText, type Reaction, reactionText } from './causes.js';
 
 type Sentence = (facts: never) => string;
