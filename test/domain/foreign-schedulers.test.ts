@@ -33,7 +33,8 @@ describe('batch scripts in other shapes', () => {
         '#SBATCH --exclusive -J "my job" # -t 5': ['--name my-job', '!timeouts', '!not carried over'],
         '#SBATCH --requeue --nodes 2\r': ['--slices 2', '!not carried over'],
         '#SBATCH -t 5\n#SBATCH --time=0 -N 2': ['!timeouts', '!not carried over'],
-        '#SBATCH -t tomorrow hetjob': ['-t tomorrow: no time', 'hetjob: jobctl knows no such option of Slurm'],
+        '#SBATCH -t tomorrow nonsense': ['-t tomorrow: no time', 'nonsense: jobctl knows no such option of Slurm'],
+        '#SBATCH -N 2\n#SBATCH hetjob\n#SBATCH -N 4': ['--slices 2', 'hetjob: the hosts of a job are equal', '!-N 4'],
         '#PBS -N mine -V -l walltime=1:00:00 -l select=4:ncpus=8': [
           '--tpu v5litepod-16 --name mine --set timeouts.run=1h',
           '-V: hosts have none of your variables',
