@@ -52,7 +52,7 @@ task.yaml: this is a task of SkyPilot, and a job file (YAML) is wanted
   not carried over:
     resources.disk_size: hosts have the disk of their type
 \`\`\`
-\`..\` stands for what the file does not say. Nothing is submitted.
+\`..\` stands for what the file does not say. Nothing is submitted. Values are read as the other tool reads them: in YAML of Python tools \`1e-5\` is a text and \`yes\` is True, and \`$(NAME)\` of a manifest is filled in. A program that a line would leave in the background (\`nohup .. &\`, tmux) is the command itself, since a job ends with its command.
 `;
 
 /** docs/migrating.md. */

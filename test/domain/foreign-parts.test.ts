@@ -1,23 +1,4 @@
-import assert from 'node:assert/strict';
-import { parseJobFile } from '../../domain/job-file/parse.js';
-import { assertPrintedIsValid } from '../printed-job.js';
-
-/** Each shape of a file, and lines of what it gives; behind `!` what it must not give. Whatever is printed is valid. */
-function gives(
-  shapes: Readonly<Record<string, readonly string[]>>,
-  of: (shape: string) => string,
-  file = 'job.yaml',
-): void {
-  for (const [shape, lines] of Object.entries(shapes))
-    it(shape.replaceAll('\n', ' ; '), () => {
-      const job = parseJobFile(of(shape), { file, env: {} });
-      assert.ok(!job.ok, shape);
-      const said = job.problems.map(({ message, hint = '' }) => `${message}\n${hint}`).join('\n');
-      assertPrintedIsValid(said);
-      for (const line of lines)
-        assert.equal(said.includes(line.replace(/^!/, '')), !line.startsWith('!'), `${line}\n\n${said}`);
-    });
-}
+import { gives } from '../foreign-gives.js';
 
 describe("no part of another tool's file is lost without a word", () => {
   const CREATE = 'gcloud compute tpus tpu-vm create a --zone=us-east5-b --accelerator-type=v6e-16';
@@ -39,6 +20,10 @@ describe("no part of another tool's file is lost without a word", () => {
         [`${ssh('', '"python3 s.py"')}\n${ssh(' --worker=all', '"python3 a.py"')}`]: [
           'command: {run: python3 a.py}',
           'tpu-vm ssh --worker=0 of line 2: command.workers',
+        ],
+        [`true && ${ssh(' --worker=all', '"pip install x;"')} && ${ssh(' --worker=0', '"python3 a.py"')}; date`]: [
+          'script: {run: pip install x}',
+          'command: {run: python3 a.py, workers: [0]}',
         ],
         [ssh(' --worker=0,2', '"python3 a.py"')]: ['workers:', '!not carried over'],
         [ssh(' --worker=$i', '"python3 a.py"')]: ['--worker=$i: command.workers', '!workers: [0]'],
@@ -90,12 +75,15 @@ describe("no part of another tool's file is lost without a word", () => {
         ],
         [`until ${CREATE}; do sleep 5; done`]: ['`until', 'a job asks again by itself', '!not carried over'],
         [`while true; do\n${CREATE} && break\ndone`]: ['`while true` of line 1: a job asks again', '!not carried over'],
+        [`for ((i = 0; i < 3; i++)); do\n${CREATE}\ndone`]: ['`for ((i = 0; i < 3; i++))` of line 1: a job for each'],
         [`while read n; do\n${CREATE}\ndone`]: ['`while read n` of line 1: a job for each'],
         [`for i in 1 2; do echo $i; done\n${CREATE}`]: ['!a job for each'],
         [`seq 3 | xargs -I{} ${CREATE}`]: ['`xargs` of line 1: a job for each'],
         [`${CREATE}\n${CREATE.replace('us-east5-b', 'us-east1-d')}`]: ['of line 2: a job asks again by itself'],
         [`${CREATE}\n${CREATE.replace('v6e-16', 'v5p-8')}`]: ['of line 2: other machines are another job'],
         [`${CREATE}\n${CREATE.replace('create a', 'create b')}`]: ['of line 2: other machines are another job'],
+        [`${CREATE} && ${CREATE.replace('v6e-16', 'v5p-8')}`]: ['of line 1: other machines are another job'],
+        [`${CREATE} || ${CREATE.replace('us-east5-b', 'us-east1-d')}`]: ['of line 1: a job asks again by itself'],
         [`${XPK}\n${XPK}`]: ['workload create of line 2: another workload is another job'],
         [`for lr in 1 2; do\n${XPK}\ndone`]: ['`for lr in 1 2` of line 1: a job for each'],
       },

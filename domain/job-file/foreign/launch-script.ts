@@ -57,7 +57,7 @@ const LAUNCHERS: readonly Launcher[] = [
 
 /** Describes a shell script that asks for machines: each host that runs it would ask again. Undefined for any other. */
 export function launchScript(script: string): { readonly does: string; readonly lines: readonly string[] } | undefined {
-  const commands = commandsOf(script);
+  const commands = commandsOf(script).flatMap(partsOf);
   for (const { programs, verbs, does, lines } of LAUNCHERS) {
     const launches = commands.flatMap((command) => launchIn(command, programs, verbs) ?? []);
     if (launches.length > 0) return { does, lines: lines(launches) };
@@ -72,6 +72,17 @@ const MAKES_VMS = /\btpus (?:tpu-vm|queued-resources) create\b/;
 /** Words that end a command inside a line. */
 const ENDS = ['&&', '||', '|', ';', '&', ';;', 'do', 'then', '}', ')'];
 
+/** The commands of a line, which may have several. */
+function partsOf(command: ScriptCommand): readonly ScriptCommand[] {
+  const parts: string[][] = [[]];
+  for (const word of command.words) {
+    if (!ENDS.includes(word)) parts.at(-1)?.push(word);
+    // A text for a shell, which is one word here, may end with a semicolon of its own.
+    if (ENDS.includes(word) || (word.endsWith(';') && !/\s/.test(word))) parts.push([]);
+  }
+  return parts.map((words) => ({ ...command, words }));
+}
+
 function launchIn(
   { line, words, loop }: ScriptCommand,
   programs: readonly string[],
@@ -80,7 +91,7 @@ function launchIn(
   const at = words.findIndex((word) => programs.includes(word.split('/').at(-1) ?? ''));
   if (at === -1) return undefined;
   const rest = words.slice(at + 1);
-  const end = rest.findIndex((word) => ENDS.includes(word) || word.startsWith('2>'));
+  const end = rest.findIndex((word) => word.startsWith('2>'));
   const own = (end === -1 ? rest : rest.slice(0, end)).map((word) => word.replace(/;$/, ''));
   const plain = own.filter((word) => !word.startsWith('-') && !RELEASES.includes(word));
   const verb = verbs.find((each) => each === '' || `${plain.join(' ')} `.startsWith(`${each} `));

@@ -11,7 +11,9 @@ export interface Loop {
 /** The loop that a line begins, if it does. */
 export function loopIn(words: readonly string[], line: number): Loop | undefined {
   if (!['for', 'while', 'until'].includes(words[0] ?? '')) return undefined;
-  const end = words.findIndex((word) => word === 'do' || word === ';' || word.endsWith(';'));
+  // The semicolons of `for ((i = 0; i < 3; i++)); do` stand inside of its brackets.
+  const from = words[1]?.startsWith('((') === true ? words.findIndex((word) => /\)\);?$/.test(word)) : 0;
+  const end = words.findIndex((word, at) => at >= from && (word === 'do' || word === ';' || word.endsWith(';')));
   const head = words.slice(0, end === -1 ? words.length : end + 1).filter((word) => word !== 'do');
   return { line, text: head.join(' ').replace(/;$/, '').trim() };
 }

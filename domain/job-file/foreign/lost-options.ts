@@ -28,6 +28,7 @@ const REASONS: readonly (readonly [names: string, why: string | undefined])[] = 
   ['wait', '`jobctl submit --wait`'],
   ['comment wckey admin-comment profile acctg-freq', 'a job has no notes beside its name'],
   ['no-requeue', 'a preempted job starts again: --set retries.preemption=0 ends it'],
+  ['hetjob packjob', 'the hosts of a job are equal: what is asked for behind this line is another job'],
   ['no-kill', 'all hosts of a job run, or none'],
   ['ntasks ntasks-per-node ntasks-per-gpu ntasks-per-core ntasks-per-socket overcommit distribution n pe', ONCE],
   ['partition account qos reservation licenses clusters app wrap', OF_USERS],

@@ -93,8 +93,14 @@ export function directivesOf(lines: readonly string[], scheduler: Scheduler): re
   const { mark } = scheduler;
   const head = lines.findIndex((line) => line.trim() !== '' && !line.startsWith('#'));
   const marked = (head === -1 ? lines : lines.slice(0, head)).filter((line) => mark.test(line));
-  return marked.flatMap((line) => optionsOf(wordsOf(line.replace(mark, '').trimEnd()), scheduler));
+  const texts = marked.map((line) => line.replace(mark, '').trimEnd());
+  // Options behind this word are of hosts of another sort.
+  const others = texts.findIndex((text) => OTHER_HOSTS.test(text));
+  const own = others === -1 ? texts : texts.slice(0, others + 1);
+  return own.flatMap((text) => optionsOf(wordsOf(text), scheduler));
 }
+
+const OTHER_HOSTS = /^(het|pack)job\b/;
 
 /** The words of a line without the comment behind them. */
 function wordsOf(line: string): readonly string[] {
@@ -114,7 +120,8 @@ function optionsOf(line: readonly string[], scheduler: Scheduler): readonly Dire
     // The only option with two values: `-pe mpi 8` of Grid Engine.
     const second = takesNext && option === 'pe' && /^[\d-]+$/.test(line[at + 1] ?? '') ? ` ${line[++at] ?? ''}` : '';
     const value = takesNext ? next + second : (attached ?? '');
-    found.push({ name: scheduler.names[option] ?? option, value, shown: takesNext ? `${word} ${value}` : word });
+    const name = option === '' ? word : (scheduler.names[option] ?? option);
+    found.push({ name, value, shown: takesNext ? `${word} ${value}` : word });
   }
   return found;
 }

@@ -80,6 +80,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
     filled: { 'accelerator: ..': 'accelerator: v4-8' },
     lost: [
       '--project=$PROJECT, --zone=$PRIMARY_ZONE, --accelerator-type=$TPU_TYPE, --runtime-version=$RUNTIME_VERSION',
+      '`for ZONE in ${ZONES[@]}` of line 24',
       'compute tpus tpu-vm create of line 25',
     ],
   },
@@ -156,7 +157,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
   'pbs-walltime.sh': {
     says: ['--tpu v5litepod-8 --set timeouts.run=12h --bundle . -- bash', '`module`: hosts have no modules'],
     is: 'a batch script of PBS',
-    lost: ['-P ab12, -q gpuvolta', '-l ncpus=12,mem=16GB,wd,ngpus=1'],
+    lost: ['-P ab12, -q gpuvolta', '-l ncpus=12, -l mem=16GB, -l wd, -l ngpus=1'],
   },
   'ray-up-v4.yaml': { is: "a file of Ray's cluster launcher" },
   'raycluster-tpu.yaml': {
@@ -193,7 +194,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
   'sky-v4-32-pool.yaml': {
     is: 'a task of SkyPilot',
     machines: 'v4-32, 16 chips, 4 hosts, spot, us-central2-b',
-    lost: ['resources.disk_size', '$SKYPILOT_NODE_RANK', '$SKYPILOT_NODE_IPS'],
+    lost: ['resources.job_recovery FAILOVER', 'resources.disk_size', '$SKYPILOT_NODE_RANK', '$SKYPILOT_NODE_IPS'],
   },
   'sky-v6e-1-setup-only.yaml': {
     says: ['# a zone of asia-northeast1', 'without `run` the job holds its slice'],
@@ -218,7 +219,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
   'slurm-mail-conda.sh': {
     says: ['--name one-comparison --set timeouts.run=2h', '`source activate`: hosts have no conda'],
     is: 'a batch script of Slurm',
-    lost: ['--account=PAS0001', '--gpus-per-node=1', '--mail-type=ALL'],
+    lost: ['--account=PAS0001', '--mail-type=ALL', '--gpus-per-node=1'],
   },
   'slurm-minutes-srun.sh': {
     says: ['--set timeouts.run=15m', 'on GPUs: a job file with kubernetes, compute_engine or machines'],
@@ -250,7 +251,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
     says: ['image: gcr.io/some-project/some_runner'],
     is: 'a shell script that starts a workload of xpk',
     machines: '2 x v5litepod-256, 512 chips, 128 hosts',
-    lost: ['--cluster', '--priority'],
+    lost: ['`for (( i=0; i<1; i++ ))` of line 5', '--cluster', '--priority'],
   },
   'xpk-v6e-256.sh': {
     is: 'a shell script that starts a workload of xpk',
