@@ -17,7 +17,7 @@ export interface TopCommand {
 }
 
 export interface Part {
-  /** What joins it to the part before. */
+  /** The operator between it and the part before. */
   readonly join: '' | '&&' | '||';
   readonly text: string;
 }
