@@ -20,6 +20,7 @@ import type { LocalContents } from '../../client/uploads.js';
 import { CliError } from '../terminal/cli-error.js';
 import { ExitCode } from '../terminal/exit-codes.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
+import { namedFileProblems } from './named-files.js';
 import { type NamedPath, outsideFiles, outsideText } from './outside-files.js';
 import { packedBundle } from './packing/named-bundle.js';
 import { tellLine } from '../terminal/render/told-line.js';
@@ -53,9 +54,9 @@ export async function readJobFile(file: string, { set, isDry, ...known }: JobFil
   const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   refuseTooLarge(file, parsed.raw, source);
-  const files = await readLocalFiles({ file, source, set, ...known }, parsed, isDry);
+  const { files, doubts } = await readLocalFiles({ file, source, set, ...known }, parsed, isDry);
   const outside = outsideFiles(file, namedPaths({ file, source, set, ...known }, parsed));
-  const warnings = [...parsed.warnings, ...twoPlaces(file, parsed), ...outside.map(outsideText)];
+  const warnings = [...parsed.warnings, ...doubts, ...twoPlaces(file, parsed), ...outside.map(outsideText)];
   return { ...parsed, source, files, outside, warnings };
 }
 
@@ -76,8 +77,8 @@ export async function readJobFlags({ set, isDry, ...known }: JobFileOptions): Pr
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   const source = jobFileText(parsed.raw);
   refuseTooLarge(BY_FLAGS, parsed.raw, source);
-  const files = await readLocalFiles({ file: BY_FLAGS, source, set, ...known }, parsed, isDry);
-  return { ...parsed, source, files, outside: [] };
+  const { files, doubts } = await readLocalFiles({ file: BY_FLAGS, source, set, ...known }, parsed, isDry);
+  return { ...parsed, source, files, outside: [], warnings: [...parsed.warnings, ...doubts] };
 }
 
 /** The job file for `raw`. Lines are not folded, because a folded shell line is another line. */
@@ -97,7 +98,13 @@ export interface WrittenJob {
 
 type ParsedJob = Extract<ResolvedJob, { ok: true }>;
 
-async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false): Promise<LocalContents> {
+interface ReadFiles {
+  readonly files: LocalContents;
+  /** Warnings of their content. */
+  readonly doubts: readonly string[];
+}
+
+async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false): Promise<ReadFiles> {
   const reading = new TransferLine('reading');
   const problems: Problem[] = [];
   const contents = new Map<string, Uint8Array | FileSource>();
@@ -117,8 +124,11 @@ async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false
   }
   reading.end();
   for (const one of await buildProblems(written, job)) problems.push(one);
+  const named = namedFileProblems(job, contents);
+  for (const { isSure, ...one } of named) if (isSure) problems.push(placed(written, one));
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
-  return Object.fromEntries(contents);
+  const doubts = named.map(({ path, message, hint = '' }) => `${formatPath(path)}: ${message}; ${hint}`);
+  return { files: Object.fromEntries(contents), doubts };
 }
 
 /** Paths whose content leaves this computer with the job, except those that a flag names: the user chose them. */

@@ -4,6 +4,7 @@ import { fileErrorWords } from '../../domain/error-words.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { archiveOf } from '../../domain/local-files.js';
 import type { LocalFile } from '../../domain/local-files.js';
+import { decodedText } from '../../domain/modules/named-files.js';
 import { fileSource } from '../terminal/file-on-disk.js';
 import { checkTree, MAX_COPIED_BYTES, NotPackable, packTree } from './packing/pack-tree.js';
 import { treeEntries } from './packing/tree-entries.js';
@@ -26,7 +27,7 @@ export async function readLocalFile(
 ): Promise<[string, Uint8Array | FileSource] | string | undefined> {
   if (kind !== 'copy') {
     const content = readNamedFile(resolved);
-    return typeof content === 'string' ? content : [path, content];
+    return typeof content === 'string' ? content : [path, asUtf8(content)];
   }
   try {
     const found = await stat(resolved);
@@ -37,6 +38,12 @@ export async function readLocalFile(
   } catch (error) {
     return reasonOf(error);
   }
+}
+
+/** UTF-16, which Windows writes, as UTF-8: pip reads both, uv and conda do not. */
+function asUtf8(content: Uint8Array): Uint8Array {
+  const isMarked = content[0] === 0xff || content[0] === 0xfe;
+  return isMarked ? new TextEncoder().encode(decodedText(content)) : content;
 }
 
 /** The file's content, or a problem as text. */

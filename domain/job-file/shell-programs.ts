@@ -72,7 +72,7 @@ export function detaches(text: string): boolean {
 const FLAG =
   /^(?:--(?:rm|init|privileged|read-only|interactive|tty|publish-all|no-healthcheck)|-[itPq]+|--[\w-]+=.*|-[evwupmh]\S+)$/;
 
-/** The words after the image belong to its program. */
+/** Options behind the image are those of its program. */
 function runsDetached(words: readonly string[]): boolean {
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? '';

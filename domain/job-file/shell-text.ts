@@ -17,7 +17,7 @@ export interface TopCommand {
 }
 
 export interface Part {
-  /** The operator before it. */
+  /** The operator between it and the part before. */
   readonly join: '' | '&&' | '||';
   readonly text: string;
 }

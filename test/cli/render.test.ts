@@ -243,6 +243,19 @@ describe('whom a job waits for, and when its provider ends what it has', () => {
       ];
       assert.deepEqual(renderWhy(row(), view, T0).slice(1), want);
     });
+
+  it('status says that exit codes of the background are not known, with wait_for: all alone', () => {
+    const shown = (command: object): string =>
+      renderJobStatus(
+        row(),
+        { view: { spec: spec({ command }), phase: 'running', slices: [], events: [] } as unknown as JobView },
+        place,
+        T0,
+      ).join('\n');
+    assert.match(shown({ run: 'x', wait_for: 'all' }), /^ {2}background +waited for .*exit codes are not known/m);
+    assert.doesNotMatch(shown({ run: 'x' }), /background/);
+  });
+
   it('of slices that are there, the first time from which on one may end', () => {
     const hour = 3_600_000;
     const ready = { state: 'ready', hosts: [], generation: 1, ref: { name: 'jc-a-g1', zone: 'us-east5-a' } };

@@ -59,7 +59,9 @@ describe('the on-host runner: what a command leaves running', () => {
       const script = `setsid -f sh -c 'echo $$ > ~/pid; until [ -e ~/go ]; do sleep 0.05; done; echo trained'; ${begun}`;
       await connection.startRun(request(script, { waitFor: 'all' }));
       await until('it says that it waits', () =>
-        session.read(OUTPUT).includes('waiting for what it has started') ? true : undefined,
+        session.read(OUTPUT).includes('waiting for what it has started, whose exit codes are not known')
+          ? true
+          : undefined,
       );
       assert.equal((await connection.runStatus('train-x1-a1')).kind, 'running');
       writeFileSync(join(host.home, 'go'), '');

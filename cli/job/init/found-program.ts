@@ -2,6 +2,8 @@ import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
+import { decodedText, filesNamedIn } from '../../../domain/modules/named-files.js';
+import { readNamedFile } from '../local-files.js';
 import { writtenPaths } from './written-files.js';
 
 /** Files in a folder from which a job file can be made. Names are those of files in the folder itself. */
@@ -19,8 +21,11 @@ export interface FoundProgram {
 }
 
 export type FoundEnvironment =
-  | { readonly kind: 'requirements'; readonly file: string }
-  | { readonly kind: 'conda'; readonly file: string }
+  | {
+      readonly kind: 'requirements' | 'conda';
+      readonly file: string;
+      /** It names files beside it. */ readonly namesFiles?: true;
+    }
   /** A pyproject.toml: the folder itself is installed. */
   | { readonly kind: 'package'; readonly file: string };
 
@@ -46,7 +51,7 @@ export function findProgram(folder: string): FoundProgram {
   const programs = python.filter((name) => IS_PROGRAM.test(textOf(join(folder, name))));
   const candidates = programs.length > 0 ? programs : python;
   const program = python.includes('train.py') ? 'train.py' : candidates.length === 1 ? candidates[0] : undefined;
-  const environment = environmentOf(files);
+  const environment = environmentOf(files, folder);
   return {
     ...(program === undefined ? {} : { program }),
     candidates: program === undefined ? candidates : [],
@@ -105,12 +110,16 @@ function textOf(path: string): string {
 }
 
 /** Finds the environment file; the most exact list of packages comes first. */
-function environmentOf(files: readonly string[]): FoundEnvironment | undefined {
+function environmentOf(files: readonly string[], folder: string): FoundEnvironment | undefined {
   const known: readonly FoundEnvironment[] = [
     { kind: 'requirements', file: 'requirements.txt' },
     { kind: 'conda', file: 'environment.yml' },
     { kind: 'conda', file: 'environment.yaml' },
     { kind: 'package', file: 'pyproject.toml' },
   ];
-  return known.find(({ file }) => files.includes(file));
+  const found = known.find(({ file }) => files.includes(file));
+  if (found === undefined || found.kind === 'package') return found;
+  const content = readNamedFile(join(folder, found.file));
+  const isAlone = typeof content === 'string' || filesNamedIn(decodedText(content), found.kind).length === 0;
+  return isAlone ? found : { ...found, namesFiles: true };
 }

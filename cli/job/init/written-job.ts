@@ -91,6 +91,8 @@ export const placesText = (places: readonly string[]): string =>
     ...(places.length > MOST_PLACES ? [`and ${places.length - MOST_PLACES} more`] : []),
   ].join(', ');
 
+const FROM_BUNDLE = 'it names files beside it, which the bundle has';
+
 /** The section of the environment, and the part of the bundle to install. */
 function environmentOf(
   name: string,
@@ -101,8 +103,15 @@ function environmentOf(
     case undefined:
       return {};
     case 'requirements':
+      if (environment.namesFiles)
+        return { section: ['venv:', named], install: `pip install -r ${environment.file} # ${FROM_BUNDLE}` };
       return { section: ['venv:', named, `  requirements_file: ${environment.file}`] };
     case 'conda':
+      if (environment.namesFiles)
+        return {
+          section: ['conda:', named],
+          install: `conda env update -n ${scalar(name)} -f ${environment.file} # ${FROM_BUNDLE}`,
+        };
       return { section: ['conda:', named, `  config_file: ${environment.file}`] };
     case 'package':
       return { section: ['venv:', named], install: `pip install -e . # ${environment.file}` };

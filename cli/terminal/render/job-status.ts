@@ -104,6 +104,8 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left, done
   ];
 }
 
+const BACKGROUND = 'waited for (command.wait_for: all); its exit codes are not known, and no failure of it counts';
+
 function viewFacts(view: JobView, now: EpochMs): Fact[] {
   const { spec, image, granted, preemptions, quotaPreemptions, requestedRestarts, attempt } = view;
   const { modules } = spec;
@@ -116,6 +118,7 @@ function viewFacts(view: JobView, now: EpochMs): Fact[] {
     ...(image === undefined ? [] : [['image', oneLine(image)] as const]),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
     ['command', commandSummary(spec)],
+    ...(spec.command?.waitFor === 'all' ? [['background', BACKGROUND] as const] : []),
     ...(attempt > 0 && preemptions > 0
       ? [['preempted', `${preemptions} of ${spec.retries.preemption} times that are allowed`] as const]
       : []),
