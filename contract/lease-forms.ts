@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
   type AskedFor,
-  CAPACITY_SCOPES,
+  TOLD_SCOPES,
   type Demand,
   type LeaseId,
   type LeaseMessage,
@@ -84,7 +84,7 @@ const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind
   }),
   z.object({
     kind: z.literal('gone'),
-    refused: z.object({ scope: z.enum(CAPACITY_SCOPES), message: TEXT.max(MOST_ANSWER) }).exactOptional(),
+    refused: z.object({ scope: z.enum(TOLD_SCOPES), message: TEXT.max(MOST_ANSWER) }).exactOptional(),
     isRefused: z.literal(true).exactOptional(),
   }),
   z.object({

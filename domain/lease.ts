@@ -41,12 +41,12 @@ export interface AskedFor {
   readonly pricing: Pricing;
 }
 
-/** Refusals that show a zone's capacity. Others concern the request, or rights. */
-export const CAPACITY_SCOPES = ['zone', 'zone-lasting'] as const satisfies readonly RefusalScope[];
+/** Refusals that concern a zone, by whose words people learn what to mend. Others are the request's, or the whole installation's. */
+export const TOLD_SCOPES = ['zone', 'zone-lasting', 'permission', 'unknown'] as const satisfies readonly RefusalScope[];
 
 /** A provider's refusal of a slice, as reported to the pool. */
 export interface ToldRefusal {
-  readonly scope: (typeof CAPACITY_SCOPES)[number];
+  readonly scope: (typeof TOLD_SCOPES)[number];
   /** At most `MOST_ANSWER` characters. */
   readonly message: string;
 }
@@ -114,7 +114,7 @@ export type LeaseMessageBody =
     }
   /**
    * The slice was seen gone, or never existed. `isRefused`: its provider refused it, and not only for a moment. `refused`: the
-   * refusal, if it shows the zone's capacity.
+   * refusal, if it concerns the zone.
    */
   | { readonly kind: 'gone'; readonly refused?: ToldRefusal; readonly isRefused?: true }
   /** About a slice's deletion, from `deletionSender`. Repeated while the deletion lasts. */

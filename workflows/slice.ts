@@ -18,8 +18,8 @@ import {
   type SliceInput,
   type SliceLossReason,
 } from '../contract/slice.js';
-import { type AskedFor, CAPACITY_SCOPES, leaseKey, MOST_ANSWER, type ToldRefusal } from '../domain/lease.js';
 import { machineKind, type MachinePlan, type MachineRef } from '../domain/machines.js';
+import { type AskedFor, TOLD_SCOPES, leaseKey, MOST_ANSWER, type ToldRefusal } from '../domain/lease.js';
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
 import { boundedLine } from '../domain/visible-text.js';
 import { createOnce, deletion, looks, watching } from './activity-options.js';
@@ -372,7 +372,7 @@ interface RefusedSlice {
 
 function toldRefusal(reason: SliceLossReason): RefusedSlice | undefined {
   if (reason.cause !== 'refused' || reason.scope === 'moment') return undefined;
-  const scope = CAPACITY_SCOPES.find((each) => each === reason.scope);
+  const scope = TOLD_SCOPES.find((each) => each === reason.scope);
   if (scope === undefined) return { isRefused: true };
   return { isRefused: true, refused: { scope, message: boundedLine(reason.message, MOST_ANSWER) } };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type AskedFor, leaseKey, type LeaseId, type LeaseMessageBody } from '../../domain/lease.js';
+import { type AskedFor, leaseKey, type LeaseId, type LeaseMessageBody, TOLD_SCOPES } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { type CapacityRow, MOST_OUTCOMES, MOST_PLACES, MOST_REFUSAL } from '../../quota/seen-capacity.js';
@@ -67,6 +67,17 @@ describe('what a pool learns of zones, from messages that it gets anyway', () =>
     const [row] = pool.rows();
     assert.deepEqual([row?.asked, row?.got, row?.waiting, row?.preempted], [1, 1, 0, 1]);
     assert.equal(row?.sliceHours, 2);
+  });
+
+  it('the words of every refusal of a zone, of which those of a right or of an unknown kind say nothing of its chips', () => {
+    for (const scope of TOLD_SCOPES) {
+      const pool = new Pool();
+      pool.ask('one', 0);
+      pool.tell('one', 'one', { kind: 'gone', isRefused: true, refused: { scope, message: `told: ${scope}` } }, 0);
+      const [row] = pool.rows();
+      assert.equal(row?.refusal?.text, `told: ${scope}`);
+      assert.deepEqual([row.asked, row.got], [scope === 'zone' ? 1 : 0, 0]);
+    }
   });
 
   it('a refusal, with its words cut and cleaned', () => {
