@@ -299,11 +299,14 @@ const OTHERS: Readonly<Record<string, Reader>> = {
       '`build` in a job file has an image built at submit (docs/build.md), `bundle` brings a folder to every host',
     ],
   }),
-  sbatch: (args) => ({
-    whose: SLURMS,
-    lines: [line('submit', '--tpu', DEFAULT_TPU, '--', 'bash', plain(args)[0] ?? 'train.sh')],
-    notes: ['--tpu says which TPU slice; lines #SBATCH are not read'],
-  }),
+  sbatch: (args) => {
+    const script = plain(args)[0] ?? 'train.sh';
+    return {
+      whose: SLURMS,
+      lines: [line('submit', '--tpu', DEFAULT_TPU, '--', script.endsWith('.py') ? 'python3' : 'bash', script)],
+      notes: ['--tpu says which TPU slice; `validate` with the script for its file reads the lines #SBATCH'],
+    };
+  },
   sacct: () => ({ whose: SLURMS, lines: [line('list', '--all', '--since', '7d')] }),
   srun: (args, command) => readRun([], command ?? (args.length === 0 ? undefined : args)),
   squeue: () => ({ whose: SLURMS, runs: ['list'] }),

@@ -25,7 +25,7 @@ export function gcloudLines(launches: readonly Launch[]): readonly string[] {
   return into.lines();
 }
 
-/** What tells one machine from another: its name, type and number. */
+/** The values that tell one machine from another: its name, type and number. */
 const machineOf = ({ name, flags }: Launch): string =>
   JSON.stringify([
     flags.get('--node-id') ?? flags.get('--node-prefix') ?? [name],

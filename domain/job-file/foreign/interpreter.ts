@@ -14,7 +14,7 @@ export function interpreterOf(script: string): readonly string[] | undefined {
 
 const baseName = (path: string): string => path.split('/').at(-1) ?? path;
 
-/** Possible lacks of a host for an interpreter; none for one that each has. */
+/** A line about an interpreter that a host may lack; none about one that each has. */
 export function lackOf([program = '']: readonly string[]): readonly string[] {
   const isThere = ['bash', 'sh', 'dash', 'perl'].includes(program) || isPython([program]);
   return isThere

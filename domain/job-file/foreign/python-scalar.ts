@@ -9,7 +9,7 @@ const TIME =
 
 export interface PythonScalar {
   readonly value: string | number | boolean | null;
-  /** The text that Python's `str` makes of it, which a program finds in its environment. Undefined: there is no value. */
+  /** The text that Python's `str` makes of it and a program finds in its environment. Undefined: there is no value. */
   readonly text?: string;
 }
 

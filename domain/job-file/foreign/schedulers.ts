@@ -84,7 +84,7 @@ export interface Directive {
   /** Its common name, `nodes` for `-N` of Slurm. */
   readonly name: string;
   readonly value: string;
-  /** The script's own spelling. */
+  /** The words of the script. */
   readonly shown: string;
 }
 

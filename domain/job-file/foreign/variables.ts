@@ -40,7 +40,7 @@ export interface OwnVariables {
 const GPUS = 'write the number';
 const [RANK, NODES, JOB] = ['$JOBCTL_HOST_INDEX, in its slice', '$JOBCTL_NUM_HOSTS, of its slice', '$JOBCTL_JOB_ID'];
 
-/** What each tool tells the programs that it runs. */
+/** Variables that each tool sets for the programs that it runs. */
 const OWN_VARIABLES = {
   skypilot: {
     prefix: 'SKYPILOT_',

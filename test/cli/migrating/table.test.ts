@@ -74,6 +74,7 @@ describe('lines that jobctl shows for those of other tools', () => {
     'jobman quota': 'jobctl doctor --gcp',
     'run python3 train.py': 'jobctl submit --tpu v5litepod-8 -- python3 train.py',
     'sbatch x.sh': 'jobctl submit --tpu v5litepod-8 -- bash x.sh',
+    'sbatch x.py': 'jobctl submit --tpu v5litepod-8 -- python3 x.py',
     sacct: 'jobctl list --all --since 7d',
     down: 'jobctl dev down',
     'down exp-1': 'jobctl delete exp-1',
