@@ -22,7 +22,7 @@ import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
 import { OwnMachinesOperator } from '../cloud/machines/own/operator.js';
 import { OwnMachines } from '../cloud/machines/own/own-machines.js';
 import { PoolRecords } from '../cloud/machines/own/pool-record.js';
-import { machinesOf } from '../cloud/machines/port.js';
+import { machinesOf } from '../cloud/machines/bounded-texts.js';
 import { NO_ACCOUNT } from '../domain/machine-kinds/kind.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';

@@ -12,7 +12,7 @@ import { quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { providersWithout } from '../../test/no-own-machines.js';
-import { machinesOf } from '../../cloud/machines/port.js';
+import { machinesOf } from '../../cloud/machines/bounded-texts.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
 import { startTestServer } from '../../test/temporal-server.js';

@@ -31,18 +31,18 @@ become becomes been before began begin beginning beginparts beginresumable begin
 belong belongs below beside best besteffort beta between beyond biases big bigint bigquery billing bills bin binary bind
 binding bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked blockownerdeletion blockquote
 body bodylimit book bool boolean boot booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits
-borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounded
-bounds braces bracket brackets branch break brevo_email bring brings broke broken brokenmachines brought browser bs bsub
-bucket bucket_name bucketalreadyownedbyyou bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken
-budget budgets buffer buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews
-builds buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but
-bwxhqdsmdei by byname byte bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile
-calculated calendar call callback called caller callers calleruntil callfailed callinvocationtransformer calls
-callspersecond calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelling cancelnote
-canceloperation cancelrequested candidates cannot canreschedule capability capacity capacityrow capacityunits capitals
-carried carries carry case cat categories cause causes cd cell cells central1 central2 ceph cert cert_chain certificate
-certificates cgroup chain chance change changed changes channel channelrefused character characters charset chdir check
-checked checkpoint checkpoints checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost
+borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought bound boundaries boundary bounds
+braces bracket brackets branch break brevo_email bring brings broke broken brokenmachines brought browser bs bsub bucket
+bucket_name bucketalreadyownedbyyou bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget
+budgets buffer buffered build buildctl builddate buildfailed building buildkit buildkitd buildleft buildnews builds
+buildwanted built builtin builtins bundle bundler_exclude bundler_type bundles burst burstable bus busy but bwxhqdsmdei
+by byname byte bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated
+calendar call callback called caller callers calleruntil callfailed callinvocationtransformer calls callspersecond
+calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelling cancelnote canceloperation
+cancelrequested candidates cannot canreschedule capability capacity capacityrow capacityunits capitals carried carries
+carry case cat categories cause causes cd cell cells central1 central2 ceph cert cert_chain certificate certificates
+cgroup chain chance change changed changes channel channelrefused character characters charset chdir check checked
+checkpoint checkpoints checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost
 chipsusedinzone chmod choices choose chooses chosen chunk chunks cipher circle ckpt cksum claim claimed claimedqueue
 claiming claimname claims claimtimeoutms claimworker class classes classify cleanup_command clear clearafter
 clearafterms clearat client client_email client_id client_secret clientcertpair clientid clientoperationid clients

@@ -1,4 +1,5 @@
-import type { Machines } from './port.js';
+import type { MachineKindName } from '../../domain/machines.js';
+import type { MachineAdapters, Machines, MachinesOf } from './port.js';
 
 /** Characters of one text from a provider. It is carried, stored, shown and repeated with each refusal. */
 export const MOST_CLOUD_TEXT = 2_000;
@@ -26,6 +27,16 @@ export function withBoundedTexts(machines: Machines): Machines {
     ...(attributes && { readGuestAttributes: (ref) => attributes(ref).catch(rethrowCut) }),
     ...(metadata && { readNodeMetadata: (ref) => metadata(ref).catch(rethrowCut) }),
     close: () => machines.close(),
+  };
+}
+
+/** The adapters by their kinds, with bounded texts. */
+export function machinesOf(adapters: MachineAdapters): MachinesOf {
+  const bounded = new Map<MachineKindName, Machines>();
+  return (kind) => {
+    const machines = bounded.get(kind) ?? withBoundedTexts(adapters[kind]);
+    bounded.set(kind, machines);
+    return machines;
   };
 }
 

@@ -1,7 +1,6 @@
 import type { MachineRecord, OwnMachine } from '../../domain/machine-kinds/machines/words.js';
 import type { MachineKindName, MachineRef, PlanOf, RefOf } from '../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner, Ownership } from '../../domain/slice.js';
-import { withBoundedTexts } from './bounded-texts.js';
 
 /** `tellAfterMs` of states that a request passes within seconds if it is granted at once. */
 export const TELL_AFTER_MS = 10_000;
@@ -124,15 +123,6 @@ export type MachineAdapters = { readonly [K in MachineKindName]: Machines<K> };
 
 /** Finds the adapter for a ref's kind. A ref, plan or claim must go to the adapter of its own kind. */
 export type MachinesOf = (kind: MachineKindName) => Machines;
-
-export function machinesOf(adapters: MachineAdapters): MachinesOf {
-  const bounded = new Map<MachineKindName, Machines>();
-  return (kind) => {
-    const machines = bounded.get(kind) ?? withBoundedTexts(adapters[kind]);
-    bounded.set(kind, machines);
-    return machines;
-  };
-}
 
 /** The call may be repeated: timeouts, UNAVAILABLE, rate limits. It says nothing about the state of any resource. */
 export class CloudUnavailable extends Error {

@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
-import { MOST_CLOUD_TEXT, withBoundedTexts } from '../../cloud/machines/bounded-texts.js';
-import {
-  CloudRefused,
-  CloudUnavailable,
-  type MachineAdapters,
-  machinesOf,
-  type Machines,
-} from '../../cloud/machines/port.js';
+import { machinesOf, MOST_CLOUD_TEXT, withBoundedTexts } from '../../cloud/machines/bounded-texts.js';
+import { CloudRefused, CloudUnavailable, type MachineAdapters, type Machines } from '../../cloud/machines/port.js';
 import { READY } from '../virtual-clock/plain-activities.js';
 
 /** 100 kB; at the cut stands half of an emoji. */

@@ -13,7 +13,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { providersWithout } from '../no-own-machines.js';
-import { machinesOf } from '../../cloud/machines/port.js';
+import { machinesOf } from '../../cloud/machines/bounded-texts.js';
 import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../../quota/published-state.js';

@@ -1,4 +1,3 @@
-import type { Launch } from './script.js';
 import type { Translation } from './translation.js';
 
 /** A loop of a script. */
@@ -6,6 +5,12 @@ export interface Loop {
   readonly line: number;
   /** Its beginning, such as `for i in 0 1 2`. */
   readonly text: string;
+}
+
+/** A command that asks for machines, perhaps in a loop. */
+export interface InLoop {
+  readonly flags: ReadonlyMap<string, readonly string[]>;
+  readonly loop?: Loop | undefined;
 }
 
 /** The loop that a line begins, if it does. */
@@ -19,7 +24,7 @@ export function loopIn(words: readonly string[], line: number): Loop | undefined
 }
 
 /** Names the loops around commands that ask for machines. Those that only ask again are not needed: a job does so by itself. */
-export function tellLoops(into: Translation, launches: readonly Launch[]): void {
+export function tellLoops(into: Translation, launches: readonly InLoop[]): void {
   for (const { loop, flags } of launches) {
     if (loop === undefined) continue;
     const shown = `\`${loop.text}\` of line ${loop.line}`;

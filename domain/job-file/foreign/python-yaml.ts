@@ -30,7 +30,7 @@ function readScalars(document: Document.Parsed): void {
       // An anchor outside of the section is read without Python's spelling.
       const copy = alias.resolve(document)?.clone();
       if (isNode(copy) && !isAlias(copy)) delete copy.anchor;
-      return isNode(copy) ? (copy as Node) : undefined;
+      return isNode(copy) ? copy : undefined;
     },
     Scalar: (_key, scalar, path) => {
       if (scalar.type !== Scalar.PLAIN || scalar.tag !== undefined || scalar.source === undefined) return;

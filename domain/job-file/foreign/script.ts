@@ -1,5 +1,5 @@
 import { splitShellWords } from '../../shell-quote.js';
-import { type Loop, loopIn } from './loops.js';
+import { type InLoop, type Loop, loopIn } from './loops.js';
 
 /** One command of a shell script. */
 export interface ScriptCommand {
@@ -124,14 +124,12 @@ const withValues = (word: string, variables: ReadonlyMap<string, string>): strin
   );
 
 /** A command by which a script asks for machines, or starts a job on some. */
-export interface Launch {
+export interface Launch extends InLoop {
   readonly line: number;
   /** Words of the program, such as `tpu-vm create`. */
   readonly verb: string;
-  readonly flags: ReadonlyMap<string, readonly string[]>;
   /** The first word that is no flag. */
   readonly name?: string | undefined;
-  readonly loop?: Loop | undefined;
 }
 
 /** The value of a flag; undefined if it is not given, or only a shell could work it out. */
