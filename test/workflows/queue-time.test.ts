@@ -101,7 +101,7 @@ describe('the pause between two rounds of refusals ends early', function () {
     const job = await WaitingJob.submit(
       { zones: [A, B], slices: 2, timeouts: { provision: '2m' } },
       {
-        create: (zone, nth) => (zone === A && nth > 1 ? refused('installation') : { kind: 'accepted' }),
+        create: (zone, nth) => (zone === A && nth > 1 ? refused('moment') : { kind: 'accepted' }),
         wait: (zone) => (zone === A ? READY : undefined),
       },
       { zoneBackoffMs: 10 * MINUTE },
