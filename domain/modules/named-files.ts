@@ -49,7 +49,9 @@ function ofConda(text: string): readonly NamedFile[] {
     return [];
   }
   const listed = isMapping(tree) && Array.isArray(tree['dependencies']) ? (tree['dependencies'] as unknown[]) : [];
-  const packages = listed.flatMap((each) => (isMapping(each) && Array.isArray(each['pip']) ? (each['pip'] as unknown[]) : []));
+  const packages = listed.flatMap((each) =>
+    isMapping(each) && Array.isArray(each['pip']) ? (each['pip'] as unknown[]) : [],
+  );
   const texts = packages.filter((each): each is string => typeof each === 'string');
   return ofPip(texts).map((named) => ({ ...named, line: lines.findIndex((line) => line.includes(named.text)) + 1 }));
 }
