@@ -135,7 +135,7 @@ const trapSentence = ({ line }: TopCommand): string =>
 const maskedSentence = ({ line }: TopCommand): string =>
   `line ${line}: the exit code of what is in $(..) is lost: that of the command around it counts; write R=$(..) as a line of its own, and use $R in the next`;
 const waitSentence = ({ line }: TopCommand): string =>
-  `line ${line}: wait without operands is always 0, though a program in the background failed; write wait $p1 && wait $p2 with their numbers ($!), wait -n once for each, or for p in $(jobs -p); do wait $p || exit; done`;
+  `line ${line}: wait without operands is always 0, though a program in the background failed; keep their numbers, ps+=($!) after each &, and write for p in \${ps[@]}; do wait $p || exit; done`;
 const backgroundSentence = ({ line }: TopCommand, waitsForAll: boolean): string =>
   waitsForAll
     ? `line ${line}: command.wait_for: all waits for what runs in the background, but its exit code is not known, so that its failure does not count; let the last line be wait $!`
