@@ -39,7 +39,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       '  on a TPU: jobctl submit --tpu v5litepod-8 --bundle . -- bash DIR/job.yaml',
       '  --tpu is yours to choose: v5litepod-8 has 1 host, and the script runs on each',
       '  not carried over:',
-      '    --partition=tpu: a host has what its type has, and quota says who may use it',
+      '    -p tpu: the quota of its pool says who may use what: pool, project and user in a job file',
       '  `jobctl init` writes a job file for the folder that it is run in',
     ].join('\n'),
   },
@@ -92,6 +92,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       '    name: exp',
       '    kubernetes: {image: gcr.io/p/i:1}',
       "    command: {run: python3 -c 'print(1)'}",
+      '    retries: {task: 6} # the backoffLimit of a Job that names none',
     ].join('\n'),
   },
   'a JobSet of Kubernetes': {
@@ -103,6 +104,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       '    name: exp',
       '    kubernetes: {image: i, tpu: {accelerator: tpu-v5-lite-podslice, topology: 4x4}}',
       '    command: {run: python3 train.py}',
+      '    retries: {task: 6} # the backoffLimit of a Job that names none',
     ].join('\n'),
   },
   'an Indexed Job of Kubernetes with GPUs': {
@@ -113,6 +115,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       '  in a job file it is:',
       '    kubernetes: {image: i, workers: 2, gpus: 8, gpu_type: ..}',
       '    command: {run: ..} # what the image starts by itself',
+      '    retries: {task: 6} # the backoffLimit of a Job that names none',
     ].join('\n'),
   },
   'a Service of Kubernetes': {

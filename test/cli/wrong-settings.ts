@@ -124,7 +124,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, BadInput>> = {
     text: 'job: {name: a}\ntpu: {accelerator: v6e-3, zone: us-east1-d}\n',
     args: ['import', 'jobman', 'FILE'],
     wants: [
-      "FILE:1:21: accelerator: 'v6e-3' is no Cloud TPU type",
+      "FILE:2:20: accelerator: 'v6e-3' is no Cloud TPU type",
       '  the nearest are v6e-1 (1 host) and v6e-4 (1 host)',
       '  allowed: v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, v6e-64, v6e-128, v6e-256',
     ].join('\n'),
