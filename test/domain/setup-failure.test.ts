@@ -60,7 +60,7 @@ const TEXTS: readonly (readonly [SetUpFailure['kind'], string])[] = [
     'googleapi: Error 403: me@p.iam.gserviceaccount.com does not have storage.objects.list access to the Google Cloud Storage bucket.',
   ],
   ['permanent', 'E: Unable to locate package gcsfusee'],
-  // pip 23.2 prints these of requirements that it cannot install, whoever tries again.
+  // The words of pip 23.2, as tried here; those of its servers, of uv, conda and mamba are written from memory.
   ['permanent', "ERROR: Could not open requirements file: [Errno 2] No such file or directory: '/root/other.txt'"],
   [
     'permanent',
