@@ -28,6 +28,9 @@ describe("what a sentence of `jobctl why` is worth, by the cloud's own word", ()
     'a zone as the next one that is asked already': `If nothing comes before, ${A} is asked in 3s.`,
     'a zone that gave nothing': `Seen by this pool's jobs: ${B} gave a v5litepod-8 (spot) within 3s, 5s ago.`,
     'a refusal that never was': `Seen by this pool's jobs: ${A} gave a v5litepod-8 (spot) within 3s, 5s ago, and has refused one since.`,
+    'a refusal of a zone that refused nothing': `  ${A} refused 3s ago (zone): no more capacity`,
+    'other words than those of a refusal': `  ${B} refused 3s ago (zone): quota exceeded`,
+    'such words beside what it asks for': `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${B} refused: quota exceeded. ${HEAD}`,
     'anything else': 'All is well.',
   };
   for (const [name, line] of Object.entries(lies))
@@ -39,6 +42,8 @@ describe("what a sentence of `jobctl why` is worth, by the cloud's own word", ()
       `  jc-j-g1 in ${A}: starting, Google has queued it (WAITING_FOR_RESOURCES), for 3s`,
       `  jc-j-g2 in ${B}: starting, no more capacity; asked again in 4s`,
       `If nothing comes before, ${C} is asked in 3s.`,
+      `  ${B} refused 3s ago (zone): no more capacity`,
+      `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${B} refused: no more cap. ${HEAD}`,
       `Seen by this pool's jobs: ${A} gave a v5litepod-8 (spot) within 3s, 5s ago.`,
     ];
     assert.deepEqual(untrueSentences(lines.join('\n'), cloud, true), []);

@@ -52,6 +52,12 @@ export function untrueSentences(text: string, cloud: CloudNow, isNow: boolean): 
   return text.split('\n').filter((line) => line !== '' && !isTrue(line, cloud, isNow));
 }
 
+/** Whether a text, which may have been cut, is one of these. */
+function saidSo(messages: ReadonlySet<string> | undefined, text: string): boolean {
+  const said = text.replace(/ ?(?:\.\.|…)$/, '').trim();
+  return said !== '' && [...(messages ?? [])].some((message) => message.startsWith(said));
+}
+
 function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
   const { there, refused, gave } = cloud;
   const present = [...there.values()].filter(({ states }) => !LEAVING.has(states.at(-1) ?? ''));
@@ -61,7 +67,10 @@ function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
     line,
   );
   if (head) {
-    const zones = zonesIn(head[1] ?? '');
+    const [requests = '', ...answers] = (head[1] ?? '').split(/; (?=\S+ refused(?:, a right is missing)?: )/);
+    const told = answers.map((answer) => /^(\S+) refused(?:, a right is missing)?: (.*)$/.exec(answer));
+    if (!told.every((each) => each !== null && saidSo(refused.get(each[1] ?? ''), each[2] ?? ''))) return false;
+    const zones = zonesIn(requests);
     if (isNow && present.length > 0) return zones.length === open.size && zones.every((zone) => open.has(zone));
     return zones.length > 0 && zones.every((zone) => cloud.asked.includes(zone));
   }
@@ -77,6 +86,9 @@ function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
     if ([...(refused.get(zone) ?? [])].some((message) => detail.includes(message))) return true;
     return detail.startsWith(`asking ${zone}`) && (isNow ? found?.zone === zone : cloud.asked.includes(zone));
   }
+
+  const answer = /^ {2}(\S+) refused .+? ago \([a-z-]+\): (.*)$/.exec(line);
+  if (answer) return saidSo(refused.get(answer[1] ?? ''), answer[2] ?? '');
 
   const next = /^If nothing comes before, (\S+) is asked (?:now|in .*)\.$/.exec(line);
   if (next) return !isNow || !open.has(next[1] ?? '');
