@@ -12,6 +12,7 @@ import {
 } from '../../cloud/hosts/port.js';
 import { FailureType } from '../../domain/failure-types.js';
 import { requestNameOf } from '../../domain/machines.js';
+import type { HostPlace } from '../../domain/recovery/host-ends.js';
 import { commandHosts, runIdOf as runIdOfAttempt, type RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { pause } from './pause.js';
@@ -31,6 +32,9 @@ export function hostsOf({ slices, settings }: AttemptInput): readonly AttemptHos
   );
   return targets.map((target, number) => ({ target, number }));
 }
+
+/** The host's place in the job. */
+export const placeOf = ({ slice, index: host }: Pick<HostTarget, 'slice' | 'index'>): HostPlace => ({ slice, host });
 
 /** The hosts that run the command. */
 export function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {

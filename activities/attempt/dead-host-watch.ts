@@ -7,6 +7,7 @@ import type { Fact, Facts } from '../../domain/recovery/facts.js';
 import { deadHostText, nodeFact } from '../../domain/recovery/dead-host.js';
 import { SignRecord, signSeen } from '../../domain/recovery/signs-of-life.js';
 import { messageOf } from '../failures.js';
+import { placeOf } from './attempt-hosts.js';
 import { pause } from './pause.js';
 import type { Routes, WatchedHost } from './routes.js';
 import type { SliceGuard } from './slice-guard.js';
@@ -65,7 +66,7 @@ export class DeadHostWatch {
     const decision = decide('host silent', looked);
     // The host may have answered meanwhile.
     if (decision.do !== 'report loss' || unreachable.since(host.target) === undefined) return;
-    const at = { slice: host.target.slice, host: host.target.index };
+    const at = placeOf(host.target);
     const text = deadHostText(at, facts, { since, limitMs, staleMs: this.#staleMs });
     guard.reportDead({ at: Date.now(), ...at, ...looked, text }, decision.cause);
   }

@@ -6,7 +6,7 @@ import type { Outcome } from '../../domain/job-state.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import { exitRecordObject, outcomeObject } from '../../domain/store-layout.js';
 import { messageOf } from '../failures.js';
-import { type AttemptHost, runIdOf } from './attempt-hosts.js';
+import { type AttemptHost, placeOf, runIdOf } from './attempt-hosts.js';
 import type { ExitProofOf } from './exit-proof.js';
 import { readPatiently } from './store-patience.js';
 
@@ -94,7 +94,7 @@ export async function storedEnds(
       const record = { runId: runIdOf(of), proof: proofOf(target) };
       const status = port.readExitRecord(contents[index]?.toString() ?? '', record);
       if (status === undefined) log.warn(`${objects[index]} is no exit record of that host, and is not believed`);
-      return (status && endOf(status, { slice: target.slice, host: target.index })) ?? [];
+      return (status && endOf(status, placeOf(target))) ?? [];
     });
     return ends.length === hosts.length ? ends : [];
   } catch (error) {

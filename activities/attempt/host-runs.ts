@@ -12,12 +12,12 @@ import type { ActivityDependencies } from '../dependencies.js';
 import { ofJob } from '../job-secrets.js';
 import { secretVariables } from '../secret-values.js';
 import { type AcceleratorWaits, acceleratorWaits } from './accelerator-waits.js';
-import { type AttemptHost, commandHostsOf, type HostCaller, runIdOf } from './attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, type HostCaller, placeOf, runIdOf } from './attempt-hosts.js';
 import { DeliveredOutputs } from './delivered-outputs.js';
 import { type ExitProofOf, exitProofs } from './exit-proof.js';
 import { HostStops } from './host-stops.js';
 import type { HostWarnings } from './host-warnings.js';
-import type { Inbox } from './inbox.js';
+import type { MessageQueue } from './message-queue.js';
 import { LastOutput } from './last-output.js';
 import { logLimitOf } from './log-limit.js';
 import { LogStream, type Shipping } from './log-stream.js';
@@ -35,8 +35,8 @@ interface Around {
   readonly callerUntil: (signal: AbortSignal) => HostCaller;
   readonly guard: SliceGuard;
   readonly warnings: HostWarnings;
-  /** Gets each host's end, twice: when it is heard of, and when all of its output is stored. And the silence of all of them. */
-  readonly inbox: Pick<Inbox<News>, 'put' | 'fail'>;
+  /** Gets each host's end twice, when it is heard of and when all of its output is stored, and the silence of all hosts. */
+  readonly news: Pick<MessageQueue<News>, 'put' | 'fail'>;
   readonly signal: AbortSignal;
 }
 
@@ -87,27 +87,28 @@ export class HostRuns {
     this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
     const limitSeconds = input.spec.timeouts?.noOutput;
     if (limitSeconds === undefined) return;
-    const ask = ({ target }: AttemptHost, until: AbortSignal): Promise<RunStatus> =>
-      callerUntil(until).on(target, (connection) => connection.runStatus(this.#runId));
+    const ask = (host: AttemptHost, until: AbortSignal): Promise<RunStatus> => this.#statusOf(host, callerUntil(until));
     const watching = { ask, onAlone: tellOfSilentHosts(input) };
     this.#silence = new SilenceWatch(limitSeconds * 1000, this.#hosts, watching, signal);
   }
 
-  /** @returns false if the job has no command: it holds its slices until it is cancelled */
-  start(): boolean {
-    const { inbox, signal } = this.#around;
+  /** @returns the hosts that run the command. A job without one holds its slices until it is cancelled */
+  start(): readonly HostPlace[] {
+    const { news, signal } = this.#around;
     const script = commandScript(this.#input.spec);
-    if (script === undefined) return false;
+    if (script === undefined) return [];
     for (const host of this.#hosts) {
       const ended = this.#runOn(host, script);
       this.#running.set(host, ended);
-      ended.then((end) => inbox.put({ of: 'host', end, isStored: true }), inbox.fail);
+      ended.then((end) => news.put({ of: 'host', end, isStored: true }), news.fail);
     }
-    const word = ({ target }: AttemptHost): Promise<unknown> =>
-      this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
-    void attend(this.#input.spec, this.#running, word, signal);
-    this.#silence?.silent().then((silence) => inbox.put({ of: 'silence', end: silenceEnd(silence) }), inbox.fail);
-    return true;
+    void attend(this.#input.spec, this.#running, (host) => this.#statusOf(host), signal);
+    this.#silence?.silent().then((silence) => news.put({ of: 'silence', end: silenceEnd(silence) }), news.fail);
+    return this.#hosts.map(({ target }) => placeOf(target));
+  }
+
+  #statusOf({ target }: AttemptHost, caller = this.#caller): Promise<RunStatus> {
+    return caller.on(target, (connection) => connection.runStatus(this.#runId));
   }
 
   storeStacks(): Promise<number> {
@@ -163,7 +164,6 @@ export class HostRuns {
 
   async #runOn(host: AttemptHost, script: string): Promise<HostEnd> {
     const { target } = host;
-    const at = { slice: target.slice, host: target.index };
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
     const known = this.#known.get(host) as KnownOutput;
     const [stream, asked] = await Promise.all([
@@ -186,11 +186,11 @@ export class HostRuns {
     }
     const started = await this.#waits.through(host, asked, async () => {
       await pause(WAIT_LOOK_MS, this.#around.signal);
-      return this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+      return this.#statusOf(host);
     });
     if (started.kind === 'fenced') {
       this.#stored.add(host);
-      return { kind: 'fenced', at, epoch: started.epoch };
+      return { kind: 'fenced', at: placeOf(target), epoch: started.epoch };
     }
     const delivered = this.#outputs.from(host);
     if (!reachesStore(target, this.#dependencies.store.bucket)) this.#delivered.set(host, delivered);
@@ -209,7 +209,7 @@ export class HostRuns {
       await this.#caller.on(target, (connection) =>
         connection.followOutput(this.#runId, stream.position, ship, this.#around.signal),
       );
-      const status = await this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+      const status = await this.#statusOf(host);
       this.#silence?.said(host, status);
       if ('outputBytes' in status && stream.position >= status.outputBytes) known.read(stream.position);
       const end = await this.#endOn(host, status);
@@ -224,7 +224,7 @@ export class HostRuns {
 
   #heard(host: AttemptHost, end: HostEnd): void {
     this.#ended.set(host, end);
-    this.#around.inbox.put({ of: 'host', end, isStored: false });
+    this.#around.news.put({ of: 'host', end, isStored: false });
   }
 
   /**
@@ -239,7 +239,7 @@ export class HostRuns {
 
   /** The host's own report counts if it has one. For a run that it has lost, the record that it or a worker has stored counts. */
   async #endOn(host: AttemptHost, status: RunStatus): Promise<HostEnd | undefined> {
-    const end = this.#lastOutput.with(host, endOf(status, { slice: host.target.slice, host: host.target.index }));
+    const end = this.#lastOutput.with(host, endOf(status, placeOf(host.target)));
     if (end === undefined) return undefined;
     if (isUnrecorded(status)) return (await this.#storedEnd(host)) ?? end;
     if (status.kind !== 'exited') return end;
@@ -253,7 +253,7 @@ export class HostRuns {
   }
 
   async #storedEnd({ target }: AttemptHost): Promise<HostEnd | undefined> {
-    return (await this.storedEnds([{ slice: target.slice, host: target.index }]))[0];
+    return (await this.storedEnds([placeOf(target)]))[0];
   }
 
   readonly #secretsOnce = (): ReturnType<typeof secretVariables> =>

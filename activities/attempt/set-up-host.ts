@@ -16,7 +16,7 @@ import { CONNECT } from '../../domain/setup-record.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { ManifestWrong } from '../../domain/stored-outputs.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
-import type { AttemptHost, HostCaller } from './attempt-hosts.js';
+import { type AttemptHost, type HostCaller, placeOf } from './attempt-hosts.js';
 import type { Patience } from './host-patience.js';
 import type { Restore } from './restore.js';
 import type { Shipping } from './log-stream.js';
@@ -102,7 +102,7 @@ export class HostSetUp {
       return undefined;
     } catch (error) {
       if (!(error instanceof ManifestWrong)) throw error;
-      const at = { slice: target.slice, host: target.index };
+      const at = placeOf(target);
       return { kind: 'module-failed', at, module: RESTORE, message: error.message };
     }
   }
@@ -162,7 +162,7 @@ export class HostSetUp {
     }
     const tries = count === 1 ? '' : `, ${count} times`;
     const message = `${what}${tries}${LAST_LINES}${tail}`;
-    const at = { slice: target.slice, host: target.index };
+    const at = placeOf(target);
     return { end: { kind: verdict.as, at, module, message }, afterMs: 0 };
   }
 

@@ -4,7 +4,7 @@ import { CONNECT, readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from
 import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/unready-hosts.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
-import { hostsOf } from './attempt-hosts.js';
+import { hostsOf, placeOf } from './attempt-hosts.js';
 import { largest } from '../../domain/extremes.js';
 
 export type SetUpNews = Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'>;
@@ -91,7 +91,7 @@ export class SetUpJournal {
     const hosts = hostsOf(this.#options.input);
     const waiting = hosts.flatMap(({ number, target }) => {
       const place = this.#placeOf(number);
-      return place === undefined ? [] : [{ slice: target.slice, host: target.index, ...place }];
+      return place === undefined ? [] : [{ ...placeOf(target), ...place }];
     });
     const slowest = waiting.toSorted((a, b) => b.forMs - a.forMs).slice(0, MOST_NAMED);
     return { hosts: hosts.length, ready: hosts.length - waiting.length, slowest };

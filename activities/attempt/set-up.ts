@@ -11,7 +11,7 @@ import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job
 import type { ActivityDependencies } from '../dependencies.js';
 import { submittersKeys } from '../set-up-inputs.js';
 import { ActivityEnd } from './activity-end.js';
-import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
+import { type AttemptHost, HostCaller, hostsOf, placeOf } from './attempt-hosts.js';
 import { logLimitOf } from './log-limit.js';
 import { HostSilent, Patience } from './host-patience.js';
 import { jobTeller } from './job-teller.js';
@@ -113,7 +113,7 @@ function plansAgain(all: readonly ModulePlan[], { modules, isForced }: SetUpAgai
 function setUpHost(setUp: HostSetUp, { target }: AttemptHost, renumber: () => Promise<SetUpEnd>): Promise<SetUpEnd> {
   return setUp.run().catch((error: unknown): SetUpEnd | Promise<SetUpEnd> => {
     if (error instanceof Misnumbered) return renumber();
-    const at = { slice: target.slice, host: target.index };
+    const at = placeOf(target);
     // Every host of this job is made the same way.
     if (error instanceof HostUnfit) return { kind: 'module-failed', at, module: CONNECT, message: error.message };
     if (!(error instanceof HostSilent)) throw error;

@@ -16,7 +16,7 @@ import { attemptTroubleSignal } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { messageOf } from '../failures.js';
 import { jobTeller } from './job-teller.js';
-import type { AttemptHost } from './attempt-hosts.js';
+import { type AttemptHost, placeOf } from './attempt-hosts.js';
 import { pause } from './pause.js';
 
 export type Silence = Extract<SilenceVerdict, { kind: 'silent' }>;
@@ -173,7 +173,7 @@ export class SilenceWatch {
   async #silenceOn(host: AttemptHost, signal: AbortSignal): Promise<HostSilence> {
     const reading = this.#readings.get(host);
     if (reading === undefined) return UNKNOWN;
-    const place = { slice: host.target.slice, host: host.target.index };
+    const place = placeOf(host.target);
     const askedAt = performance.now();
     const ended = (endedAt: number): HostSilence => ({
       kind: 'ended',

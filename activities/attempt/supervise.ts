@@ -10,11 +10,11 @@ import type { ActivityDependencies } from '../dependencies.js';
 import { messageOf } from '../failures.js';
 import { ofJob } from '../job-secrets.js';
 import { ActivityEnd } from './activity-end.js';
-import { commandHostsOf, HostCaller, runIdOf } from './attempt-hosts.js';
+import { HostCaller, runIdOf } from './attempt-hosts.js';
 import { DeadHostWatch } from './dead-host-watch.js';
 import { HostRuns } from './host-runs.js';
 import { HostWarnings } from './host-warnings.js';
-import { Inbox } from './inbox.js';
+import { MessageQueue } from './message-queue.js';
 import { outputsAfter } from './outputs.js';
 import { pause } from './pause.js';
 import type { Routes } from './routes.js';
@@ -38,26 +38,26 @@ export async function superviseAttempt(
   const key = await connectingKey(ofJob(dependencies.installation, input.settings), input);
   const end = new ActivityEnd();
   const { signal } = end;
-  const inbox = new Inbox<Message>();
+  const news = new MessageQueue<Message>();
   const guard = new SliceGuard(dependencies.machinesOf, input.slices, input.settings.timings.notFoundApartMs, signal, {
-    loss: (slice) => inbox.put({ of: 'loss', slice }),
-    warning: (slice) => inbox.put({ of: 'warning', slice }),
+    loss: (slice) => news.put({ of: 'loss', slice }),
+    warning: (slice) => news.put({ of: 'warning', slice }),
   });
   const unreachable = unreachableHosts(input);
   const callerUntil = (until: AbortSignal): HostCaller =>
     new HostCaller(dependencies.hosts, key, until, guard, unreachable);
   const warnings = new HostWarnings(runIdOf(input), callerUntil(signal), guard, signal);
-  const runs = new HostRuns(dependencies, input, { callerUntil, guard, warnings, inbox, signal });
+  const runs = new HostRuns(dependencies, input, { callerUntil, guard, warnings, news, signal });
   const hosts = watchedHosts(input, (target) => dependencies.hosts.connect(target, key, signal), unreachable);
   const watch = new DeadHostWatch({ ...dependencies, routes, guard, unreachable, hosts, input, signal });
   watch.run().catch((error: unknown) => {
     log.error(`hosts are no longer watched: ${messageOf(error)}`);
   });
-  end.handedOver.then(() => inbox.put({ of: 'handed over' }), inbox.fail);
-  pause(input.settings.timings.superviseMs, signal).then(() => inbox.put({ of: 'time is up' }), inbox.fail);
+  end.handedOver.then(() => news.put({ of: 'handed over' }), news.fail);
+  pause(input.settings.timings.superviseMs, signal).then(() => news.put({ of: 'time is up' }), news.fail);
   let result: AttemptEnd | undefined;
   try {
-    const over = await untilOver(input, inbox, { runs, warnings, signal });
+    const over = await untilOver(input, news, { runs, warnings, signal });
     result = over.end;
     const outputs = await outputsAfter(result, { ...dependencies, input, caller: callerUntil, guard, end });
     if (outputs === 'handed over') result = { kind: 'handed-over' };
@@ -75,21 +75,18 @@ interface Hands {
   readonly signal: AbortSignal;
 }
 
-async function untilOver(input: AttemptInput, inbox: Inbox<Message>, hands: Hands): Promise<Over> {
-  const isCommandGiven = hands.runs.start();
-  const hosts = isCommandGiven
-    ? commandHostsOf(input).map(({ target }) => ({ slice: target.slice, host: target.index }))
-    : [];
+async function untilOver(input: AttemptInput, news: MessageQueue<Message>, hands: Hands): Promise<Over> {
+  const hosts = hands.runs.start();
   const { command } = input.spec;
   let state = begin({ hosts, isLed: rayOf(input.spec) !== undefined, success: command?.success ?? 'all' });
   while (state.step.at !== 'over') {
-    const message = await inbox.take();
+    const message = await news.take();
     if (message.of === 'warning') {
       hands.warnings.changed(message.slice);
       continue;
     }
     const { state: after, effects } = next(state, message);
-    for (const effect of effects) act(effect, hands).then((answer) => answer && inbox.put(answer), inbox.fail);
+    for (const effect of effects) act(effect, hands).then((answer) => answer && news.put(answer), news.fail);
     state = after;
   }
   return state.step;

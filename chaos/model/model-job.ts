@@ -7,6 +7,7 @@ import type { Ownership } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import type { QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 import type { AskedJob, Told } from '../oracle/evidence.js';
+import { endFact } from '../../workflows/job/end-fact.js';
 import { ModelSupervision, STOP_MS } from './model-supervision.js';
 import { Processes, type Program } from './processes.js';
 import type { VirtualCloud } from './virtual-cloud.js';
@@ -274,22 +275,9 @@ export class ModelJob {
   }
 
   #supervised(end: SupervisedEnd): void {
-    switch (end.kind) {
-      case 'exited': {
-        const { code, isStopped } = end;
-        if (code === 0) this.#attemptEnded(isStopped ? 'run lost' : 'code 0', code);
-        else this.#attemptEnded('another code', code);
-        break;
-      }
-      case 'slices-lost':
-        this.#attemptEnded(end.slices[0]?.cause === 'preempted' ? 'slices preempted' : 'slices failed');
-        break;
-      case 'run-lost':
-        this.#attemptEnded('run lost');
-        break;
-      default:
-        throw new TypeError(`a command of the model ends as ${end.kind}`);
-    }
+    if (end.kind !== 'exited' && end.kind !== 'slices-lost' && end.kind !== 'run-lost')
+      throw new TypeError(`a command of the model ends as ${end.kind}`);
+    this.#attemptEnded(endFact(end, {}), end.kind === 'exited' ? end.code : undefined);
   }
 
   #attemptEnded(end: Fact<'attempt ended', 'end'>, code?: number): void {

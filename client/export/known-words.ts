@@ -242,13 +242,13 @@ orgpolicy origin oroncerefused orphan orphaned os osadminlogin osimage oslogin o
 othersonpreemption othertiers othertype otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes
 outlive outlived outlives outofrange outofscope output outputbytes outputs outside over overcommit overlay override
 overrides oversubscribe overview overwrite overwritten own ownaccount owned owner ownerreferences ownership ownfailure
-ownmodules owns p1 p2 package packages packed packet packing packjob page pages pagesize pagetoken pair parallel
-parallelism parameter parameters params parent parentclosepolicy parenthesis parents parked parsable parse parseas
-parseerror parser parsetagvalue part partial partialobjectmetadata partition partnumber parts pass passed passes
-passphrase passw passwd password past paste pat patch path pathname paths pathways patience patiencems patient pattern
-patternproperties patterns pause paused pausems payload payloads payloadtampered pbs pc pd pe pem pending people per
-percent perf performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perl perm
-permanent permanentredirect permessagedeflate permission permission_denied permissiondenied permissions permit permitted
+ownmodules owns package packages packed packet packing packjob page pages pagesize pagetoken pair parallel parallelism
+parameter parameters params parent parentclosepolicy parenthesis parents parked parsable parse parseas parseerror parser
+parsetagvalue part partial partialobjectmetadata partition partnumber parts pass passed passes passphrase passw passwd
+password past paste pat patch path pathname paths pathways patience patiencems patient pattern patternproperties
+patterns pause paused pausems payload payloads payloadtampered pbs pc pd pe pem pending people per percent perf
+performmaintenance performmaintenancequeuedresource perhaps perhost periods periodseconds perl perm permanent
+permanentredirect permessagedeflate permission permission_denied permissiondenied permissions permit permitted
 persistent persistentvolumeclaim persistentvolumeclaims persists person pet_master_addr pet_master_port pet_nnodes
 pet_node_rank pet_nproc_per_node phase phasesince pi pid pids piece pieces pin pino pins pip pipe pipefail pipes pk
 pkill place placed placeof placeofbucket places placetext plain plan plandetails planform plannedgrant plannedpreemption

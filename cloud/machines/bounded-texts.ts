@@ -4,59 +4,61 @@ import type { MachineAdapters, Machines, MachinesOf } from './port.js';
 /** Characters of one text from a provider. It is carried, stored, shown and repeated with each refusal. */
 export const MOST_CLOUD_TEXT = 2_000;
 
+/** Calls of the port by what they answer. `data`: keys and metadata stay whole, as no message holds them. */
+const ANSWERS = {
+  ...{ create: 'texts', observe: 'texts', watch: 'texts', remove: 'texts', removal: 'texts' },
+  ...{ listOwned: 'texts', putAside: 'texts' },
+  ...{ readGuestAttributes: 'data', readNodeMetadata: 'data', close: 'data' },
+} as const satisfies { readonly [Call in keyof Machines]-?: 'texts' | 'data' };
+
+type AnyCall = (...given: readonly unknown[]) => Promise<unknown>;
+
 /**
  * The same machines, with every text of their provider cut: in answers, in errors, and in what a listing missed. No other place
  * does this, so nothing behind the port may rely on the length of such a text.
  */
 export function withBoundedTexts(machines: Machines): Machines {
-  const put = machines.putAside?.bind(machines);
-  const attributes = machines.readGuestAttributes?.bind(machines);
-  const metadata = machines.readNodeMetadata?.bind(machines);
-  return {
-    create: (plan) => bounded(machines.create(plan)),
-    observe: (claim) => bounded(machines.observe(claim)),
-    watch: (claim, options) => bounded(machines.watch(claim, options)),
-    remove: (ref, owner) => bounded(machines.remove(ref, owner)),
-    removal: (operation) => bounded(machines.removal(operation)),
-    listOwned: (account, owner, onMissing) =>
-      bounded(
-        machines.listOwned(account, owner, onMissing && ((place, why) => onMissing(cutText(place), cutText(why)))),
-      ),
-    ...(put && { putAside: (machine, reason) => bounded(put(machine, reason)) }),
-    // Keys and metadata are data that no message holds.
-    ...(attributes && { readGuestAttributes: (ref) => attributes(ref).catch(rethrowCut) }),
-    ...(metadata && { readNodeMetadata: (ref) => metadata(ref).catch(rethrowCut) }),
-    close: () => machines.close(),
-  };
+  const calls = (Object.keys(ANSWERS) as (keyof Machines)[]).flatMap(
+    (name): readonly (readonly [string, AnyCall])[] => {
+      const call = machines[name]?.bind(machines) as AnyCall | undefined;
+      return call === undefined ? [] : [[name, bounded(call, ANSWERS[name])]];
+    },
+  );
+  return Object.fromEntries(calls) as unknown as Machines;
 }
 
 /** The adapters by their kinds, with bounded texts. */
 export function machinesOf(adapters: MachineAdapters): MachinesOf {
-  const bounded = new Map<MachineKindName, Machines>();
+  const known = new Map<MachineKindName, Machines>();
   return (kind) => {
-    const machines = bounded.get(kind) ?? withBoundedTexts(adapters[kind]);
-    bounded.set(kind, machines);
+    const machines = known.get(kind) ?? withBoundedTexts(adapters[kind]);
+    known.set(kind, machines);
     return machines;
   };
 }
 
-async function bounded<T>(call: Promise<T>): Promise<T> {
-  try {
-    return withCutTexts(await call) as T;
-  } catch (error) {
-    throw cutError(error);
-  }
-}
+const bounded =
+  (call: AnyCall, answers: 'texts' | 'data'): AnyCall =>
+  async (...given) => {
+    try {
+      const answer = await call(...given.map(withCutCalls));
+      return answers === 'data' ? answer : withCutTexts(answer);
+    } catch (error) {
+      throw cutError(error);
+    }
+  };
+
+/** A function that a caller hands over, which gets texts of the provider. */
+const withCutCalls = (given: unknown): unknown =>
+  typeof given === 'function'
+    ? (...texts: readonly unknown[]): unknown => (given as AnyCall)(...texts.map(withCutTexts))
+    : given;
 
 function withCutTexts(value: unknown): unknown {
   if (typeof value === 'string') return cutText(value);
   if (Array.isArray(value)) return value.map(withCutTexts);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withCutTexts(each)]));
-}
-
-function rethrowCut(error: unknown): never {
-  throw cutError(error);
 }
 
 /** Its class says what it means, so it stays the same error. */

@@ -1,4 +1,5 @@
 import { parse } from 'yaml';
+import { isMapping } from '../job-file/plain-tree.js';
 
 /**
  * Finds the files beside a list of packages that the list names. Only the list itself goes to the hosts, so that pip and conda
@@ -55,9 +56,6 @@ function ofConda(text: string): readonly NamedFile[] {
   const texts = packages.filter((each): each is string => typeof each === 'string');
   return ofPip(texts).map((named) => ({ ...named, line: lines.findIndex((line) => line.includes(named.text)) + 1 }));
 }
-
-const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Decodes a text whose mark says which encoding of Unicode it has, as pip does. */
 export function decodedText(content: Uint8Array): string {

@@ -34,9 +34,9 @@ export type Answer =
 export type Effect =
   /** Tells all hosts to end. Answered when they have, or when their time for it is over. */
   | { readonly do: 'stop'; readonly reason: string }
-  /** Tells the other hosts of the slice of a host that is taken back. Without an answer. */
+  /** Tells the other hosts of the slice of a host that is taken back. No answer comes. */
   | { readonly do: 'tell gang'; readonly of: HostPlace }
-  /** Tells hosts that a lost slice has left. Without an answer. */
+  /** Tells the hosts of lost slices that may live on. No answer comes. */
   | { readonly do: 'tell left'; readonly slices: readonly LostSlice[] }
   | { readonly do: 'wait'; readonly step: Timed; readonly ms: number }
   /** Reads the ends that these hosts stored: of all of them, or of none. */

@@ -77,8 +77,9 @@ const stay = (state: Supervision): Next => ({ state, effects: [] });
 const go = (s: Supervision, step: Step, ...effects: readonly Effect[]): Next => ({ state: { ...s, step }, effects });
 const over = (s: Supervision, end: SupervisedEnd, decidedBy?: DecidedBy): Next =>
   go(s, { at: 'over', end, ...(decidedBy && { decidedBy }) });
-const waiting = (s: Supervision, step: Step & { readonly at: Timed }, ms: number, ...others: readonly Effect[]): Next =>
-  go(s, step, ...others, { do: 'wait', step: step.at, ms });
+const waiting = (s: Supervision, step: Step & { readonly at: Timed }, ms: number): Next =>
+  go(s, step, { do: 'wait', step: step.at, ms });
+const withFirst = (effect: Effect, { state, effects }: Next): Next => ({ state, effects: [effect, ...effects] });
 
 function answered(s: Supervision, news: Answer): Next {
   const { step } = s;
@@ -170,12 +171,11 @@ function stopped(s: Supervision, step: Step & { readonly at: 'stopping' }): Next
 const stop = (s: Supervision, reason: string, step: Step): Next => go(s, step, { do: 'stop', reason });
 
 /** If machines are taken together, their own system tells them, and a stop from here would be a second signal. */
-const saving = (s: Supervision, first: ShutDownHost): Next => {
-  const telling: Effect = { do: 'tell gang', of: first.at };
-  if (!isSaved(s, first)) return waiting(s, { at: 'saving', first }, SHUTDOWN_GRACE_MS, telling);
-  const { state, effects } = waitOver({ ...s, step: { at: 'saving', first } });
-  return { state, effects: [telling, ...effects] };
-};
+function saving(s: Supervision, first: ShutDownHost): Next {
+  const step = { at: 'saving', first } as const;
+  const saved = isSaved(s, first) ? waitOver({ ...s, step }) : waiting(s, step, SHUTDOWN_GRACE_MS);
+  return withFirst({ do: 'tell gang', of: first.at }, saved);
+}
 
 // All hosts alike
 
@@ -300,12 +300,11 @@ function sliceLost(before: Supervision, slice: LostSlice): Next {
 }
 
 function lossSeen(s: Supervision, slices: readonly LostSlice[]): Next {
-  // Before anything is read, because the time of the hosts that are left has begun.
-  const telling: Effect = { do: 'tell left', slices };
   const hosts = unheard(s);
-  if (hosts.length > 0) return go(s, { at: 'loss', slices }, telling, { do: 'read stored ends', hosts });
-  const { state, effects } = afterLoss(s, slices, []);
-  return { state, effects: [telling, ...effects] };
+  const known =
+    hosts.length === 0 ? afterLoss(s, slices, []) : go(s, { at: 'loss', slices }, { do: 'read stored ends', hosts });
+  // Before anything is read, because the time of the hosts that are left has begun.
+  return withFirst({ do: 'tell left', slices }, known);
 }
 
 function afterLoss(s: Supervision, slices: readonly LostSlice[], stored: readonly HostEnd[]): Next {

@@ -151,8 +151,8 @@ export class TestStack {
     this.spawnWorker();
     const worker = this.#worker;
     const isReady = async (): Promise<boolean> => {
-      const code = worker?.exitCode ?? undefined;
-      if (code !== undefined) throw new Hopeless(`the worker ended with code ${code}`);
+      const end = worker?.exitCode ?? worker?.signalCode ?? undefined;
+      if (end !== undefined) throw new Hopeless(`the worker ended with ${end}`);
       return (await this.readiness()).ready;
     };
     await until('the worker is ready', isReady, 60_000);

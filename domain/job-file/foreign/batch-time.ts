@@ -1,3 +1,5 @@
+import { inLargestUnit } from '../../units.js';
+
 /**
  * Reads the longest run of a script: of Slurm `90` (minutes), `90:00`, `1:30:00`, `2-12` (days and hours), `2-12:30`; of LSF `90` and
  * `1:30` (hours and minutes). 0: there is no limit. Undefined: no time.
@@ -21,6 +23,6 @@ function ofLsf(time: string): number | undefined {
 }
 
 export function durationOf(seconds: number): string {
-  if (seconds % 3600 === 0) return `${seconds / 3600}h`;
-  return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`;
+  const { count, unit } = inLargestUnit(seconds);
+  return `${count}${unit}`;
 }

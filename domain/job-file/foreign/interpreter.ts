@@ -1,3 +1,4 @@
+import { baseName } from '../../local-files.js';
 import { splitShellWords } from '../../shell-quote.js';
 
 const SHELLS = ['bash', 'sh', 'dash', 'zsh', 'ksh', 'csh', 'tcsh', 'fish'];
@@ -11,8 +12,6 @@ export function interpreterOf(script: string): readonly string[] | undefined {
   const [program = '', ...options] = words;
   return program === '' ? undefined : [baseName(program), ...options];
 }
-
-const baseName = (path: string): string => path.split('/').at(-1) ?? path;
 
 /** A line about an interpreter that a host may lack; none about one that each has. */
 export function lackOf([program = '']: readonly string[]): readonly string[] {

@@ -1,7 +1,14 @@
 import type { HostEnd, HostPlace } from '../../../domain/recovery/host-ends.js';
 import type { LostSlice } from '../../../domain/recovery/slice-loss.js';
 import { begin, next } from '../../../domain/recovery/supervision.js';
-import type { Effect, News, SupervisedEnd, Supervision, Watched } from '../../../domain/recovery/supervision-state.js';
+import {
+  type Effect,
+  endOn,
+  type News,
+  type SupervisedEnd,
+  type Supervision,
+  type Watched,
+} from '../../../domain/recovery/supervision-state.js';
 
 export const at = (host: number, slice = 0): HostPlace => ({ slice, host });
 const exit = { startedAt: 1, endedAt: 2, isStopped: false, host: 'up' } as const;
@@ -49,14 +56,11 @@ export function play(watched: Watched, news: readonly News[], world: World = {})
   const coming = [...news];
   const later: News[] = [];
   const hasEnded = (place: HostPlace): boolean =>
-    [...state.stored, ...coming.flatMap((each) => (each.of === 'host' ? [each.end] : []))].some(
-      (end) => end.at.host === place.host && end.at.slice === place.slice,
-    );
+    endOn([...state.stored, ...coming.flatMap((each) => (each.of === 'host' ? [each.end] : []))], place) !== undefined;
   const tell = (): readonly News[] =>
     watched.hosts.flatMap((place) => (hasEnded(place) ? [] : (toldEnd(place) ?? []))).map(stored);
   const storedBy = (places: readonly HostPlace[]): readonly HostEnd[] => {
-    const isThere = (place: HostPlace) => (end: HostEnd) => end.at.host === place.host && end.at.slice === place.slice;
-    const ends = places.flatMap((place) => world.stored?.find(isThere(place)) ?? []);
+    const ends = places.flatMap((place) => endOn(world.stored ?? [], place) ?? []);
     return ends.length === places.length ? ends : [];
   };
   const answer = (effect: Effect): void => {

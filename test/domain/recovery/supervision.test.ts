@@ -6,6 +6,7 @@ import { begin, next } from '../../../domain/recovery/supervision.js';
 import {
   deciding,
   type Effect,
+  isSame,
   type News,
   type Supervision,
   type Watched,
@@ -416,7 +417,6 @@ describe('whatever the order of the news', () => {
         });
     });
   const SILENCE: SilentEnd = { kind: 'no-output', last: { what: 'output', ...at(0), at: 5 } };
-  const isSame = (one: HostPlace, other: HostPlace): boolean => one.slice === other.slice && one.host === other.host;
   /** An end is heard of before its output is stored. */
   const inOrder = (news: readonly News[]): readonly News[] => {
     const firsts = new Set<string>();

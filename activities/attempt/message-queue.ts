@@ -1,5 +1,5 @@
 /** Messages of many senders, for one reader that takes them in the order in which they came. */
-export class Inbox<Message> {
+export class MessageQueue<Message> {
   readonly #messages: Message[] = [];
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
