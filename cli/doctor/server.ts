@@ -21,8 +21,7 @@ import { failed, type Finding, ok, warning } from './finding.js';
 export async function diagnoseServer(_file: string | undefined, flags: DoctorFlags): Promise<Diagnosis> {
   const context = resolveContext(flags.bucket === undefined ? {} : { bucket: flags.bucket });
   const [temporal, ofStore] = await Promise.all([temporalChecks(context), storeChecks(context)]);
-  const [server, ...others] = temporal.findings;
-  return { ...temporal, findings: [...(server === undefined ? [] : [server]), ...ofStore, ...others] };
+  return { ...temporal, findings: temporal.findings.toSpliced(1, 0, ...ofStore) };
 }
 
 async function temporalChecks(context: CliContext): Promise<Diagnosis> {

@@ -62,7 +62,9 @@ export function detaches(text: string): boolean {
     case 'docker':
     case 'podman':
     case 'nerdctl':
-      return rest[0] === 'run' ? runsDetached(rest.slice(1)) : /^(?:compose up|start) .*-d\b/.test(rest.join(' '));
+      return rest[0] === 'run'
+        ? detachOptions(rest.slice(1)).length > 0
+        : /^(?:compose up|start) .*-d\b/.test(rest.join(' '));
     default:
       return false;
   }
@@ -70,15 +72,18 @@ export function detaches(text: string): boolean {
 
 /** Options of `docker run` without a value. */
 const FLAG =
-  /^(?:--(?:rm|init|privileged|read-only|interactive|tty|publish-all|no-healthcheck)|-[itPq]+|--[\w-]+=.*|-[evwupmh]\S+)$/;
+  /^(?:--(?:rm|init|privileged|read-only|interactive|tty|publish-all|no-healthcheck|quiet)|-[itPq]+|--[\w-]+=.*|-[evwupmh]\S+)$/;
+const DETACH = /^(?:--detach(?:=true)?|-[itPq]*d[itPq]*)$/;
 
-/** Options behind the image are those of its program. */
-function runsDetached(words: readonly string[]): boolean {
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? '';
-    if (/^(?:--detach(?:=true)?|-[itPq]*d[itPq]*)$/.test(word)) return true;
-    if (!word.startsWith('-')) return false;
-    if (!FLAG.test(word)) at += 1;
+/**
+ * Returns the positions of `-d` among the options of `docker run`, which end at its image: options behind that are its program's.
+ * @param words those behind `run`
+ */
+export function detachOptions(words: readonly string[]): readonly number[] {
+  const found: number[] = [];
+  for (let at = 0; words[at]?.startsWith('-') === true; at += 1) {
+    if (DETACH.test(words[at] ?? '')) found.push(at);
+    else if (!FLAG.test(words[at] ?? '')) at += 1;
   }
-  return false;
+  return found;
 }

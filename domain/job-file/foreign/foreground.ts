@@ -1,4 +1,5 @@
 import { shellWords, splitShellWords } from '../../shell-quote.js';
+import { detachOptions } from '../shell-programs.js';
 
 export interface Foreground {
   /** The command with its program in the foreground; undefined if the line does not say which program that is. */
@@ -30,19 +31,13 @@ export function inForeground(command: string): Foreground | undefined {
   return attached === line ? undefined : { text: [...before, attached].join('\n'), note: ENDS_WITH_JOB };
 }
 
-const SWITCH = /^-[itdPq]+$|^--(rm|privileged|init|interactive|tty|detach|detach=true|read-only|publish-all|quiet)$|=/;
-const DETACH = /^(-[it]{0,2}d[it]{0,2}|--detach|--detach=true)$/;
-
-/** Takes `-d` from `docker run`; behind the image it is an option of the program. */
+/** Takes `-d` from `docker run`. */
 function withoutDetach(line: string): string {
   const words = line.split(' ');
   const run = words.findIndex((word, at) => word === 'run' && words[at - 1] === 'docker');
   if (run === -1) return line;
-  const image = words.findIndex((word, at) => {
-    const before = words[at - 1] ?? '';
-    return at > run && !word.startsWith('-') && (at === run + 1 || !before.startsWith('-') || SWITCH.test(before));
-  });
-  return words.filter((word, at) => at <= run || (image !== -1 && at >= image) || !DETACH.test(word)).join(' ');
+  const detaching = new Set(detachOptions(words.slice(run + 1)).map((at) => run + 1 + at));
+  return words.filter((_, at) => !detaching.has(at)).join(' ');
 }
 
 const WITH_VALUE = /^-\w*[snctxyeFSTh]$/;
