@@ -74,7 +74,7 @@ const MOST_SKIPPED = 2;
 const EARLY_MARKS = 20;
 
 /**
- * A counter that leaps over marks of before shows no work before the leap, and one mark is no proof: many print where they go on.
+ * Marks before a leap over marks of earlier attempts prove nothing, nor does a single mark: many programs print where they go on.
  * One that begins where the work began has begun a second cycle, a phase or a shard, unless all that was printed before is the same.
  */
 function workAgain(counted: CountedMarks, done: Done): Omit<WorkAgain, 'attempt'> | 'unsure' | undefined {

@@ -100,7 +100,7 @@ function countedLine(line: string) {
   return undefined;
 }
 
-/** Behind a bar's number there are times alone. */
+/** Only times follow a bar's number. */
 const BAR_END = /^\/\d+ [[(]/;
 const DRAWN_BAR = /(?<!\d)\d{1,3}%\|[^|]*\|/g;
 

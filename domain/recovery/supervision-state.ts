@@ -63,9 +63,9 @@ export type Timed = 'consequence' | 'cause' | 'last lines' | 'saving' | 'late';
 
 export type Step =
   | { readonly at: 'running' }
-  /** `first` ended otherwise than well; a success that counts, or the leader's end, may be heard of just after it. */
+  /** `first` ended badly; a success that counts, or the leader's end, may be heard of just after it. */
   | { readonly at: 'consequence'; readonly first: HostEnd }
-  /** The leader failed; the end of another, of which that is a consequence, may be heard of just after it. */
+  /** The leader failed, perhaps because of another host, whose end may be heard of just after it. */
   | { readonly at: 'cause'; readonly leader: HostEnd }
   | { readonly at: 'stopping'; readonly to: 'report'; readonly ends: readonly HostEnd[] }
   | { readonly at: 'stopping'; readonly to: 'last lines' | 'late'; readonly first: HostEnd }

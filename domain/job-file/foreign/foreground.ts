@@ -13,7 +13,7 @@ const TO_FILE = 'its output goes to a file of the host: without `> FILE` `jobctl
 const IDLE = /^(echo|sleep|exit|disown|true|jobs|ps)\b/;
 const IN_BACKGROUND = /(?<![&|>])&[ \t]*(?:disown(?:[ \t]+\S+)?)?$/;
 
-/** Brings the program to the front that a command leaves behind in the background, where a job would end it. Undefined for any other. */
+/** Brings to the front a program that a command leaves in the background, where a job would end it. Undefined for another command. */
 export function inForeground(command: string): Foreground | undefined {
   const lines = command.trim().split('\n');
   if (lines.some((line) => /(^|[;&|(] *)(tmux|screen) /.test(line))) return ofTerminal(lines);
