@@ -75,7 +75,7 @@ const EARLY_MARKS = 20;
 
 /**
  * Marks before a leap over marks of earlier attempts prove nothing, nor does a single mark: many programs print where they go on.
- * One that begins where the work began has begun a second cycle, a phase or a shard, unless all that was printed before is the same.
+ * A counter that begins where the work began has begun a second cycle, a phase or a shard, unless all that was printed before is the same.
  */
 function workAgain(counted: CountedMarks, done: Done): Omit<WorkAgain, 'attempt'> | 'unsure' | undefined {
   const { begin, furthest, isFirst } = done;
