@@ -12,7 +12,6 @@ import { Draws } from '../chaos/random.js';
 import { DEFAULT_TIMINGS } from '../domain/timings.js';
 import { Agenda } from '../test/virtual-clock/agenda.js';
 import { Sandboxes } from '../test/virtual-clock/sandboxes.js';
-import { workflowBundle } from '../test/workflow-bundle.js';
 import { type AskedJob, DAY, drawAvailability, drawJobs, ZONES } from './capacity/availability.js';
 import { chipHoursOf, type Figures, figuresOf, type Lived } from './capacity/figures.js';
 import { liveByJobctl } from './capacity/jobctl.js';
@@ -45,7 +44,7 @@ const jobs = drawJobs(draws.part(2), count, days);
 const bounds = jobs.map(({ submitAt }) =>
   upperBound(Object.values(availability), { from: submitAt, to: endMs }, PROVISION_MS.least),
 );
-const sandboxes = Sandboxes.ofBundle(await workflowBundle());
+const sandboxes = await Sandboxes.ofThisProcess();
 
 const providerOf = (job: AskedJob, clock: Clock): Provider =>
   new Provider(clock, availability, draws.part(3).part(job.number));

@@ -1,6 +1,7 @@
 import { Script } from 'node:vm';
 import type { WorkflowCreateOptions } from '@temporalio/worker/lib/workflow/interface.js';
 import { ReusableVMWorkflow, ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusable-vm.js';
+import { workflowBundle } from '../workflow-bundle.js';
 
 /**
  * The SDK's sandboxes, with less care: modules are loaded once and not anew for each run, of all globals only the SDK's own is one run's,
@@ -8,8 +9,14 @@ import { ReusableVMWorkflow, ReusableVMWorkflowCreator } from '@temporalio/worke
  * signals (workflows/flood.ts), which never is here.
  */
 export class Sandboxes extends ReusableVMWorkflowCreator {
-  /** For all servers of a process. */
-  static ofBundle({ code }: { readonly code: string }): Sandboxes {
+  static #made: Promise<Sandboxes> | undefined;
+
+  /** For all servers and test files of a process. */
+  static ofThisProcess(): Promise<Sandboxes> {
+    return (this.#made ??= workflowBundle().then((bundle) => Sandboxes.#ofBundle(bundle)));
+  }
+
+  static #ofBundle({ code }: { readonly code: string }): Sandboxes {
     const filename = 'workflow-bundle.js';
     const sourceMap = { version: 3 as const, sources: [], names: [], mappings: '', file: '' };
     const made = new Sandboxes(new Script(code, { filename }), { code, filename, sourceMap }, NO_LIMIT, new Set());

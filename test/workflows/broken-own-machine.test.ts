@@ -12,7 +12,6 @@ import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { Sandboxes } from '../virtual-clock/sandboxes.js';
 import { virtualActivities, type VirtualCloud } from '../virtual-clock/virtual-activities.js';
 import { VirtualServer } from '../virtual-clock/virtual-server.js';
-import { workflowBundle } from '../workflow-bundle.js';
 
 const MACHINES = ['rack-0', 'rack-1', 'rack-2'];
 const START = Date.UTC(2026, 10, 27);
@@ -65,7 +64,7 @@ describe('a job on machines of its own, one of which is broken', function () {
   this.timeout(120_000);
   let sandboxes: Sandboxes;
   before(async () => {
-    sandboxes = Sandboxes.ofBundle(await workflowBundle());
+    sandboxes = await Sandboxes.ofThisProcess();
   });
 
   async function live(lab: Lab): Promise<string> {

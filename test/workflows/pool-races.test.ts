@@ -15,7 +15,6 @@ import { READY } from '../virtual-clock/plain-activities.js';
 import { Sandboxes } from '../virtual-clock/sandboxes.js';
 import { virtualActivities, type VirtualCloud } from '../virtual-clock/virtual-activities.js';
 import { VirtualServer } from '../virtual-clock/virtual-server.js';
-import { workflowBundle } from '../workflow-bundle.js';
 
 const SEED = Number(process.env['JOBCTL_TEST_SEED'] ?? 29);
 const RACES = Number(process.env['JOBCTL_TEST_RACES'] ?? 10);
@@ -146,7 +145,7 @@ describe(`${RACES} races of zones under a quota (model, seed ${SEED})`, function
   const seen = { ties: 0, beside: 0 };
   let sandboxes: Sandboxes;
   before(async () => {
-    sandboxes = Sandboxes.ofBundle(await workflowBundle());
+    sandboxes = await Sandboxes.ofThisProcess();
   });
 
   async function race(number: number): Promise<void> {

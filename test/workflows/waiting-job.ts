@@ -7,7 +7,6 @@ import { DEFAULT_TIMINGS, type Timings } from '../../domain/timings.js';
 import { Sandboxes } from '../virtual-clock/sandboxes.js';
 import { virtualActivities, type VirtualCloud } from '../virtual-clock/virtual-activities.js';
 import { type Ended, VirtualServer } from '../virtual-clock/virtual-server.js';
-import { workflowBundle } from '../workflow-bundle.js';
 
 export const START = Date.UTC(2026, 10, 1);
 const ID = 'waits';
@@ -39,7 +38,7 @@ export class WaitingJob {
     timings: Partial<Timings> = {},
   ): Promise<WaitingJob> {
     const { zones, tpu, ...more } = file;
-    const server = new VirtualServer(Sandboxes.ofBundle(await bundle()), { startAt: START, delayMs: () => 50 });
+    const server = new VirtualServer(await Sandboxes.ofThisProcess(), { startAt: START, delayMs: () => 50 });
     const job = new WaitingJob(server);
     server.serve(virtualActivities(server, job.#cloud(answers), { ...DEFAULT_TIMINGS, ...timings }));
     const spot = { accelerator: 'v6e-8', allocation_mode: 'queued-resources', pricing: 'spot' };
@@ -103,9 +102,6 @@ export class WaitingJob {
     };
   }
 }
-
-let code: ReturnType<typeof workflowBundle> | undefined;
-const bundle = (): ReturnType<typeof workflowBundle> => (code ??= workflowBundle());
 
 export const refused = (
   scope: Extract<CreateAnswer, { kind: 'refused' }>['scope'],

@@ -9,7 +9,6 @@ import { READY } from '../virtual-clock/plain-activities.js';
 import { Sandboxes } from '../virtual-clock/sandboxes.js';
 import { virtualActivities, type VirtualCloud } from '../virtual-clock/virtual-activities.js';
 import { VirtualServer } from '../virtual-clock/virtual-server.js';
-import { workflowBundle } from '../workflow-bundle.js';
 
 const SEED = Number(process.env['JOBCTL_TEST_SEED'] ?? 29);
 const JOBS = Number(process.env['JOBCTL_TEST_RACES'] ?? 5);
@@ -153,7 +152,7 @@ describe(`${JOBS} jobs in zones with droughts, refusals and lost answers (model,
   const seen = { jobs: 0, turns: 0, refusals: 0, starts: 0 };
   let sandboxes: Sandboxes;
   before(async () => {
-    sandboxes = Sandboxes.ofBundle(await workflowBundle());
+    sandboxes = await Sandboxes.ofThisProcess();
   });
 
   async function live(number: number): Promise<void> {
