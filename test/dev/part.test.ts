@@ -151,7 +151,7 @@ describe('a part of the stack', () => {
       const script = `echo working; until [ -e go-on ]; do sleep 0.02; done; ${SERVES}`;
       const slow = part(script, { readyTimeoutMs: 200, isReady });
       const { message } = await failureOf(slow);
-      assert.match(message, /process \d+ runs, but is not ready after 0\.2 s\. The end of \S+:\n--- .*\nworking$/);
+      assert.match(message, /process \d+ runs, but is not ready after 0\.6 s\. The end of \S+:\n--- .*\nworking$/);
       assert.notEqual(identify(pidOf()), undefined);
     });
 

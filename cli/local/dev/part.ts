@@ -21,6 +21,7 @@ export interface Part {
   readonly configuration?: string;
   /** Tries once, for about a second. */
   readonly isReady: () => Promise<boolean>;
+  /** Patience with a part that runs. One that was just started has `START_FACTOR` times as much. */
   readonly readyTimeoutMs: number;
   /** Restarts a running part that does not answer in time, on its stored data. Absent: silence is an error. */
   readonly isRestartedIfSilent?: boolean;
@@ -57,7 +58,10 @@ export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started
   const before = slot.read();
   const isRunning = before !== undefined && isAlive(before.identity);
   if (isRunning && (part.configuration === undefined || before.fingerprint === fingerprintOf(part))) {
-    const isSilent = await untilReady(part, slot, before.identity, 0).then(
+    const isSilent = await untilReady(part, slot, before.identity, {
+      logFrom: 0,
+      patienceMs: part.readyTimeoutMs,
+    }).then(
       () => false,
       (error: unknown) => {
         if (part.isRestartedIfSilent !== true) throw error;
@@ -71,7 +75,7 @@ export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started
   const command = await part.command();
   const logFrom = rotateLog(slot.logFile);
   const identity = start(command, part, slot, logFrom);
-  await untilReady(part, slot, identity, logFrom);
+  await untilReady(part, slot, identity, { logFrom, patienceMs: part.readyTimeoutMs * START_FACTOR });
   return before === undefined ? 'started' : 'started again';
 }
 
@@ -139,15 +143,23 @@ export function livingHolder(file: string): ProcessIdentity | undefined {
   return holder !== undefined && isAlive(holder) ? holder : undefined;
 }
 
-async function untilReady(part: Part, slot: PartSlot, identity: ProcessIdentity, logFrom: number): Promise<void> {
-  const deadline = Date.now() + part.readyTimeoutMs;
+/** With 30 programs on two cores a worker took more than a minute. */
+const START_FACTOR = 3;
+
+async function untilReady(
+  part: Part,
+  slot: PartSlot,
+  identity: ProcessIdentity,
+  { logFrom, patienceMs }: { readonly logFrom: number; readonly patienceMs: number },
+): Promise<void> {
+  const deadline = Date.now() + patienceMs;
   for (;;) {
     // The record stays, so that `down` can end processes that it left behind.
     if (!isAlive(identity)) throw failure(part, slot, `process ${identity.pid} ended before it was ready`, logFrom);
     // The process is checked again after a yes, because another process may answer on its port.
     if ((await part.isReady()) && isAlive(identity)) return;
     if (Date.now() > deadline) {
-      const waited = `${part.readyTimeoutMs / 1000} s`;
+      const waited = `${patienceMs / 1000} s`;
       throw failure(part, slot, `process ${identity.pid} runs, but is not ready after ${waited}`, logFrom);
     }
     await sleep(POLL_MS);
