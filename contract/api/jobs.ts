@@ -171,3 +171,6 @@ export const waitQuery = z.object({
     .describe('How long to wait for the end; 60,000 at most.'),
 });
 export const waitedSchema = z.object({ isOver: z.boolean(), outcome: outcomeSchema.optional() }).meta({ id: 'Waited' });
+export const pollsQuery = z.object({ taskQueue: z.string().min(1).max(200).optional() });
+export const pollsSchema = z.looseObject({ taskQueue: z.string() });
+export const whySchema = z.looseObject({ phase: z.string(), why: z.string().optional() });
