@@ -5,6 +5,7 @@ import type { JobEdit } from '../../client/job-calls.js';
 import { isOver } from '../../client/job-rows.js';
 import { purgeJob } from '../../client/purge-job.js';
 import { hostAccess } from '../host-access.js';
+import { withJob } from '../job-text.js';
 import { ApiError } from '../problem.js';
 import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
@@ -26,9 +27,10 @@ export function registerJobChanges(serve: Serve, services: Services, { limits }:
       });
       continue;
     }
-    const edited = async ({ call, params: { id }, body: edit }: Served<'resume' | 'restart'>) => {
+    const edited = async ({ call, params: { id }, body }: Served<'resume' | 'restart'>) => {
       // An edit runs another command in the owner's name and with their secrets, so it needs more than the right to a restart.
-      await gate.job(call, isEdit(edit) ? [verb, 'edit'] : verb, id);
+      await gate.job(call, isEdit(body) ? [verb, 'edit'] : verb, id);
+      const edit = await withJob(dear, body, call.caller.id);
       // The thread of all jobs' workflows checks the edit too, so its cost is checked and counted here first.
       const { job, set } = edit;
       const { problems } = isEdit(edit) ? await dear.run('edit', present({ job, set }), call.caller.id) : {};
@@ -83,7 +85,8 @@ const editRate = (limits: ServerConfig['limits']) => {
   };
 };
 
-const isEdit = ({ job, set, files }: ApiEdit): boolean =>
-  job !== undefined || (set?.length ?? 0) > 0 || files !== undefined;
+const isEdit = ({ job, file, set, files }: ApiEdit): boolean =>
+  job !== undefined || file !== undefined || (set?.length ?? 0) > 0 || files !== undefined;
 
-const editOf = ({ files: uploaded, ...edit }: ApiEdit): JobEdit => present({ ...edit, uploaded }) as JobEdit;
+const editOf = ({ files: uploaded, ...edit }: Omit<ApiEdit, 'file' | 'env'>): JobEdit =>
+  present({ ...edit, uploaded }) as JobEdit;

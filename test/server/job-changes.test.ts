@@ -9,7 +9,7 @@ const edit = {
   ...{ from, set: [{ path: ['env', 'A'], value: '1' }], source: 'env: {A: 1}' },
   ...{ files: { a: 'a'.repeat(64) }, identityKeys: { k: `SHA256:${'a'.repeat(43)}` } },
 };
-/** All that each verb's body may have: `verb` is for the audit of cancels, and `job` goes through the check of a whole file. */
+/** All that each verb's body may have, but for `verb`, which cancels have, and a whole file (job-text.test.ts). */
 const BODIES: Readonly<Record<JobVerb, object>> = {
   stop: { from, release: true },
   resume: edit,
@@ -17,7 +17,7 @@ const BODIES: Readonly<Record<JobVerb, object>> = {
   requeue: { from, zone: 'us-east5-a' },
   setUp: { from, modules: ['venv'], force: true },
 };
-const UNTOLD = ['verb', 'job'];
+const UNTOLD = ['verb', 'job', 'file', 'env'];
 
 describe('what a person asks of a job over HTTP', () => {
   let app: GatedApp;

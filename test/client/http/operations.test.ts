@@ -95,6 +95,11 @@ describe('the operations of jobctl serve', function () {
     assert.deepEqual(all, Object.keys(OPERATIONS).toSorted());
   });
 
+  it('are repeated in doubt, but for those that act twice', () => {
+    const once = Object.entries(OPERATIONS).filter(([, row]: readonly [string, Operation]) => row.isOnce);
+    assert.deepEqual(once.map(([name]) => name).toSorted(), ['requeue', 'restart', 'resume', 'setUp', 'stop']);
+  });
+
   it('use each verb of the access table', () => {
     const used = new Set<string>(Object.values(OPERATIONS).map(({ access }) => access));
     assert.deepEqual(
