@@ -1,16 +1,12 @@
+import type { UpdateDefinition } from '@temporalio/common';
 import {
   type CancelNote,
   cancelNoteSignal,
   type EditCall,
-  type RequeueCall,
-  requeueUpdate,
+  JOB_UPDATES,
+  type JobCall,
+  type JobVerb,
   type RestartCall,
-  restartUpdate,
-  resumeUpdate,
-  type SetUpCall,
-  setUpUpdate,
-  type StopCall,
-  stopUpdate,
 } from '../contract/job.js';
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import type { SliceDeletion, StuckDeletion } from '../domain/lease.js';
@@ -38,12 +34,18 @@ export interface JobEdit {
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
 
-/** `zone`: the zone of the job that is tried first. */
-export type RequeuePlace = Pick<RequeueCall, 'zone' | 'from'>;
-/** Without `modules`, all modules of the job. `force` also applies those that are found unchanged. */
-export type SetUpWish = Pick<SetUpCall, 'modules' | 'force' | 'from'>;
 /** `replace`: slices whose machines are replaced by new ones. */
 export type JobRestart = JobEdit & Pick<RestartCall, 'replace'>;
+/** What a person asks for with a verb (contract/job.ts). */
+export type JobWish<Verb extends JobVerb> = Verb extends 'resume'
+  ? JobEdit
+  : Verb extends 'restart'
+    ? JobRestart
+    : Omit<JobCall<Verb>, 'v' | 'by'>;
+/** `zone`: the zone of the job that is tried first. */
+export type RequeuePlace = JobWish<'requeue'>;
+/** Without `modules`, all modules of the job. `force` also applies those that are found unchanged. */
+export type SetUpWish = JobWish<'setUp'>;
 
 export interface JobCallsOptions extends TemporalAccess {
   readonly upload: UploadFiles;
@@ -74,27 +76,18 @@ export class JobCalls {
     await calls.bounded(() => this.#handle(id).cancel());
   }
 
-  stop(id: string, { by, from }: Asker, release: boolean): Promise<string> {
-    const call: StopCall = { v: 1, by, ...(from === undefined ? {} : { from }), ...(release ? { release } : {}) };
-    return this.#answer(id, () => this.#handle(id).executeUpdate(stopUpdate, { args: [call] }));
-  }
-
-  async resume(id: string, by: string, edit: JobEdit): Promise<string> {
-    const call = await this.#editCall(by, edit);
-    return this.#answer(id, () => this.#handle(id).executeUpdate(resumeUpdate, { args: [call] }));
-  }
-
-  requeue(id: string, by: string, place: RequeuePlace): Promise<string> {
-    return this.#answer(id, () => this.#handle(id).executeUpdate(requeueUpdate, { args: [{ v: 1, by, ...place }] }));
-  }
-
-  async restart(id: string, by: string, { replace, ...edit }: JobRestart): Promise<string> {
-    const call = { ...(await this.#editCall(by, edit)), ...(replace === undefined ? {} : { replace }) };
-    return this.#answer(id, () => this.#handle(id).executeUpdate(restartUpdate, { args: [call] }));
-  }
-
-  setUp(id: string, by: string, wish: SetUpWish): Promise<string> {
-    return this.#answer(id, () => this.#handle(id).executeUpdate(setUpUpdate, { args: [{ v: 1, by, ...wish }] }));
+  async tell<Verb extends JobVerb>(id: string, verb: Verb, by: string, wish: JobWish<Verb>): Promise<string> {
+    const { files = {}, uploaded: before, ...others } = wish as JobRestart;
+    const uploaded = { ...before, ...(await this.#options.upload(files)) };
+    const call = { v: 1, by, ...others, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
+    const update = JOB_UPDATES[verb] as unknown as UpdateDefinition<{ readonly message: string }, [unknown]>;
+    return updateAnswer(this.#options.calls, () => this.#handle(id).executeUpdate(update, { args: [call] }), {
+      whom: `job ${id}`,
+      polls: this.#options.polls,
+      refused: (why) => new JobRefused(id, why),
+      invalid: (why) => new JobInvalid(why),
+      notFound: () => new JobNotFound(id, this.#options.where),
+    });
   }
 
   /** The given slices whose workflows are still open: their remains in the cloud are being deleted. */
@@ -126,22 +119,7 @@ export class JobCalls {
     return deletionForm().safeParse(decoded[0]).data;
   }
 
-  async #editCall(by: string, { files, uploaded: before, ...edit }: JobEdit): Promise<EditCall> {
-    const uploaded = { ...before, ...(await this.#options.upload(files ?? {})) };
-    return { v: 1, by, ...edit, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
-  }
-
   #handle(workflowId: string) {
     return this.#options.temporal.workflow.getHandle(workflowId);
-  }
-
-  #answer(id: string, update: () => Promise<{ readonly message: string }>): Promise<string> {
-    return updateAnswer(this.#options.calls, update, {
-      whom: `job ${id}`,
-      polls: this.#options.polls,
-      refused: (why) => new JobRefused(id, why),
-      invalid: (why) => new JobInvalid(why),
-      notFound: () => new JobNotFound(id, this.#options.where),
-    });
   }
 }

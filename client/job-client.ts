@@ -114,27 +114,27 @@ export class JobClient {
     by: string,
     { release = false, from }: { readonly release?: boolean; readonly from?: string } = {},
   ): Promise<string> {
-    return this.#jobs.stop(id, { by, ...(from === undefined ? {} : { from }) }, release);
+    return this.#jobs.tell(id, 'stop', by, { ...(from === undefined ? {} : { from }), ...(release && { release }) });
   }
 
   /** Continues a stopped job with a new attempt: on the slices that it kept, or as soon as its pool grants a lease again. */
   resume(id: string, by: string, edit: JobEdit = {}): Promise<string> {
-    return this.#jobs.resume(id, by, edit);
+    return this.#jobs.tell(id, 'resume', by, edit);
   }
 
   /** Sets up modules again on the job's hosts beside its command. Returns once it is noted. @throws JobRefused, JobNotFound */
   setUp(id: string, by: string, wish: SetUpWish = {}): Promise<string> {
-    return this.#jobs.setUp(id, by, wish);
+    return this.#jobs.tell(id, 'setUp', by, wish);
   }
 
   /** Gives slices and lease back and queues the job again, with its first submit time. */
   requeue(id: string, by: string, place: RequeuePlace = {}): Promise<string> {
-    return this.#jobs.requeue(id, by, place);
+    return this.#jobs.tell(id, 'requeue', by, place);
   }
 
   /** Restarts the command on the same slices, with the same or a changed job file. Some slices may be replaced. */
   restart(id: string, by: string, edit: JobRestart = {}): Promise<string> {
-    return this.#jobs.restart(id, by, edit);
+    return this.#jobs.tell(id, 'restart', by, edit);
   }
 
   /** Names of the job's slices that its workflows have yet to delete; empty for a job that was never accepted. */

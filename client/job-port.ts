@@ -1,7 +1,7 @@
-import type { JobView } from '../contract/job.js';
+import type { JobVerb, JobView } from '../contract/job.js';
 import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
-import type { JobEdit, JobRestart, RequeuePlace, SetUpWish } from './job-calls.js';
+import type { JobWish } from './job-calls.js';
 import type { JobCounts } from './job-finding.js';
 import type { JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
@@ -32,11 +32,7 @@ export interface JobPort {
   describe(id: string): Promise<JobView>;
   wait(id: string): Promise<Outcome>;
   cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'>;
-  stop(id: string, asker: Asker, release: boolean): Promise<string>;
-  resume(id: string, by: string, edit: JobEdit): Promise<string>;
-  restart(id: string, by: string, edit: JobRestart): Promise<string>;
-  setUp(id: string, by: string, wish: SetUpWish): Promise<string>;
-  requeue(id: string, by: string, place: RequeuePlace): Promise<string>;
+  tell<Verb extends JobVerb>(id: string, verb: Verb, by: string, wish: JobWish<Verb>): Promise<string>;
   deletions(id: string): Promise<readonly SliceDeletion[]>;
   quota(pool: string): PoolClient;
   machines(pool: string): MachinesClient;

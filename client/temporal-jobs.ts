@@ -5,11 +5,11 @@ import type { SliceDeletion } from '../domain/lease.js';
 import { type Asker, JobPhase, type Outcome } from '../domain/job-state.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import { requestNameOf } from '../domain/machines.js';
-import { describeQuery, type JobMemo, type JobView } from '../contract/job.js';
+import { describeQuery, type JobMemo, type JobVerb, type JobView } from '../contract/job.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
-import { JobCalls, type JobEdit, type JobRestart, type RequeuePlace, type SetUpWish } from './job-calls.js';
+import { JobCalls, type JobWish } from './job-calls.js';
 import { failingTaskOf } from './failing-task.js';
 import { describeJob, isAttended, readable } from './job-executions.js';
 import { countJobs, findJobs, type JobCounts } from './job-finding.js';
@@ -127,29 +127,10 @@ export class TemporalJobs implements JobPort {
     }
   }
 
-  async stop(id: string, asker: Asker, release: boolean): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.stop(id, asker, release);
-  }
-
-  async resume(id: string, by: string, edit: JobEdit): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.resume(id, by, edit);
-  }
-
-  async setUp(id: string, by: string, wish: SetUpWish): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.setUp(id, by, wish);
-  }
-
-  async requeue(id: string, by: string, place: RequeuePlace): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.requeue(id, by, place);
-  }
-
-  async restart(id: string, by: string, edit: JobRestart): Promise<string> {
-    await this.#mustBeOpen(id);
-    return this.#people.restart(id, by, edit);
+  async tell<Verb extends JobVerb>(id: string, verb: Verb, by: string, wish: JobWish<Verb>): Promise<string> {
+    const { status } = await this.#describe(id);
+    if (status.name !== 'RUNNING') throw new JobRefused(id, `job ${id} has ended: its outcome is final`);
+    return this.#people.tell(id, verb, by, wish);
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
@@ -193,11 +174,6 @@ export class TemporalJobs implements JobPort {
       if (outcome !== undefined) return readable(id, outcome);
       await sleep(look < EARLY_LOOKS ? EARLY_LOOK_MS : LOOK_MS);
     }
-  }
-
-  async #mustBeOpen(id: string): Promise<void> {
-    const { status } = await this.#describe(id);
-    if (status.name !== 'RUNNING') throw new JobRefused(id, `job ${id} has ended: its outcome is final`);
   }
 
   #describe(id: string): Promise<WorkflowExecutionDescription> {

@@ -1,4 +1,5 @@
 /** The job workflow: its input, its memo, and its signals, queries and updates. All values are plain JSON. */
+import type { UpdateDefinition } from '@temporalio/common';
 import { type HumanCall, query, signal, update } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
@@ -306,3 +307,15 @@ export interface SetUpCall extends HumanCall {
   readonly force?: boolean;
 }
 export const setUpUpdate = update<SetUpCall>('setUp');
+
+/** Requests that need a worker and are answered with a sentence, each by the operation that brings it (contract/operations.ts). */
+export const JOB_UPDATES = {
+  stop: stopUpdate,
+  resume: resumeUpdate,
+  restart: restartUpdate,
+  requeue: requeueUpdate,
+  setUp: setUpUpdate,
+};
+export type JobVerb = keyof typeof JOB_UPDATES;
+export type JobCall<Verb extends JobVerb> =
+  (typeof JOB_UPDATES)[Verb] extends UpdateDefinition<unknown, [infer Call]> ? Call : never;

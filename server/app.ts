@@ -18,12 +18,12 @@ import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf, TooManyRequests } from './problem.js';
 import { refusedLogins } from './refused-logins.js';
 import { type Services, VERSION } from './services.js';
-import { registerHosts } from './routes/hosts.js';
 import { registerJobChanges } from './routes/job-changes.js';
 import { registerJobs } from './routes/jobs.js';
 import { registerLogs } from './routes/logs.js';
 import { registerObjects } from './routes/objects.js';
 import { registerPools } from './routes/pools.js';
+import { servedBy } from './routes/serve.js';
 import { registerSystem } from './routes/system.js';
 import { registerUploads } from './routes/uploads.js';
 import { registerWho } from './routes/who.js';
@@ -38,7 +38,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
   app.decorateRequest('caller', null);
   app.addHook('onRoute', ({ url, config }) => {
     if (!url.startsWith('/v1/') || config?.isOpen === true || config?.verb !== undefined) return;
-    throw new TypeError(`${url}: the route does not say what its call is to the access table (routes/answers.ts)`);
+    throw new TypeError(`${url}: the route does not say what its call is to the access table (contract/operations.ts)`);
   });
   await app.register(swagger, {
     openapi: {
@@ -124,18 +124,13 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     );
     return reply.status(404).type('application/problem+json').serializer(JSON.stringify).send(problem);
   });
-  for (const register of [
-    registerSystem,
-    registerWho,
-    registerJobs,
-    registerJobChanges,
-    registerHosts,
-    registerLogs,
-    registerObjects,
-    registerUploads,
-    registerPools,
-  ])
-    register(app, services, config);
+  registerSystem(app, services, config);
+  app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
+  const serve = servedBy(app, services.gate);
+  const areas = [
+    ...[registerWho, registerJobs, registerJobChanges, registerLogs, registerObjects, registerUploads, registerPools],
+  ];
+  for (const register of areas) register(serve, services, config);
   await app.register(swaggerUi, { routePrefix: PAGE, staticCSP: true, transformStaticCSP: (header) => header });
   return app;
 }

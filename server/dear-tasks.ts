@@ -1,6 +1,8 @@
 import type { PoolFileText } from '../client/pool-client.js';
 import { readPoolState } from '../client/pool-state.js';
 import { assignAll, type Assignment } from '../domain/job-file/assignment.js';
+import type { Environment } from '../domain/job-file/interpolation.js';
+import { parseJobFile } from '../domain/job-file/parse.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
@@ -11,6 +13,20 @@ import type { Plan } from '../quota/plan.js';
 import { publishedPlan } from '../quota/published-plan.js';
 
 // The tasks that run in a thread of `DearWork`. Each reports its duration without the wait for a thread.
+
+export interface ReadTask {
+  readonly job?: unknown;
+  readonly file?: { readonly name: string; readonly text: string } | undefined;
+  readonly env?: Environment | undefined;
+}
+
+/** Reads a job file, as text or JSON, in the submitter's environment, or returns every problem with its place. */
+export const read = ({ job, file, env = {} }: ReadTask): Timed<{ readonly job: unknown } | Wrong> =>
+  timed(() => {
+    const parsed =
+      file === undefined ? resolveJob(job, { env, mayBuild: true }) : parseJobFile(file.text, { file: file.name, env });
+    return parsed.ok ? { job: parsed.raw } : { problems: formatProblems(parsed.problems) };
+  });
 
 interface ResolveTask {
   readonly job: unknown;

@@ -12,6 +12,7 @@ import { resolveProject } from '../quota/membership.js';
 import type { Call } from './access/gate.js';
 import type { PoolAccess } from './access/pool-rules.js';
 import { warningsOf } from './far-buckets.js';
+import { withJob } from './job-text.js';
 import { ApiError } from './problem.js';
 import type { Services } from './services.js';
 
@@ -22,10 +23,11 @@ import type { Services } from './services.js';
 export async function submitFor(
   services: Services,
   call: Call,
-  body: ApiSubmission,
+  written: ApiSubmission,
   idempotencyKey: string | undefined,
 ): Promise<Submitted> {
-  const { client, gate, rules, signer } = services;
+  const { client, dear, gate, rules, signer } = services;
+  const body = await withJob(dear, written, call.caller.id);
   const spec = await specOf(services, call, body);
   const user = userOf(call, body, spec);
   await rules.mustExist(spec.pool);

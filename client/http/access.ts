@@ -1,20 +1,19 @@
-import type { z } from 'zod';
-import type { auditLinesSchema, explainedSchema } from '../../contract/api/callers.js';
+import type { AnswerOf } from '../../contract/operations.js';
+import type { HostAccess } from '../../contract/api/hosts.js';
+import type { Purged } from '../purge-job.js';
+import { JobRefused } from '../errors.js';
+import { meaningsOfJob } from './problems.js';
 import { ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
-type Explained = z.infer<typeof explainedSchema>['rows'];
+type Explained = AnswerOf<'accessExplain'>['rows'];
 
 /** The caller's rights by the access table, with the reason for each refusal. @param about absent fields: the caller's own */
 export async function accessRows(
   options: ServerOptions,
   about: { readonly job?: string; readonly project?: string; readonly verb?: string; readonly pool?: string },
 ): Promise<Explained> {
-  const { rows } = await new ServerCalls(options).json<z.infer<typeof explainedSchema>>({
-    path: 'v1/access/explain',
-    query: { ...about },
-  });
-  return rows;
+  return (await new ServerCalls(options).json('accessExplain', { query: { ...about } })).rows;
 }
 
 export interface AuditWish {
@@ -27,5 +26,29 @@ export interface AuditWish {
 }
 
 /** Lines of the audit log, newest last, and the time from which on it was read if not all was; for operators. */
-export const auditLines = (options: ServerOptions, wish: AuditWish): Promise<z.infer<typeof auditLinesSchema>> =>
-  new ServerCalls(options).json({ path: 'v1/audit', query: { ...wish } });
+export const auditLines = (options: ServerOptions, wish: AuditWish): Promise<AnswerOf<'audit'>> =>
+  new ServerCalls(options).json('audit', { query: { ...wish } });
+
+/** Names and fingerprints of the secrets that the caller's jobs may use in a project. @param project absent: the caller's own */
+export const secretNames = async (
+  options: ServerOptions,
+  project?: string,
+): Promise<AnswerOf<'secretNames'>['secrets']> =>
+  (await new ServerCalls(options).json('secretNames', { query: { project } })).secrets;
+
+/**
+ * The login to a job's hosts, for its user and operators: keep it in memory, and only as long as needed. Each call is in the
+ * audit log.
+ * @throws Forbidden; JobRefused with the remedy if no key of the job logs in; JobNotFound
+ */
+export function hostAccess(options: ServerOptions, id: string): Promise<HostAccess> {
+  const calls = new ServerCalls(options);
+  const refused = (why: string, remedy?: string): Error => new JobRefused(id, why, remedy);
+  return calls.json('hostAccess', { params: { id }, meanings: { ...meaningsOfJob(id, calls.address), refused } });
+}
+
+/** Like `purgeJob`, on the server; repeating is safe. @throws JobRefused if the job is open or slices are left; JobNotFound */
+export function purgeOverHttp(options: ServerOptions, id: string): Promise<Purged> {
+  const calls = new ServerCalls(options);
+  return calls.json('delete', { params: { id }, meanings: meaningsOfJob(id, calls.address) });
+}

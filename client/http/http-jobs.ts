@@ -1,21 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { z } from 'zod';
-import type { whoSchema } from '../../contract/api/callers.js';
-import type { ApiRestart, cancelledSchema, messageSchema, openSlicesSchema } from '../../contract/api/changes.js';
-import type {
-  ApiSubmission,
-  jobCountsSchema,
-  jobPageSchema,
-  submittedSchema,
-  waitedSchema,
-} from '../../contract/api/jobs.js';
+import type { ApiSubmission } from '../../contract/api/jobs.js';
+import { type AnswerOf, type BodySent, OPERATIONS } from '../../contract/operations.js';
 import type { JobView } from '../../contract/job.js';
 import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
-import { JobInvalid, JobNameTaken, JobNotFound, JobRefused, JobTerminated, ServerRefused } from '../errors.js';
-import type { JobEdit, JobRestart, RequeuePlace, SetUpWish } from '../job-calls.js';
+import type { JobVerb } from '../../contract/job.js';
+import { JobInvalid, JobNameTaken, JobTerminated, ServerRefused } from '../errors.js';
+import type { JobWish } from '../job-calls.js';
 import type { JobCounts } from '../job-finding.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
 import type { JobFilter } from '../job-query.js';
@@ -26,7 +19,7 @@ import type { Submission, Submitted } from '../submissions.js';
 import type { TaskQueuePolls } from '../task-queue-polls.js';
 import type { LocalContents, UploadProgress } from '../uploads.js';
 import { HttpPool, noMachines } from './http-pool.js';
-import type { Meanings } from './problems.js';
+import { type Meanings, meaningsOfJob } from './problems.js';
 import { type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 import { uploadOverHttp } from './uploads.js';
@@ -69,8 +62,8 @@ export class HttpJobs implements JobPort {
       ...(identityKeys === undefined ? {} : { identityKeys: { ...identityKeys } }),
       ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }),
     };
-    const { id, isNew, spec, warnings } = await this.#calls.json<z.infer<typeof submittedSchema>>({
-      ...{ method: 'POST', path: 'v1/jobs', body, isRepeatable: true },
+    const { id, isNew, spec, warnings } = await this.#calls.json('submit', {
+      body,
       ...(name === undefined && { headers: { 'idempotency-key': randomUUID() } }),
       meanings: {
         invalid: (detail) => new JobInvalid(detail),
@@ -117,25 +110,25 @@ export class HttpJobs implements JobPort {
 
   #page(filter: JobFilter, limit: number, pageToken: string | undefined) {
     const query = { ...queryOf(filter), limit, pageToken };
-    return this.#calls.json<z.infer<typeof jobPageSchema>>({ path: 'v1/jobs', query });
+    return this.#calls.json('list', { query });
   }
 
   async count({ ids, ...filter }: JobFilter): Promise<JobCounts> {
     if (ids?.length === 0) return { total: 0, open: 0, ended: {} };
     const query = queryOf({ ...filter, ...(ids === undefined ? {} : { ids }) });
-    return this.#calls.json<z.infer<typeof jobCountsSchema>>({ path: 'v1/jobs/count', query });
+    return this.#calls.json('count', { query });
   }
 
-  row(id: string): Promise<JobRow> {
-    return this.#of<JobRow>(id, '');
+  async row(id: string): Promise<JobRow> {
+    return (await this.#of('status', id)) as JobRow;
   }
 
-  polls(taskQueue?: string): Promise<TaskQueuePolls> {
-    return this.#calls.json<TaskQueuePolls>({ path: 'v1/polls', query: { taskQueue } });
+  async polls(taskQueue?: string): Promise<TaskQueuePolls> {
+    return (await this.#calls.json('polls', { query: { taskQueue } })) as unknown as TaskQueuePolls;
   }
 
-  describe(id: string): Promise<JobView> {
-    return this.#of<JobView>(id, '/description');
+  async describe(id: string): Promise<JobView> {
+    return (await this.#of('describe', id)) as unknown as JobView;
   }
 
   async wait(id: string): Promise<Outcome> {
@@ -145,7 +138,7 @@ export class HttpJobs implements JobPort {
     for (;;) {
       const began = Date.now();
       const ask = { query, timeoutMs: HELD_TIMEOUT_MS, meanings };
-      const { isOver, outcome } = await this.#of<z.infer<typeof waitedSchema>>(id, '/wait', ask);
+      const { isOver, outcome } = await this.#of('wait', id, ask);
       if (isOver && outcome !== undefined) return outcome as Outcome;
       if (isOver) throw terminated();
       // The server should have held the request; if it answers at once, pause before the next one.
@@ -156,39 +149,18 @@ export class HttpJobs implements JobPort {
   async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     const { from, verb } = asker ?? {};
     const body = { ...(from === undefined ? {} : { from }), ...(verb === undefined ? {} : { verb }) };
-    const ask = { method: 'POST', body, isRepeatable: true } as const;
-    return (await this.#of<z.infer<typeof cancelledSchema>>(id, '/cancel', ask)).state;
+    return (await this.#of('cancel', id, { body })).state;
   }
 
-  stop(id: string, { from }: Asker, release: boolean): Promise<string> {
-    return this.#tell(id, 'stop', { ...(from === undefined ? {} : { from }), ...(release ? { release } : {}) });
-  }
-
-  resume(id: string, _by: string, edit: JobEdit): Promise<string> {
-    return this.#edit(id, 'resume', edit);
-  }
-
-  restart(id: string, _by: string, edit: JobRestart): Promise<string> {
-    return this.#edit(id, 'restart', edit);
-  }
-
-  setUp(id: string, _by: string, { modules, force, from }: SetUpWish): Promise<string> {
-    return this.#tell(id, 'setup', {
-      ...(modules === undefined ? {} : { modules }),
-      ...(force === undefined ? {} : { force }),
-      ...(from === undefined ? {} : { from }),
-    });
-  }
-
-  requeue(id: string, _by: string, { zone, from }: RequeuePlace): Promise<string> {
-    return this.#tell(id, 'requeue', {
-      ...(zone === undefined ? {} : { zone }),
-      ...(from === undefined ? {} : { from }),
-    });
+  async tell<Verb extends JobVerb>(id: string, verb: Verb, _by: string, wish: JobWish<Verb>): Promise<string> {
+    const { files = {}, uploaded: before, ...others }: JobWish<'restart'> = wish;
+    const uploaded = { ...before, ...(await this.#upload(files)) };
+    const body = { ...others, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
+    return (await this.#of<JobVerb>(verb, id, { body: body as BodySent<JobVerb> })).message;
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
-    const { names, deletions } = await this.#of<z.infer<typeof openSlicesSchema>>(id, '/open-slices');
+    const { names, deletions } = await this.#of('openSlices', id);
     // A server of an earlier build sends names only.
     return deletions ?? names.map((slice) => ({ slice }));
   }
@@ -202,7 +174,7 @@ export class HttpJobs implements JobPort {
   }
 
   whoAmI(): Promise<VerifiedCaller> {
-    return this.#calls.json<z.infer<typeof whoSchema>>({ path: 'v1/whoami' });
+    return this.#calls.json('whoami');
   }
 
   async close(): Promise<void> {
@@ -213,39 +185,17 @@ export class HttpJobs implements JobPort {
     return uploadOverHttp(this.#calls, files, this.#onUpload);
   }
 
-  async #edit(
-    id: string,
-    verb: 'resume' | 'restart',
-    { files = {}, uploaded: before, ...edit }: JobRestart,
-  ): Promise<string> {
-    const uploaded = { ...before, ...(await this.#upload(files)) };
-    const { identityKeys, set, replace, ...others } = edit;
-    const body: ApiRestart = {
-      ...others,
-      ...(set === undefined ? {} : { set: set.map(({ path, value }) => ({ path: [...path], value })) }),
-      ...(identityKeys === undefined ? {} : { identityKeys: { ...identityKeys } }),
-      ...(replace === undefined ? {} : { replace: replace === 'all' ? replace : [...replace] }),
-      ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }),
-    };
-    return this.#tell(id, verb, body);
-  }
-
-  async #tell(id: string, verb: string, body: object): Promise<string> {
-    return (await this.#of<z.infer<typeof messageSchema>>(id, `/${verb}`, { method: 'POST', body })).message;
-  }
-
-  #of<T>(id: string, below: string, ask: Omit<Ask, 'path'> = {}): Promise<T> {
+  #of<Name extends JobOperation>(name: Name, id: string, ask: Ask<Name> = {}): Promise<AnswerOf<Name>> {
     const own: Meanings = {
-      'not-found': () => new JobNotFound(id, `on ${this.#calls.address}`),
-      refused: (why) => new JobRefused(id, why),
-      ...(ask.method === 'POST' && { invalid: (why: string) => new JobInvalid(why) }),
+      ...meaningsOfJob(id, this.#calls.address),
+      ...(OPERATIONS[name].call.startsWith('POST') && { invalid: (why: string) => new JobInvalid(why) }),
     };
-    const path = `v1/jobs/${encodeURIComponent(id)}${below}`;
-    return this.#calls.json<T>({ ...ask, path, meanings: { ...own, ...ask.meanings } });
+    return this.#calls.json(name, { ...ask, params: { id }, meanings: { ...own, ...ask.meanings } } as Ask<Name>);
   }
 }
 
-type Query = NonNullable<Ask['query']>;
+type JobOperation = 'status' | 'describe' | 'wait' | 'cancel' | 'openSlices' | JobVerb;
+type Query = NonNullable<Ask<'list'>['query']>;
 
 const queryOf = ({ phase, ids, ...filter }: JobFilter): Query => ({
   ...filter,

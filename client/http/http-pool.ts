@@ -1,12 +1,10 @@
-import type { messageSchema } from '../../contract/api/changes.js';
-import type { z } from 'zod';
 import { JobNotFound, PoolNotFound, PoolRefused, ServerRefused } from '../errors.js';
 import type { MachinesClient } from '../machines-client.js';
 import type { Admission, AppliedFiles, PoolClient } from '../pool-client.js';
 import type { Meanings } from './problems.js';
-import type { ServerCalls } from './server-calls.js';
+import type { Ask, ServerCalls } from './server-calls.js';
 
-type Message = z.infer<typeof messageSchema>;
+type Told = 'quotaApply' | 'admission' | 'priority' | 'quotaRelease';
 
 /** A pool by `jobctl serve`. Each call may be repeated. */
 export class HttpPool implements PoolClient {
@@ -19,32 +17,31 @@ export class HttpPool implements PoolClient {
   }
 
   apply(files: AppliedFiles): Promise<string> {
-    return this.#tell(`v1/pools/${encodeURIComponent(this.pool)}/apply`, files);
+    return this.#tell('quotaApply', { params: { pool: this.pool }, body: files });
   }
 
   setAdmission(admission: Admission, _by: string, reason?: string): Promise<string> {
     const body = { admission, ...(reason === undefined ? {} : { reason }) };
-    return this.#tell(`v1/pools/${encodeURIComponent(this.pool)}/admission`, body);
+    return this.#tell('admission', { params: { pool: this.pool }, body });
   }
 
   /** The server knows the job's pool. */
   setPriority(job: string, priority: number): Promise<string> {
     const notFound = (): Error => new JobNotFound(job, `on ${this.#calls.address}`);
-    return this.#tell(`v1/jobs/${encodeURIComponent(job)}/priority`, { priority }, { 'not-found': notFound });
+    return this.#tell('priority', { params: { id: job }, body: { priority }, meanings: { 'not-found': notFound } });
   }
 
   release(job: string, because: string): Promise<string> {
-    return this.#tell(`v1/pools/${encodeURIComponent(this.pool)}/release`, { job, because });
+    return this.#tell('quotaRelease', { params: { pool: this.pool }, body: { job, because } });
   }
 
-  async #tell(path: string, body: object, meanings: Meanings = {}): Promise<string> {
+  async #tell<Name extends Told>(name: Name, ask: Ask<Name>): Promise<string> {
     const own: Meanings = {
       refused: (why) => new PoolRefused(this.pool, why),
       invalid: (why) => new PoolRefused(this.pool, why),
       'not-found': () => new PoolNotFound(this.pool, `on ${this.#calls.address}`),
     };
-    const ask = { method: 'POST', path, body, isRepeatable: true, meanings: { ...own, ...meanings } } as const;
-    return (await this.#calls.json<Message>(ask)).message;
+    return (await this.#calls.json<Told>(name, { ...ask, meanings: { ...own, ...ask.meanings } } as Ask<Told>)).message;
   }
 }
 

@@ -1,11 +1,25 @@
 import type { ApiErrorCode, ApiProblem } from '../../contract/api/failures.js';
 import { messageIn } from '../../cloud/store/store-error.js';
 import { notJson } from '../../domain/error-words.js';
-import { Forbidden, NotLoggedIn, ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js';
+import {
+  Forbidden,
+  JobNotFound,
+  JobRefused,
+  NotLoggedIn,
+  ServerRefused,
+  ServerUnreachable,
+  TooManyRequests,
+} from '../errors.js';
 import type { HttpAnswer } from './exchange.js';
 
 /** Errors of one call by the code of a refusal; other refusals mean the same everywhere. */
 export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string, remedy?: string) => Error>>>;
+
+/** What refusals of a call about one job mean. @param address the server's */
+export const meaningsOfJob = (id: string, address: string): Meanings => ({
+  'not-found': () => new JobNotFound(id, `on ${address}`),
+  refused: (why) => new JobRefused(id, why),
+});
 
 /** The error for a refusing answer. @param address the server's */
 export function errorOf(answer: HttpAnswer, address: string, meanings: Meanings = {}): Error {

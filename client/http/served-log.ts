@@ -81,8 +81,8 @@ export class ServedLog implements FollowedLog {
       maxBufferSize: MOST_EVENT_CHARACTERS,
     });
     const decoder = new TextDecoder();
-    const chunks = this.#calls.stream({
-      path: `v1/jobs/${encodeURIComponent(job)}/logs`,
+    const chunks = this.#calls.stream('logs', {
+      params: { id: job },
       query: { follow: true, stream, host: hosts?.join(','), attempt: lastAttempt },
       headers: { 'last-event-id': this.#position },
       timeoutMs: SILENCE_MS,

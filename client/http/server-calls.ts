@@ -1,25 +1,50 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
+import {
+  type AnswerOf,
+  type BodySent,
+  type Operation,
+  type OperationName,
+  OPERATIONS,
+  type Params,
+  type QueryKey,
+} from '../../contract/operations.js';
 import { ServerUnreachable } from '../errors.js';
 import { ConnectionLost, type HttpAnswer, type OpenAnswer, openExchange, whole } from './exchange.js';
 import { errorOf, jsonOf, type Meanings, retryAfterMs } from './problems.js';
 import { serverAddress, type ServerOptions } from './server-options.js';
 
-export interface Ask {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the server's address, such as `v1/jobs`. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+/** A call of an operation. Its method, its path and whether it may be repeated are the operation's. */
+export interface Ask<Name extends OperationName> {
+  readonly params?: Params<Name>;
+  readonly query?: { readonly [Key in QueryKey<Name>]?: string | number | boolean | undefined };
   /** Sent as JSON. */
-  readonly body?: unknown;
+  readonly body?: BodySent<Name>;
   readonly bytes?: { readonly size: number; readonly read: () => Readable };
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
-  /** The call may be repeated if its answer was lost. Absent: only a GET may. */
-  readonly isRepeatable?: boolean;
   readonly meanings?: Meanings;
   /** Aborts the call without another try. */
   readonly signal?: AbortSignal;
+}
+
+/** What is left to know of it for the wire. */
+interface Request extends Omit<Ask<OperationName>, 'params' | 'query' | 'body'> {
+  readonly method: string;
+  /** Below the server's address, such as `v1/jobs`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: unknown;
+  /** The call may be repeated if its answer was lost. */
+  readonly isRepeatable: boolean;
+}
+
+function requestOf<Name extends OperationName>(name: Name, { params, ...ask }: Ask<Name>): Request {
+  const { call, isOnce }: Operation = OPERATIONS[name];
+  const [method = '', path = ''] = call.split(' ');
+  const values = (params ?? {}) as Readonly<Record<string, string>>;
+  const filled = path.slice(1).replace(/:(\w+)/, (_, key: string) => encodeURIComponent(values[key] ?? ''));
+  return { ...ask, method, path: filled, isRepeatable: isOnce !== true };
 }
 
 const TIMEOUT_MS = 45_000;
@@ -44,22 +69,22 @@ export class ServerCalls {
     this.#options = options;
   }
 
-  async json<T>(ask: Ask): Promise<T> {
-    const answer = await this.send(ask);
-    return jsonOf<T>(answer, this.address);
+  /** @throws ServerUnreachable, ServerRefused, NotLoggedIn, Forbidden, TooManyRequests; errors of `meanings` */
+  async json<Name extends OperationName>(name: Name, ask: Ask<Name> = {}): Promise<AnswerOf<Name>> {
+    return jsonOf<AnswerOf<Name>>(await this.send(name, ask), this.address);
   }
 
-  /** @throws ServerUnreachable, ServerRefused, NotLoggedIn, Forbidden, TooManyRequests; errors of `meanings` */
-  async send(ask: Ask): Promise<HttpAnswer> {
+  /** Like `json`, for an answer of another form. */
+  async send<Name extends OperationName>(name: Name, ask: Ask<Name> = {}): Promise<HttpAnswer> {
     const collect = async ({ status, headers, chunks }: OpenAnswer): Promise<HttpAnswer> => {
       return { status, headers, body: await whole(chunks) };
     };
-    return this.#answer(ask, collect);
+    return this.#answer(requestOf(name, ask), collect);
   }
 
   /** Like `send`, for a streamed body: yields its chunks as they arrive. @throws ServerUnreachable if it breaks off */
-  async *stream(ask: Ask): AsyncGenerator<Buffer> {
-    const { chunks } = await this.#answer(ask, async (answer) => answer);
+  async *stream<Name extends OperationName>(name: Name, ask: Ask<Name>): AsyncGenerator<Buffer> {
+    const { chunks } = await this.#answer(requestOf(name, ask), async (answer) => answer);
     try {
       yield* chunks;
     } catch (error) {
@@ -73,15 +98,15 @@ export class ServerCalls {
   }
 
   /** @param read reads a successful answer */
-  async #answer<A>(ask: Ask, read: (answer: OpenAnswer) => Promise<A>): Promise<A> {
-    const { method = 'GET', isRepeatable = method === 'GET' } = ask;
+  async #answer<A>(ask: Request, read: (answer: OpenAnswer) => Promise<A>): Promise<A> {
+    const { isRepeatable } = ask;
     const began = Date.now();
     let busyLeft = this.#options.busyPatienceMs ?? 0;
     let patience = UNSENT_PATIENCE_MS;
     let refused: string | undefined;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const token = await this.#options.token(refused);
-      const answer = await this.#once(method, ask, token, read).catch(lost);
+      const answer = await this.#once(ask, token, read).catch(lost);
       const spent = Date.now() - began;
       if (answer instanceof ConnectionLost) {
         if (!answer.isUnsent) patience = SENT_PATIENCE_MS;
@@ -106,8 +131,7 @@ export class ServerCalls {
   }
 
   async #once<A>(
-    method: string,
-    { path, query = {}, body, bytes, headers, timeoutMs, signal }: Ask,
+    { method, path, query = {}, body, bytes, headers, timeoutMs, signal }: Request,
     token: string,
     read: (answer: OpenAnswer) => Promise<A>,
   ): Promise<{ readonly granted: A } | HttpAnswer> {

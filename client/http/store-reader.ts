@@ -1,5 +1,4 @@
-import type { z } from 'zod';
-import type { objectsSchema, storedObjectSchema } from '../../contract/api/stored.js';
+import type { AnswerOf } from '../../contract/operations.js';
 import {
   endlessListing,
   MOST_LIST_PAGES,
@@ -55,14 +54,15 @@ class ServerReader implements StoreReader {
 
   #piece(name: string, start: number, end: number): Promise<Buffer | undefined> {
     const query = { name, start, end };
-    return this.#absentOr(`read ${name}`, { path: 'v1/objects/content', query }, ({ body }) => body);
+    return this.#absentOr(`read ${name}`, 'objectContent', { query }, ({ body }) => body);
   }
 
   async stat(name: string): Promise<StoredObject | undefined> {
     return this.#absentOr(
       `look at ${name}`,
-      { path: 'v1/objects/stat', query: { name } },
-      ({ body }) => JSON.parse(body.toString('utf8')) as z.infer<typeof storedObjectSchema>,
+      'objectStat',
+      { query: { name } },
+      ({ body }) => JSON.parse(body.toString('utf8')) as AnswerOf<'objectStat'>,
     );
   }
 
@@ -70,9 +70,8 @@ class ServerReader implements StoreReader {
     const found: StoredObject[] = [];
     for (let [from, pages] = [startOffset, 0]; pages < MOST_LIST_PAGES; pages++) {
       const wanted = Math.min(PAGE, most - found.length);
-      const ask: Ask = { path: 'v1/objects', query: { prefix, startOffset: from, most: wanted } };
       const { objects } = await this.#calls
-        .json<z.infer<typeof objectsSchema>>(ask)
+        .json('objects', { query: { prefix, startOffset: from, most: wanted } })
         .catch((error: unknown) => Promise.reject(storeErrorOf(error, `list ${prefix}*`)));
       if (objects.length > wanted)
         throw new ServerRefused(`the server lists more of ${quotedName(prefix)}* than was asked for`);
@@ -86,13 +85,14 @@ class ServerReader implements StoreReader {
     throw endlessListing(`${this.bucket} ${prefix}`);
   }
 
-  async #absentOr<T>(
+  async #absentOr<Name extends 'objectContent' | 'objectStat', T>(
     what: string,
-    ask: Ask,
+    name: Name,
+    ask: Ask<Name>,
     read: (answer: Awaited<ReturnType<ServerCalls['send']>>) => T,
   ): Promise<T | undefined> {
     try {
-      return read(await this.#calls.send({ ...ask, meanings: { 'not-found': () => new Absent() } }));
+      return read(await this.#calls.send(name, { ...ask, meanings: { 'not-found': () => new Absent() } }));
     } catch (error) {
       if (error instanceof Absent) return undefined;
       throw storeErrorOf(error, what);

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
-import type { z } from 'zod';
-import type { uploadsSchema } from '../../contract/api/stored.js';
+import type { AnswerOf } from '../../contract/operations.js';
 import { type SendUpload, uploadInto } from '../../cloud/store/resumable-upload.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { JobInvalid, ServerRefused, ServerUnreachable } from '../errors.js';
@@ -9,7 +8,7 @@ import { ConnectionLost, exchange } from './exchange.js';
 import type { ServerCalls } from './server-calls.js';
 import { addressProblem, isLoopback } from './server-options.js';
 
-type Upload = z.infer<typeof uploadsSchema>['files'][number];
+type Upload = AnswerOf<'uploads'>['files'][number];
 
 const AT_ONCE = 4;
 /** Files per query. */
@@ -32,9 +31,8 @@ export async function uploadOverHttp(
   const sources = new Map(Object.entries(files).map(([path, content]) => [path, sourceOf(content)] as const));
   const named = [...sources].map(([path, { sha256, size }]) => ({ path, sha256, size }));
   for (let from = 0; from < named.length; from += MOST_FILES) {
-    const asked = { files: named.slice(from, from + MOST_FILES) };
-    const answer = await calls.json<z.infer<typeof uploadsSchema>>({
-      ...{ method: 'POST', path: 'v1/uploads', body: asked, isRepeatable: true },
+    const answer = await calls.json('uploads', {
+      body: { files: named.slice(from, from + MOST_FILES) },
       meanings: { invalid: (detail) => new JobInvalid(detail), 'too-large': (detail) => new JobInvalid(detail) },
     });
     const wanted = answer.files.filter(({ state }) => state === 'wanted');
@@ -74,8 +72,8 @@ async function sendDirect(calls: ServerCalls, file: Upload, source: FileSource):
     throw error instanceof Error && error.name === 'SourceChanged' ? error : storeFailure(url, error);
   });
   const { sha256, size } = source;
-  await calls.send({
-    ...{ method: 'POST', path: 'v1/uploads/complete', body: { path, sha256, upload }, isRepeatable: true },
+  await calls.send('completeUpload', {
+    body: { path, sha256, upload },
     timeoutMs: COMPARED_MS + size / COMPARED_BYTES_PER_MS,
     meanings: { 'too-large': (detail) => new JobInvalid(detail) },
   });
@@ -92,8 +90,8 @@ async function sendThrough(calls: ServerCalls, path: string, source: FileSource,
   const { size, sha256 } = source;
   const bytes = { size, read: () => Readable.from(source.read(0), { objectMode: false }) };
   const said = why === '' ? '' : `the store cannot be reached from here (${why}), and through the server: `;
-  await calls.send({
-    ...{ method: 'PUT', path: 'v1/uploads/content', query: { path, sha256 }, bytes, isRepeatable: true },
+  await calls.send('uploadContent', {
+    ...{ query: { path, sha256 }, bytes },
     meanings: { 'too-large': (detail) => new JobInvalid(`${path}: ${said}${detail}`) },
   });
 }

@@ -42,6 +42,9 @@ export const explainedSchema = z
     ),
   })
   .meta({ id: 'AccessExplained' });
+export const secretNamesQuery = explainQuery
+  .pick({ project: true, pool: true })
+  .describe('Without a project: the only one of the caller.');
 export const secretNamesSchema = z.object({
   secrets: z.array(z.object({ name: z.string(), fingerprint: z.string(), putAt: epochMs })),
 });
@@ -50,6 +53,7 @@ export const auditQuery = z.object({
   job: jobId.optional(),
   since: epochMsQuery().optional(),
   limit: z.coerce.number().int().min(1).max(10_000).default(1000),
+  pool: explainQuery.shape.pool,
 });
 /** One line of the audit log. */
 export const auditLineSchema = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { filesSchema, identityKeys } from './jobs.js';
+import { asText, filesSchema, identityKeys } from './jobs.js';
 import { MOST_KEY_CHARACTERS, MOST_SET } from '../../domain/job-input-size.js';
 import { MOST_SLICES } from '../../domain/slice.js';
 import { fileText, json } from './values.js';
@@ -12,6 +12,7 @@ export const stopBody = askerBody.extend({ release: z.boolean().optional().descr
 export const editBody = z.strictObject({
   from: z.string().max(255).optional(),
   job: json.optional().describe('The whole job file as JSON. Absent: `set` changes the one in force.'),
+  ...asText,
   set: z
     .array(
       z.strictObject({

@@ -26,9 +26,24 @@ export const filesSchema = fewKeys(z.record(z.string().min(1).max(4096), sha256)
 );
 export const identityKeys = fewKeys(z.record(z.string().min(1).max(4096), fingerprint), 100);
 
+/** A job file as its author wrote it, which the server reads as `jobctl submit` does. */
+export const asText = {
+  file: z
+    .strictObject({
+      name: z.string().min(1).max(1024).describe('For messages.'),
+      text: fileText.describe('YAML or JSON.'),
+    })
+    .optional()
+    .describe('The job file as text, in place of `job`.'),
+  env: fewKeys(z.record(z.string().min(1).max(200), z.string().max(10_000)), 200)
+    .optional()
+    .describe('Values for the `${oc.env:NAME}` of the job file.'),
+};
+
 export const submissionSchema = z
   .strictObject({
-    job: json.describe('The job file as JSON.'),
+    job: json.optional().describe('The job file as JSON.'),
+    ...asText,
     name: jobId
       .optional()
       .describe("Exactly the job's id, and an idempotency key. Absent: the file's name and a suffix."),
@@ -171,3 +186,6 @@ export const waitQuery = z.object({
     .describe('How long to wait for the end; 60,000 at most.'),
 });
 export const waitedSchema = z.object({ isOver: z.boolean(), outcome: outcomeSchema.optional() }).meta({ id: 'Waited' });
+export const pollsQuery = z.object({ taskQueue: z.string().min(1).max(200).optional() });
+export const pollsSchema = z.looseObject({ taskQueue: z.string() });
+export const whySchema = z.looseObject({ phase: z.string(), why: z.string().optional() });

@@ -14,6 +14,7 @@ export const logsQuery = z.object({
     .describe('One or more, separated by commas. Absent: all, interleaved in the order of storing.'),
   follow: z.stringbool().default(false).describe('Server-sent events until the job has ended.'),
 });
+export const lastEventHeaders = z.object({ 'last-event-id': z.string().max(60_000).optional() });
 /** Data of the event `attempt-end`: the log of this attempt is complete. */
 export const logAttemptEndSchema = z.object({ attempt: z.int() }).meta({ id: 'LogAttemptEnd' });
 /** Data of the event `end`: the job has ended and its log is complete. The event `problem` has a Problem. */
@@ -52,6 +53,7 @@ export const objectQuery = z.object({
   start: z.coerce.number().int().min(0).optional(),
   end: z.coerce.number().int().min(0).optional(),
 });
+export const objectNameQuery = objectQuery.pick({ name: true });
 
 export const uploadsBody = z.strictObject({
   files: z

@@ -1,4 +1,5 @@
 import type { AuditLine } from '../../contract/api/callers.js';
+import type { RouteVerb } from '../../contract/operations.js';
 import { type AccessAnswer, type AccessObject, type AccessVerb, decideAccess } from '../../domain/access/table.js';
 import { rolesOf } from '../../quota/access-roles.js';
 import type { AuditLog } from '../audit/audit-log.js';
@@ -16,9 +17,6 @@ export interface Call {
   /** Hash of the request's body. */
   readonly inputSha256?: string;
 }
-
-/** The name of a call in the audit log: a verb of the access table, or one that every caller may use. */
-export type RouteVerb = AccessVerb | 'whoami' | 'explain' | 'upload' | 'objects';
 
 /** Readings that most callers may do, and that pages and programs repeat. Only their refusals are recorded. */
 const UNRECORDED: ReadonlySet<RouteVerb> = new Set(['list', 'status', 'why', 'quota-show', 'quota-plan']);

@@ -1,7 +1,5 @@
 import { Readable } from 'node:stream';
-import { z } from 'zod';
-import { jobParams } from '../../contract/api/jobs.js';
-import { logsQuery } from '../../contract/api/stored.js';
+import type { Asked } from '../../contract/operations.js';
 import { JobLogReader, storedAttempts } from '../../client/job-logs.js';
 import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
 import type { LogStart } from '../../cloud/store/log-starts.js';
@@ -10,36 +8,27 @@ import type { StoreReader } from '../../cloud/store/port.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { readPoolState } from '../../client/pool-state.js';
 import { rowTo } from '../access/told-jobs.js';
-import { type App, callOf } from '../bare-app.js';
 import { type LogPosition, parsePosition } from '../../contract/api/log-position.js';
 import { LogEvents } from '../log-events.js';
 import { HostLines } from '../log-text.js';
 import { ApiError, apiErrorOf, problemOf } from '../problem.js';
 import type { Services } from '../services.js';
-import { PROBLEMS, raw, route } from './answers.js';
+import type { Serve } from './serve.js';
 
 /** Routes for logs of jobs, stored and followed, and for why a job waits. */
-export function registerLogs(app: App, services: Services): void {
+export function registerLogs(serve: Serve, services: Services): void {
   const { client, gate, feeds, rights, store } = services;
-  const schema = {
-    tags: ['jobs'],
-    summary: "A job's log",
-    description:
-      'As text: of one host byte for byte, of several with `HOST | ` before each line. With `follow` as server-sent events `stretch`, `attempt-end` and `end`; ' +
-      'the id of the last one, sent as Last-Event-ID, goes on there. A `problem` says why it cannot go on: `unauthenticated` once the token has ' +
-      'expired (follow again with a new one), `forbidden` once the right to read is gone.',
-    params: jobParams,
-    querystring: logsQuery,
-    headers: z.object({ 'last-event-id': z.string().max(60_000).optional() }),
-    response: { ...PROBLEMS, 200: raw('The log; events with `follow`.', 'text/plain', 'text/event-stream') },
-  };
   // The feeds count how many logs a subject follows.
-  const turn = (query: unknown): boolean => !(query as z.output<typeof logsQuery>).follow;
-  app.get('/v1/jobs/:id/logs', route('logs', schema, { turn }), async (request, reply) => {
-    const call = callOf(request);
-    const { id } = request.params;
-    await gate.job(call, 'logs', id);
-    const { follow, attempt, stream, host: hosts } = request.query;
+  const turn = (query: unknown): boolean => !(query as Asked<'logs'>['query']).follow;
+  const logs: Parameters<typeof serve<'logs'>>[1] = async ({
+    call,
+    params: { id },
+    query,
+    headers,
+    request,
+    reply,
+  }) => {
+    const { follow, attempt, stream, host: hosts } = query;
     if (!follow) {
       const attempts = attempt === undefined ? await storedAttempts(feeds.reader, id, stream) : [attempt];
       const text = Readable.from(storedText(feeds.reader, id, { attempts, stream, hosts }), {
@@ -47,7 +36,7 @@ export function registerLogs(app: App, services: Services): void {
       });
       return reply.type('text/plain; charset=utf-8').send(text);
     }
-    const said = positionOf(request.headers['last-event-id'], attempt);
+    const said = positionOf(headers['last-event-id'], attempt);
     const from = await ofRealHosts(feeds.reader, logPrefix(id, said.attempt, stream), said);
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
@@ -78,7 +67,7 @@ export function registerLogs(app: App, services: Services): void {
         ...(row.outcome === undefined ? {} : { outcome: { ...row.outcome } as never }),
       });
     } catch (error) {
-      if (gone.signal.aborted) return;
+      if (gone.signal.aborted) return reply;
       const failure = apiErrorOf(error) ?? new ApiError('unavailable', 'the log cannot be read now', 'follow it again');
       request.log.warn({ requestId: request.id, err: error }, 'a followed log broke off');
       await events.problem(problemOf(failure, request.id));
@@ -86,18 +75,11 @@ export function registerLogs(app: App, services: Services): void {
       right.end();
       events.close();
     }
-  });
-
-  const why = {
-    tags: ['jobs'],
-    summary: 'Why a job waits',
-    params: jobParams,
-    response: { ...PROBLEMS, 200: z.looseObject({ phase: z.string(), why: z.string().optional() }) },
+    return reply;
   };
-  app.get('/v1/jobs/:id/why', route('why', why), async (request) => {
-    const { id } = request.params;
-    const call = callOf(request);
-    await gate.job(call, 'why', id);
+  serve('logs', logs, { turn });
+
+  serve('why', async ({ call, params: { id } }) => {
     const row = await rowTo(gate, call.caller, await client.row(id));
     const state = row.endedAt === undefined ? await readPoolState(store, row.pool) : undefined;
     const waiting = state && whyWaiting(state, id);

@@ -1,12 +1,9 @@
-import { objectQuery, objectsQuery, objectsSchema, storedObjectSchema } from '../../contract/api/stored.js';
-import { z } from 'zod';
 import { failingWorkflowsObject } from '../../domain/store-layout.js';
 import type { AccessVerb } from '../../domain/access/table.js';
-import { type App, callOf } from '../bare-app.js';
 import type { Call } from '../access/gate.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
-import { PROBLEMS, raw, route } from './answers.js';
+import type { Serve } from './serve.js';
 
 /** Most bytes of one answer; a reader asks for the next range. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -15,47 +12,21 @@ const MOST_BYTES = 16 * 1024 * 1024;
  * Serves the stored objects of jobs and pools, for clients that read like the command line. An object's place decides which verb
  * it needs. An object outside these places is reported as missing to every caller.
  */
-export function registerObjects(app: App, services: Services): void {
+export function registerObjects(serve: Serve, services: Services): void {
   const { store } = services;
-  const tags = ['objects'];
-  const list = {
-    tags,
-    summary: 'List stored objects',
-    querystring: objectsQuery,
-    response: { ...PROBLEMS, 200: objectsSchema },
-  };
-  app.get('/v1/objects', route('objects', list), async (request) => {
-    const { prefix, startOffset, most } = request.query;
-    await mayRead(services, callOf(request), prefix);
+  serve('objects', async ({ call, query: { prefix, startOffset, most } }) => {
+    await mayRead(services, call, prefix);
     // Not through the followers' shared reader: the caller chooses where a listing begins, so no other caller repeats it.
     return { objects: [...(await store.list(prefix, startOffset, most))] };
   });
 
-  const nameQuery = z.object({ name: objectQuery.shape.name });
-  const stat = {
-    tags,
-    summary: 'Facts of one object',
-    querystring: nameQuery,
-    response: { ...PROBLEMS, 200: storedObjectSchema },
-  };
-  app.get('/v1/objects/stat', route('objects', stat), async (request) => {
-    const { name } = request.query;
-    await mayRead(services, callOf(request), name);
+  serve('objectStat', async ({ call, query: { name } }) => {
+    await mayRead(services, call, name);
     return (await store.stat(name)) ?? notThere(name);
   });
 
-  const read = {
-    tags,
-    summary: 'Bytes of one object',
-    querystring: objectQuery,
-    response: {
-      ...PROBLEMS,
-      200: raw('16 MiB at most: ask for the next range.', 'application/octet-stream'),
-    },
-  };
-  app.get('/v1/objects/content', route('objects', read), async (request, reply) => {
-    const { name, start = 0, end = start + MOST_BYTES } = request.query;
-    await mayRead(services, callOf(request), name);
+  serve('objectContent', async ({ call, query: { name, start = 0, end = start + MOST_BYTES }, reply }) => {
+    await mayRead(services, call, name);
     if (end < start) throw new ApiError('invalid', `end: ${end} lies before start, ${start}`);
     const bytes = await store.read(name, { start, end: Math.min(end, start + MOST_BYTES) });
     return reply.type('application/octet-stream').send(bytes ?? notThere(name));

@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { completedBody, uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/stored.js';
 import { objectOfFile } from '../../domain/local-files.js';
-import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
 import { paced, UploadShares } from '../upload-share.js';
 import type { Services } from '../services.js';
-import { CHANGE_PROBLEMS, nothing, route } from './answers.js';
+import type { Serve } from './serve.js';
 
 const LARGER = 'bring it to the hosts by the bucket (gcsfuse), or ask for limits.directUploadBytes';
 
@@ -16,60 +14,49 @@ const LARGER = 'bring it to the hosts by the bucket (gcsfuse), or ask for limits
  * an existing file is never written again, so no caller can change another's file.
  */
 export function registerUploads(
-  app: App,
+  serve: Serve,
   { store, uploads }: Services,
   { limits }: Pick<ServerConfig, 'limits'>,
 ): void {
   const most = Math.max(limits.directUploadBytes, limits.uploadBytes);
   const shares = new UploadShares(limits.uploadBytesPerDay);
-  const plan = {
-    tags: ['uploads'],
-    summary: 'Which files are wanted',
-    body: uploadsBody,
-    response: { ...CHANGE_PROBLEMS, 200: uploadsSchema },
-  };
-  app.post('/v1/uploads', route('upload', plan, { turn: true }), async (request) => {
-    const tooLarge = request.body.files.find(({ size }) => size > most);
-    if (tooLarge !== undefined)
-      throw new ApiError('too-large', `'${tooLarge.path}' has ${tooLarge.size} bytes, and ${most} are allowed`, LARGER);
-    const { id } = callOf(request).caller;
-    const look = async ({ path, sha256, size }: (typeof request.body.files)[number]) => {
-      const object = objectOfFile(path, sha256);
-      if ((await store.stat(object)) !== undefined) return { path, object, state: 'exists' as const };
-      if (size > limits.directUploadBytes || !uploads.isOffered(size))
-        return { path, object, state: 'wanted' as const };
-      shares.charge(id, size);
-      return { path, object, state: 'wanted' as const, ...(await uploads.offer(size)) };
-    };
-    const looks = request.body.files.map((file) => () => look(file));
-    return { files: await shares.look(id, looks) };
-  });
+  serve(
+    'uploads',
+    async ({ call, body: { files } }) => {
+      const tooLarge = files.find(({ size }) => size > most);
+      if (tooLarge !== undefined)
+        throw new ApiError(
+          'too-large',
+          `'${tooLarge.path}' has ${tooLarge.size} bytes, and ${most} are allowed`,
+          LARGER,
+        );
+      const { id } = call.caller;
+      const look = async ({ path, sha256, size }: (typeof files)[number]) => {
+        const object = objectOfFile(path, sha256);
+        if ((await store.stat(object)) !== undefined) return { path, object, state: 'exists' as const };
+        if (size > limits.directUploadBytes || !uploads.isOffered(size))
+          return { path, object, state: 'wanted' as const };
+        shares.charge(id, size);
+        return { path, object, state: 'wanted' as const, ...(await uploads.offer(size)) };
+      };
+      const looks = files.map((file) => () => look(file));
+      return { files: await shares.look(id, looks) };
+    },
+    { turn: true },
+  );
 
-  const complete = {
-    tags: ['uploads'],
-    summary: 'Complete a file that was brought to its url',
-    body: completedBody,
-    response: { ...CHANGE_PROBLEMS, 204: nothing },
-  };
-  app.post('/v1/uploads/complete', route('upload', complete, { turn: true }), async (request, reply) => {
-    const { upload, ...file } = request.body;
-    await uploads.complete(upload, file, most);
-    return reply.status(204).send();
-  });
+  serve(
+    'completeUpload',
+    async ({ body: { upload, ...file } }) => {
+      await uploads.complete(upload, file, most);
+      return undefined;
+    },
+    { turn: true },
+  );
 
-  app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
-  const content = {
-    tags: ['uploads'],
-    summary: 'Bring one file',
-    querystring: uploadQuery,
-    response: { ...CHANGE_PROBLEMS, 204: nothing },
-  };
-  app.put(
-    '/v1/uploads/content',
-    { ...route('upload', content), bodyLimit: limits.uploadBytes },
-    async (request, reply) => {
-      const { path, sha256 } = request.query;
-      const { caller } = callOf(request);
+  serve(
+    'uploadContent',
+    async ({ call: { caller }, query: { path, sha256 }, request }) => {
       const { body, size } = bodyOf(request, limits.uploadBytes);
       const source = { size, sha256, read: () => paced(body) };
       await shares.turn(caller.id, async () => {
@@ -85,8 +72,9 @@ export function registerUploads(
       });
       // The file exists already, so its body was not read.
       body.resume();
-      return reply.status(204).send();
+      return undefined;
     },
+    { bodyLimit: limits.uploadBytes },
   );
 }
 

@@ -19,11 +19,50 @@ package.__path__ = [str(SOURCE)]
 sys.modules["jobctl"] = package
 
 from jobctl import errors, models, pool_state  # noqa: E402
-from jobctl._core import changes, effects, jobs, logs, manifests, outputs, pools, uploads  # noqa: E402
-from jobctl._core.calls import Calls, Retry  # noqa: E402
+from jobctl._core import effects, manifests, outputs  # noqa: E402
 from jobctl._core.decode import EPOCH, RAW, decode, key_of  # noqa: E402
 
-CALLS = Calls(Retry())
+# All of the core is imported but for what the client adds.
+for name in ("changes", "jobs", "logs", "pools", "uploads"):
+    __import__(f"jobctl._core.{name}")
+IMPORTED = [name for name in ("httpx", "yaml") if name in sys.modules]
+
+
+class Asked(Exception):
+    """The last request of an operation, for which there is no answer here."""
+
+
+class Transport:
+    def __init__(self, *_):
+        self.answers = []
+
+    def run(self, operation):
+        given = None
+        try:
+            while True:
+                effect = operation.send(given)
+                given = None
+                if isinstance(effect, (effects.Send, effects.Open)):
+                    if not self.answers:
+                        raise Asked(effect.request)
+                    given = effects.Answer(200, {}, json.dumps(self.answers.pop(0)).encode())
+                elif isinstance(effect, effects.Do):
+                    given = effect.work()
+                elif isinstance(effect, effects.Now):
+                    given = 0.0
+        except StopIteration as end:
+            return end.value
+
+    iterate = run
+
+
+sys.modules["httpx"] = types.ModuleType("httpx")
+transport = types.ModuleType("jobctl._transport.blocking")
+transport.BlockingTransport, transport.TokenSource = Transport, None
+sys.modules["jobctl._transport.blocking"] = transport
+
+from jobctl.client import Client  # noqa: E402
+
 KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", datetime: "integer", bytes: "string"}
 
 
@@ -71,80 +110,73 @@ def encoded(value):
     return [encoded(one) for one in value] if isinstance(value, tuple) else value
 
 
-def first_request(operation, answers=()):
-    """The last request that an operation makes if these are the answers to those before it."""
-    answers = list(answers)
-    effect = next(operation)
-    while True:
-        if isinstance(effect, (effects.Send, effects.Open)):
-            if not answers:
-                return effect.request
-            effect = operation.send(effects.Answer(200, {}, json.dumps(answers.pop(0)).encode()))
-        elif isinstance(effect, effects.Do):
-            effect = operation.send(effect.work())
-        else:
-            effect = operation.send(0.0 if isinstance(effect, effects.Now) else None)
-
-
-FILTER = tuple(
-    zip(
-        ("project", "user", "pool", "phase", "name", "since", "endedSince", "state", "ids", "limit", "pageToken"),
-        ("vision", "alice", "default", "running,queued", "lr-*", 1, 2, "open", "a,b", 10, "t"),
-    )
-)
+FILTER = {
+    **{"project": "vision", "user": "alice", "pool": "default", "phase": ["running", "queued"], "name": "lr-*"},
+    **{"since": EPOCH, "ended_since": EPOCH, "state": "open", "ids": ["a", "b"]},
+}
 FILES = {"requirements.txt": b"jax\n"}
 PLAN = {"files": [{"path": "requirements.txt", "object": "files/x", "state": "exists"}]}
 WANTED = {"files": [{**PLAN["files"][0], "state": "wanted"}]}
 DIRECT = {"files": [{**WANTED["files"][0], "url": "https://storage.googleapis.com/up?id=1", "upload": "0" * 32}]}
-EDIT = changes.Edit({"name": "a"}, "name: a", {("a", 0): 1, "b.c": None}, FILES, {"k": "SHA256:" + "a" * 43})
-SUBMISSION = jobs.Submission(
-    job={"name": "a"},
-    source="name: a",
-    user="alice",
-    files=FILES,
-    ssh_key="SHA256:" + "a" * 43,
-    identity_keys={"k": "SHA256:" + "a" * 43},
+KEYS = {"files": FILES, "identity_keys": {"k": "SHA256:" + "a" * 43}}
+SUBMISSION = {**KEYS, "user": "alice", "ssh_key": "SHA256:" + "a" * 43}
+# It names a variable, as this file does.
+JOB = {"name": "${oc.env:PATH}"}
+EDIT = {**KEYS, "edit": JOB, "set": {("a", 0): 1, "b.c": None}}
+PAGE = {"rows": [], "total": 2, "open": 0, "nextPageToken": "t"}
+MANIFEST = {"name": "jobs/a/outputs/manifests/a1/host-0.jsonl", "size": 1, "generation": "1", "updatedAt": 0}
+ABOUT = {"verb": "logs", "user": "bob", "job": "a", "project": "vision", "pool": "default"}
+
+# A call of each kind, with all that it can have, and the answers to the requests before the one that is looked at.
+CALLS = (
+    (lambda client: client.submit(JOB, **SUBMISSION), [PLAN]),
+    (lambda client: client.submit(__file__, **SUBMISSION, name="a-1"), [PLAN]),
+    (lambda client: client.submit({}, files=FILES), []),
+    (lambda client: client.submit({}, files=FILES), [WANTED]),
+    (lambda client: client.submit({}, files=FILES), [DIRECT, {}]),
+    (lambda client: client.list(**FILTER, page_size=10), [PAGE]),
+    (lambda client: client.count(**FILTER), []),
+    (lambda client: client.status("a"), []),
+    (lambda client: client.describe("a"), []),
+    (lambda client: client.why("a"), []),
+    (lambda client: client.open_slices("a"), []),
+    (lambda client: client.delete("a"), []),
+    (lambda client: client.host_access("a"), []),
+    (lambda client: client.wait("a"), []),
+    (lambda client: client.log_bytes("a", attempt=1, host=0), []),
+    (lambda client: client.follow_logs("a", attempt=1, host=0), []),
+    (lambda client: client.cancel("a"), []),
+    (lambda client: client.stop("a", release=True), []),
+    (lambda client: client.resume("a", **EDIT), [PLAN]),
+    (lambda client: client.resume("a", edit=__file__), []),
+    (lambda client: client.restart("a", **EDIT, replace=[0]), [PLAN]),
+    (lambda client: client.restart("a", edit=__file__, replace="all"), []),
+    (lambda client: client.requeue("a", zone="us-east5-a"), []),
+    (lambda client: client.setup("a", modules=["venv"], force=True), []),
+    (lambda client: client.priority("a", 1), []),
+    (lambda client: client.outputs("a"), []),
+    (lambda client: client.outputs("a"), [{"objects": [MANIFEST]}]),
+    (lambda client: client.quota_show(), []),
+    (lambda client: client.capacity(), []),
+    (lambda client: client.quota_apply(quota_file=__file__, pool_file=__file__), []),
+    (lambda client: client.quota_plan(quota_file=__file__, pool_file=__file__), []),
+    (lambda client: client.admission(state="frozen", reason="tonight"), []),
+    (lambda client: client.quota_release("a", because="it is off"), []),
+    (lambda client: client.secret_names("vision"), []),
+    (lambda client: client.whoami(), []),
+    (lambda client: client.access_explain(**ABOUT), []),
+    (lambda client: client.audit(user="bob", job="a", since=EPOCH, limit=10), []),
 )
 
 
-def requests():
-    """A request of each kind, with all that it can have."""
-    named = dataclasses.replace(SUBMISSION, name="a-1")
-    followed = logs.log_request("a", 1, "command", 0, follow=True)
-    yield jobs.submit(CALLS, SUBMISSION), [PLAN]
-    yield jobs.submit(CALLS, named), [PLAN]
-    yield uploads.upload(CALLS, FILES), []
-    yield uploads.upload(CALLS, FILES), [WANTED]
-    yield uploads.upload(CALLS, FILES), [DIRECT, {}]
-    yield jobs.page(CALLS, FILTER), []
-    yield jobs.count(CALLS, FILTER[:9]), []
-    for operation in (jobs.status, jobs.describe, jobs.why, jobs.open_slices, changes.delete):
-        yield operation(CALLS, "a"), []
-    yield jobs.host_access(CALLS, "a"), []
-    yield jobs.wait(CALLS, "a", None), []
-    yield logs.log_bytes(CALLS, logs.log_request("a", 1, "command", 0, follow=False)), []
-    yield logs.follow(CALLS, followed), []
-    yield changes.cancel(CALLS, "a", "wks"), []
-    yield changes.stop(CALLS, "a", True, "wks"), []
-    yield changes.go_on(CALLS, "a", "resume", EDIT, "wks"), [PLAN]
-    yield changes.go_on(CALLS, "a", "restart", changes.Edit(), None), []
-    yield changes.requeue(CALLS, "a", "us-east5-a", "wks"), []
-    yield changes.set_up(CALLS, "a", ["venv"], True, "wks"), []
-    yield changes.priority(CALLS, "a", 1), []
-    yield outputs.outputs(CALLS, "a", (None, None)), []
-    manifest = {"name": "jobs/a/outputs/manifests/a1/host-0.jsonl", "size": 1, "generation": "1", "updatedAt": 0}
-    yield outputs.outputs(CALLS, "a", (None, None)), [{"objects": [manifest]}]
-    yield pools.show(CALLS, "default"), []
-    yield pools.capacity(CALLS, "default"), []
-    yield pools.apply(CALLS, "default", __file__, __file__), []
-    yield pools.plan(CALLS, "default", __file__, __file__), []
-    yield pools.admission(CALLS, "default", "frozen", "tonight"), []
-    yield pools.secret_names(CALLS, (("project", "vision"), ("pool", "default"))), []
-    yield pools.whoami(CALLS), []
-    about = (("verb", "logs"), ("user", "bob"), ("job", "a"), ("project", "vision"), ("pool", "default"))
-    yield pools.explain(CALLS, about), []
-    audit = (("user", "bob"), ("job", "a"), ("since", 1), ("limit", 10), ("pool", "default"))
-    yield pools.audit(CALLS, audit), []
+def last_request(call, answers):
+    client = Client("http://127.0.0.1:1", host_name="wks")
+    client._transport.answers = list(answers)
+    try:
+        call(client)
+    except Asked as asked:
+        return asked.args[0]
+    raise AssertionError("a call without a request")
 
 
 def shown(request):
@@ -184,10 +216,10 @@ def main(asked):
             name: [encoded(decode(getattr(models, name), one, name)) for one in values]
             for name, values in asked.get("decode", {}).items()
         },
-        "requests": [shown(first_request(*one)) for one in requests()],
+        "requests": [shown(last_request(*one)) for one in CALLS],
         "manifests": [manifest_of(one) for one in asked.get("manifests", [])],
         "pool": encoded(pool_state.read_pool_state(asked["pool"], "pool")) if "pool" in asked else None,
-        "imported": [name for name in ("httpx", "yaml") if name in sys.modules],
+        "imported": IMPORTED,
     }
 
 

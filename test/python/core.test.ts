@@ -1,82 +1,36 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { z } from 'zod';
-import {
-  auditLineSchema,
-  auditLinesSchema,
-  explainedSchema,
-  secretNamesSchema,
-  whoSchema,
-} from '../../contract/api/callers.js';
-import { cancelledSchema, deletedSchema, messageSchema, openSlicesSchema } from '../../contract/api/changes.js';
-import { ERROR_CODES, problemSchema } from '../../contract/api/failures.js';
-import { hostAccessSchema } from '../../contract/api/hosts.js';
-import {
-  jobCountsSchema,
-  jobPageSchema,
-  jobRowSchema,
-  jobEventSchema,
-  jobViewSchema,
-  outcomeSchema,
-  submittedSchema,
-  waitedSchema,
-} from '../../contract/api/jobs.js';
-import { capacitySchema, quotaPlanSchema } from '../../contract/api/pools.js';
-import {
-  logAttemptEndSchema,
-  logStretchSchema,
-  objectsSchema,
-  storedObjectSchema,
-  uploadsSchema,
-} from '../../contract/api/stored.js';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { FORMS } from '../../contract/api/forms.js';
+import { OPERATIONS } from '../../contract/operations.js';
 import { ManifestWrong, type OutputEntry, readManifest } from '../../domain/stored-outputs.js';
 import { packState } from '../../quota/published-state.js';
 import { lease, pool, project, request } from '../quota/builders.js';
 import { answerOf, shapeOf } from './answers.js';
 import { askCore, type PythonKey } from './ask-core.js';
-import { routeOf } from './routes.js';
+import { pythonRoutes, ROUTES_FILE } from '../../scripts/python-routes.js';
+import { NOT_CALLED, type Route, routeOf } from './routes.js';
 
-/** The Python class of each answer. */
+const { explainedSchema, hostAccessSchema, objectsSchema, openSlicesSchema, outcomeSchema } = FORMS;
+/** Forms with an id that the client gives nobody, and one that has another name there. */
+const NOT_HERE = ['LogAttemptEnd', 'LogEnd', 'LoginSettings', 'PoolState', 'Submission'];
+/** The Python class of each answer, and of each part of one: those with an id are called by it. */
 const MODELS: Readonly<Record<string, z.ZodType>> = {
-  Submitted: submittedSchema,
-  Outcome: outcomeSchema,
+  ...Object.fromEntries([...z.globalRegistry._idmap].filter(([id]) => !NOT_HERE.includes(id))),
+  AttemptEnd: FORMS.logAttemptEndSchema,
   OutcomeCause: outcomeSchema.shape.cause.unwrap(),
-  Job: jobRowSchema,
-  JobPage: jobPageSchema,
-  JobCounts: jobCountsSchema,
-  JobDescription: jobViewSchema,
-  JobEvent: jobEventSchema,
-  Waited: waitedSchema,
-  Message: messageSchema,
-  Cancelled: cancelledSchema,
-  Deleted: deletedSchema,
   OpenSlices: openSlicesSchema,
-  HostAccess: hostAccessSchema,
   AccessHost: hostAccessSchema.shape.hosts.element,
-  LogStretch: logStretchSchema,
-  AttemptEnd: logAttemptEndSchema,
-  StoredObject: storedObjectSchema,
   Objects: objectsSchema,
-  UploadTarget: uploadsSchema.shape.files.element,
-  Uploads: uploadsSchema,
-  QuotaPlan: quotaPlanSchema,
-  PlannedGrant: quotaPlanSchema.shape.grants.element,
-  PlannedPreemption: quotaPlanSchema.shape.preemptions.element,
-  PlannedWait: quotaPlanSchema.shape.waiting.element,
-  Capacity: capacitySchema,
-  CapacityRow: capacitySchema.shape.rows.element,
-  LastGot: capacitySchema.shape.rows.element.shape.lastGot.unwrap(),
-  LastRefusal: capacitySchema.shape.rows.element.shape.refusal.unwrap(),
-  WhoAmI: whoSchema,
+  UploadTarget: FORMS.uploadsSchema.shape.files.element,
+  Uploads: FORMS.uploadsSchema,
   AccessRow: explainedSchema.shape.rows.element,
-  AccessExplained: explainedSchema,
-  SecretName: secretNamesSchema.shape.secrets.element,
-  SecretNames: secretNamesSchema,
-  AuditLine: auditLineSchema,
-  AuditLines: auditLinesSchema,
-  Problem: problemSchema,
+  SecretName: FORMS.secretNamesSchema.shape.secrets.element,
+  SecretNames: FORMS.secretNamesSchema,
+  AuditLines: FORMS.auditLinesSchema,
 };
-/** Classes of answers that have no schema in the contract. */
+/** Its `waiting` is no part of the contract. */
 const WITHOUT_SCHEMA = ['Why'];
 
 describe('the core of the Python client', function () {
@@ -85,7 +39,15 @@ describe('the core of the Python client', function () {
   it('does no I/O of its own', () => assert.deepEqual(askCore({}).imported, []));
 
   it('has an exception for each code of an error', () =>
-    assert.deepEqual(askCore({}).codes.toSorted(), [...ERROR_CODES].toSorted()));
+    assert.deepEqual(askCore({}).codes.toSorted(), [...FORMS.ERROR_CODES].toSorted()));
+
+  it('has the routes of the contract, as their script writes them: `npx tsx scripts/write-python.ts`', () =>
+    assert.equal(readFileSync(new URL(`../../${ROUTES_FILE}`, import.meta.url), 'utf8'), pythonRoutes()));
+
+  it('calls each operation, or names it as none of its own', () => {
+    const called = new Set(askCore({}).requests.map((one) => routeOf(one).name));
+    assert.deepEqual([...called, ...NOT_CALLED].toSorted(), Object.keys(OPERATIONS).toSorted());
+  });
 
   describe('has the types of the contract:', () => {
     const { models } = askCore({});
@@ -112,10 +74,11 @@ describe('the core of the Python client', function () {
 
   it('sends what the contract takes, with every key that it has', () => {
     const { requests } = askCore({});
-    const sent = new Map<string, Set<string>>();
+    const sent = new Map<string, Set<string> & { readonly of?: Route }>();
     for (const one of requests) {
-      const [name, { query, body, headers }] = routeOf(one);
-      const keys = sent.get(name) ?? new Set();
+      const route = routeOf(one);
+      const { name, query, body, headers } = route;
+      const keys = sent.get(name) ?? Object.assign(new Set<string>(), { of: route });
       sent.set(name, keys);
       if (query) query.strict().parse(one.query);
       else assert.deepEqual(one.query, {}, name);
@@ -125,16 +88,10 @@ describe('the core of the Python client', function () {
       for (const key of [...Object.keys(one.query), ...Object.keys(one.body ?? {})]) keys.add(key);
     }
     for (const [name, keys] of sent) {
-      const { query, body, unsent = [] } = routeOf(name)[1];
+      const { query, body, unsent = [] } = keys.of ?? {};
       const known = [...Object.keys(query?.shape ?? {}), ...Object.keys(body?.shape ?? {})];
       assert.deepEqual([...keys, ...unsent].toSorted(), known.toSorted(), name);
     }
-  });
-
-  it('repeats no call that may have been done already, unless it is as good twice', () => {
-    const once = askCore({}).requests.filter(({ isRepeatable }) => !isRepeatable);
-    const names = once.map((one) => routeOf(one)[0].replace(/.*\//, ''));
-    assert.deepEqual([...new Set(names)].toSorted(), ['requeue', 'restart', 'resume', 'setup', 'stop']);
   });
 
   it('has a key of idempotency for a submit without a name, and none for one with', () => {

@@ -25,7 +25,7 @@ export class InstalledWheel {
     // First the source distribution, then the wheel from it: neither lacks a file.
     await wheel.run(['-m', 'build', '--outdir', 'dist', 'package']);
     const file = readdirSync(join(scratch, 'dist')).find((name) => name.endsWith('.whl')) ?? 'no wheel';
-    await wheel.run([...pip, `${join('dist', file)}[yaml]`, ...more]);
+    await wheel.run([...pip, join('dist', file), ...more]);
     return wheel;
   }
 

@@ -14,6 +14,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { splitStore } from '../../cloud/store/split-store.js';
 import type { AuditLine } from '../../contract/api/callers.js';
+import { JOB_UPDATES } from '../../contract/job.js';
 import { jobOwnerObject } from '../../domain/store-layout.js';
 import { Gate } from '../../server/access/gate.js';
 import { JobFactsSource } from '../../server/access/job-facts.js';
@@ -57,6 +58,8 @@ export class GatedApp {
   readonly rows = new Map<string, JobRow>();
   /** How often each object was read, by all replicas. */
   readonly reads = new Map<string, number>();
+  /** What jobs were asked for. */
+  readonly told: object[] = [];
   readonly apps: App[] = [];
   /** Of the replica that was started last. */
   rights: StandingRights | undefined;
@@ -159,6 +162,12 @@ export class GatedApp {
       deletions: async () => [],
       submit: async ({ name, spec }: Submission) => ({ id: name, isNew: true, spec }),
       polls: async (taskQueue = 'jobctl') => ({ taskQueue }),
+      ...Object.fromEntries(
+        Object.keys(JOB_UPDATES).map((verb) => [
+          verb,
+          async (id: string, by: string, wish: object) => `noted ${this.told.push({ verb, id, by, ...wish })}`,
+        ]),
+      ),
     } as unknown as Services['client'];
     const facts = new JobFactsSource(client, store);
     const audit = new AuditLog(store);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { OPERATIONS } from '../../contract/operations.js';
 import { GatedApp } from './gated-app.js';
 import { ApiError } from '../../server/problem.js';
 import type { Answer } from './server-stack.js';
@@ -56,6 +57,8 @@ describe('what a call is refused by is in the audit log', () => {
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
+    const rows = Object.values(OPERATIONS).map(({ call }) => call.replace(/:(\w+)/, '{$1}'));
+    assert.deepEqual(operations.toSorted(), rows.toSorted(), 'contract/operations.ts has them all');
     const refused = operations.filter((operation) => !OF_EVERYBODY.has(operation));
     assert.ok(refused.length >= 20, `${refused.length} of ${operations.length}`);
     const answers = new Map<string, Answer>();

@@ -1,43 +1,24 @@
 import type { z } from 'zod';
-import { registerHosts } from '../../server/routes/hosts.js';
-import { registerJobChanges } from '../../server/routes/job-changes.js';
-import { registerJobs } from '../../server/routes/jobs.js';
-import { registerLogs } from '../../server/routes/logs.js';
-import { registerObjects } from '../../server/routes/objects.js';
-import { registerPools } from '../../server/routes/pools.js';
-import { registerUploads } from '../../server/routes/uploads.js';
-import { registerWho } from '../../server/routes/who.js';
+import { type OperationName, OPERATIONS } from '../../contract/operations.js';
+import { schemaOf } from '../../server/routes/serve.js';
 
-interface RouteSchema {
-  readonly body?: z.core.$ZodType;
-  readonly querystring?: z.core.$ZodType;
-  readonly params?: z.core.$ZodType;
-  readonly headers?: z.core.$ZodType;
-}
-export interface Route {
-  readonly method: string;
-  readonly path: string;
-  readonly schema: RouteSchema;
-}
 /** Characters: the most of a job, and of a body. */
 export const BUDGETS = [370_000, 950_000];
 export const PARTS = ['body', 'querystring', 'params', 'headers'] as const;
 
-/** What the registering functions of the server tell a server of. */
-function routesOfServer(): readonly Route[] {
-  const found: Route[] = [];
-  const tell = (method: string) => (path: string, options: { readonly schema?: RouteSchema }) =>
-    void found.push({ method, path, schema: options.schema ?? {} });
-  const anything: object = new Proxy({}, { get: () => anything });
-  const app = {
-    ...{ get: tell('GET'), post: tell('POST'), put: tell('PUT'), delete: tell('DELETE') },
-    addContentTypeParser: () => undefined,
-  };
-  const limits = { submitsPerMinute: 1, uploadBytes: 1, directUploadBytes: 1, uploadBytesPerDay: 1 };
-  const registers = [registerWho, registerJobs, registerJobChanges, registerHosts, registerLogs, registerObjects];
-  for (const register of [...registers, registerUploads, registerPools])
-    (register as (...words: unknown[]) => void)(app, anything, { limits, issuers: [], listen: {} });
-  return found;
-}
+export const ROUTES = (Object.keys(OPERATIONS) as OperationName[]).map((name) => {
+  const [method = '', path = ''] = OPERATIONS[name].call.split(' ');
+  const schema: Readonly<Partial<Record<(typeof PARTS)[number], z.ZodType>>> = schemaOf(name);
+  return { method, path, schema };
+});
+export type Route = (typeof ROUTES)[number];
 
-export const ROUTES = routesOfServer();
+/** The operation that a request is of. */
+export const operationOf = (method: string, path: string): OperationName | undefined =>
+  (Object.keys(OPERATIONS) as OperationName[]).find((name) => {
+    const [known, form = ''] = OPERATIONS[name].call.split(' ');
+    const words = form.split('/');
+    const said = path.split('/');
+    const isSame = words.every((word, at) => word.startsWith(':') || word === said[at]);
+    return known === method && words.length === said.length && isSame;
+  });

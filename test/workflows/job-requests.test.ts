@@ -171,7 +171,7 @@ describe('another file for an open job', () => {
         polls: async () => ({ taskQueue: 'q', namespace: 'default', lastAt: Date.now() }),
         temporal: { workflow: { getHandle: () => ({ executeUpdate: update }) } },
       } as never);
-      const error = await people.restart(id, 'ann', {}).catch((thrown: unknown) => thrown);
+      const error = await people.tell(id, 'restart', 'ann', {}).catch((thrown: unknown) => thrown);
       return explainError(error, false).exitCode;
     });
     assert.deepEqual(await Promise.all(codes), [...wrong.map(() => ExitCode.Usage), ExitCode.Refused]);

@@ -189,7 +189,7 @@ function purgerAt(context: CliContext): Purger {
   if (server !== undefined) {
     const purge = async (id: string): Promise<Purged> => {
       const [{ purgeOverHttp }, { serverOptionsOf }] = await Promise.all([
-        import('../../../client/http/purge-job.js'),
+        import('../../../client/http/access.js'),
         import('../../place/login/server-access.js'),
       ]);
       return purgeOverHttp(serverOptionsOf(server), id);

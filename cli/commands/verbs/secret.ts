@@ -51,7 +51,7 @@ async function listed(flags: SecretListFlags): Promise<{ place: string; all: rea
     return { place: store.place, all: await store.list() };
   }
   const [{ secretNames }, { serverOptionsOf }, { explainedBy }] = await Promise.all([
-    import('../../../client/http/secret-names.js'),
+    import('../../../client/http/access.js'),
     import('../../place/login/server-access.js'),
     import('../../place/login/server-failures.js'),
   ]);

@@ -12,7 +12,7 @@ import { explainedBy } from '../../place/login/server-failures.js';
  */
 export async function keyByServer(place: ServerPlace, job: string, wanted: string): Promise<string> {
   const [{ hostAccess }, { serverOptionsOf }] = await Promise.all([
-    import('../../../client/http/host-access.js'),
+    import('../../../client/http/access.js'),
     import('../../place/login/server-access.js'),
   ]);
   const { privateKey, publicKey } = await hostAccess(serverOptionsOf(place), job).catch((error: unknown) => {

@@ -12,17 +12,19 @@ from typing import Any, Iterator, Mapping, Optional, Sequence, Tuple, Type, Unio
 import httpx
 
 from . import job_files
-from ._core import changes, jobs, logs, outputs, pools
+from ._core import changes, jobs, logs, outputs, pools, routes
 from ._core.address import server_address
-from ._core.calls import Calls, Query, Retry
+from ._core.calls import Calls, Query, Retry, present
 from ._core.decode import milliseconds
 from ._core.effects import do
 from ._core.uploads import Files
 from ._transport.blocking import BlockingTransport, TokenSource
 from .models import (
+    AccessExplained,
     AccessRow,
     Admission,
     AuditLine,
+    AuditLines,
     Cancelled,
     Capacity,
     Deleted,
@@ -32,10 +34,12 @@ from .models import (
     JobDescription,
     LogEvent,
     Message,
+    OpenSlices,
     Outcome,
     Phase,
     QuotaPlan,
     SecretName,
+    SecretNames,
     Submitted,
     WhoAmI,
     Why,
@@ -107,7 +111,7 @@ class Client:
         """
         Starts one job, however often the connection fails: an idempotency key goes with it.
 
-        job: a mapping, or the path of a job file (JSON; YAML with `jobctl[yaml]`).
+        job: a mapping, or the path of a job file (YAML or JSON).
         name: exactly the job's id, and its key: the same job under it again is not new, another one raises NameTaken.
         user: for whom, if the caller is a service that may submit for others.
         files: local files that the job names, by their path there: bytes, or a path here. Folders are not packed.
@@ -117,8 +121,7 @@ class Client:
         """
         read = self._run(do(lambda: job_files.load(job)))
         submission = jobs.Submission(
-            job=read.job,
-            source=read.source,
+            read,
             name=name,
             user=user,
             files=files or {},
@@ -167,19 +170,19 @@ class Client:
     ) -> JobCounts:
         """How many jobs match, as in `list`."""
         query = _filter(project, user, pool, phase, name, since, ended_since, state, ids)
-        return self._run(jobs.count(self._calls, query))
+        return self._run(self._calls.ask(routes.COUNT, JobCounts, query=query))
 
     def status(self, job: str) -> Job:
         """The job's row. Needs no worker."""
-        return self._run(jobs.status(self._calls, job))
+        return self._run(self._calls.ask(routes.STATUS, Job, job))
 
     def describe(self, job: str) -> JobDescription:
         """Everything that the job's workflow knows. Raises Unavailable if no worker answers."""
-        return self._run(jobs.describe(self._calls, job))
+        return self._run(self._calls.ask(routes.DESCRIBE, JobDescription, job))
 
     def why(self, job: str) -> Why:
         """What the job waits for, or why it ended."""
-        return self._run(jobs.why(self._calls, job))
+        return self._run(self._calls.ask(routes.WHY, Why, job))
 
     def wait(self, job: str, timeout: Optional[float] = None) -> Outcome:
         """
@@ -191,14 +194,15 @@ class Client:
 
     def open_slices(self, job: str) -> Tuple[str, ...]:
         """Names of its slices that are not deleted yet."""
-        return self._run(jobs.open_slices(self._calls, job))
+        answer = self._run(self._calls.ask(routes.OPEN_SLICES, OpenSlices, job))
+        return answer.names
 
     def host_access(self, job: str) -> HostAccess:
         """
         What logs in to the job's hosts: its own private key, their addresses and host keys. For its user and operators; each call
         is in the audit log. Raises Refused, with what to do, if no key of the job logs in, as to pods.
         """
-        return self._run(jobs.host_access(self._calls, job))
+        return self._run(self._calls.ask(routes.HOST_ACCESS, HostAccess, job))
 
     # Logs and outputs ---------------------------------------------------------------------------------------------------
 
@@ -258,11 +262,11 @@ class Client:
 
     def cancel(self, job: str) -> Cancelled:
         """Stops the command with its grace and gives the slices back. Returns at once; `done`: it had ended."""
-        return self._run(changes.cancel(self._calls, job, self._host_name))
+        return self._run(self._calls.ask(routes.CANCEL, Cancelled, job, body=self._asked()))
 
     def stop(self, job: str, *, release: bool = False) -> Message:
         """Ends the command and keeps the slices, or gives them back (`release`), until `resume`."""
-        return self._run(changes.stop(self._calls, job, release, self._host_name))
+        return self._run(self._calls.ask(routes.STOP, Message, job, body=self._asked(release=release or None)))
 
     def resume(
         self,
@@ -275,7 +279,7 @@ class Client:
     ) -> Message:
         """A stopped job goes on. `edit`: another job file; `set`: values by their place in the one in force (`command.run`)."""
         change = self._run(do(lambda: _edit(edit, set, files, identity_keys)))
-        return self._run(changes.go_on(self._calls, job, "resume", change, self._host_name))
+        return self._run(changes.go_on(self._calls, routes.RESUME, job, change, self._asked()))
 
     def restart(
         self,
@@ -292,23 +296,26 @@ class Client:
         0, in place of which other machines are asked for.
         """
         change = self._run(do(lambda: _edit(edit, set, files, identity_keys)))
-        return self._run(changes.go_on(self._calls, job, "restart", change, self._host_name, replace))
+        replaced = replace if replace is None or isinstance(replace, str) else [*replace]
+        return self._run(changes.go_on(self._calls, routes.RESTART, job, change, self._asked(replace=replaced)))
 
     def requeue(self, job: str, *, zone: Optional[str] = None) -> Message:
         """Slices and lease go back, and the job asks for them again, with its first submit time. `zone`: that one of its zones first."""
-        return self._run(changes.requeue(self._calls, job, zone, self._host_name))
+        return self._run(self._calls.ask(routes.REQUEUE, Message, job, body=self._asked(zone=zone)))
 
     def setup(self, job: str, *, modules: Optional[Sequence[str]] = None, force: bool = False) -> Message:
         """Makes modules ready once more on the hosts that it holds; None: all of them. `force`: unchanged ones too."""
-        return self._run(changes.set_up(self._calls, job, modules, force, self._host_name))
+        which = None if modules is None else [*modules]
+        body = self._asked(modules=which, force=force or None)
+        return self._run(self._calls.ask(routes.SET_UP, Message, job, body=body))
 
     def priority(self, job: str, priority: int) -> Message:
         """1 is first, 5 last."""
-        return self._run(changes.priority(self._calls, job, priority))
+        return self._run(self._calls.ask(routes.PRIORITY, Message, job, body={"priority": priority}))
 
     def delete(self, job: str) -> Deleted:
         """Deletes what is stored of a job that has ended: logs, outputs, its file."""
-        return self._run(changes.delete(self._calls, job))
+        return self._run(self._calls.ask(routes.DELETE, Deleted, job))
 
     # Pools --------------------------------------------------------------------------------------------------------------
 
@@ -318,7 +325,7 @@ class Client:
 
     def capacity(self, pool: str = "default") -> Capacity:
         """What the pool's jobs have seen of zones and types lately: asked, got, waited, preempted. It is no promise."""
-        return self._run(pools.capacity(self._calls, pool))
+        return self._run(self._calls.ask(routes.CAPACITY, Capacity, pool))
 
     def quota_plan(
         self,
@@ -332,7 +339,8 @@ class Client:
 
         pool_file: beside quota_file; absent: the rules in force. Raises Invalid with every problem of the files.
         """
-        return self._run(pools.plan(self._calls, pool, quota_file, pool_file))
+        asked = pools.with_files(self._calls, routes.QUOTA_PLAN, QuotaPlan, pool, quota_file, pool_file)
+        return self._run(asked)
 
     def quota_apply(
         self,
@@ -342,25 +350,30 @@ class Client:
         pool_file: Optional[PathName] = None,
     ) -> Message:
         """Puts files in force. Raises Invalid with every problem; the files in force stay then."""
-        return self._run(pools.apply(self._calls, pool, quota_file, pool_file))
+        asked = pools.with_files(self._calls, routes.QUOTA_APPLY, Message, pool, quota_file, pool_file)
+        return self._run(asked)
 
     def admission(self, pool: str = "default", *, state: Admission, reason: Optional[str] = None) -> Message:
         """`frozen`: nothing is granted; `draining`: running jobs end, no other begins; `open`."""
-        return self._run(pools.admission(self._calls, pool, state, reason))
+        body = present(admission=state, reason=reason)
+        return self._run(self._calls.ask(routes.ADMISSION, Message, pool, body=body))
 
     def quota_release(self, job: str, *, because: str, pool: str = "default") -> Message:
         """Stops waiting for slices whose deletion does not end: you vouch that nothing of them is left."""
-        return self._run(pools.release(self._calls, pool, job, because))
+        body = {"job": job, "because": because}
+        return self._run(self._calls.ask(routes.QUOTA_RELEASE, Message, pool, body=body))
 
     # Who and what -------------------------------------------------------------------------------------------------------
 
     def secret_names(self, project: str, *, pool: str = "default") -> Tuple[SecretName, ...]:
         """Of a project; never a value."""
-        return self._run(pools.secret_names(self._calls, (("project", project), ("pool", pool))))
+        query: Query = (("project", project), ("pool", pool))
+        answer = self._run(self._calls.ask(routes.SECRET_NAMES, SecretNames, query=query))
+        return answer.secrets
 
     def whoami(self) -> WhoAmI:
         """Whom the server takes the token for."""
-        return self._run(pools.whoami(self._calls))
+        return self._run(self._calls.ask(routes.WHOAMI, WhoAmI))
 
     def access_explain(
         self,
@@ -373,7 +386,8 @@ class Client:
     ) -> Tuple[AccessRow, ...]:
         """Whether the caller may do each verb, and why. `user`: another one; for operators."""
         query: Query = (("verb", verb), ("user", user), ("job", job), ("project", project), ("pool", pool))
-        return self._run(pools.explain(self._calls, query))
+        answer = self._run(self._calls.ask(routes.ACCESS_EXPLAIN, AccessExplained, query=query))
+        return answer.rows
 
     def audit(
         self,
@@ -386,7 +400,12 @@ class Client:
     ) -> Tuple[AuditLine, ...]:
         """Lines of the audit log: of the last day, or since then. For operators of the pool."""
         query: Query = (("user", user), ("job", job), ("since", _time(since)), ("limit", limit), ("pool", pool))
-        return self._run(pools.audit(self._calls, query))
+        answer = self._run(self._calls.ask(routes.AUDIT, AuditLines, query=query))
+        return answer.lines
+
+    def _asked(self, **keys: Any) -> Mapping[str, Any]:
+        """What a person asks of a job: the keys that are not None, and from where."""
+        return present(**{"from": self._host_name}, **keys)
 
 
 def _filter(
@@ -424,5 +443,5 @@ def _edit(
     files: Optional[Files],
     identity_keys: Optional[Mapping[str, str]],
 ) -> changes.Edit:
-    read = job_files.JobFile(None, None) if edit is None else job_files.load(edit)
-    return changes.Edit(read.job, read.source, values or {}, files or {}, identity_keys)
+    read = None if edit is None else job_files.load(edit)
+    return changes.Edit(read, values or {}, files or {}, identity_keys)

@@ -1,15 +1,11 @@
-"""
-Job files as `jobctl submit` reads them: YAML 1.2 with merge keys, and `${oc.env:NAME}` from this process's environment.
-
-YAML needs `jobctl[yaml]` (PyYAML, whose own YAML 1.1 would read `on`, `1:30` and `010` as other values). JSON needs nothing.
-"""
+"""Job files, which the server reads: YAML or JSON, with `${oc.env:NAME}` from this process's environment."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Optional, Union
 
@@ -20,83 +16,44 @@ PathName = Union[str, "os.PathLike[str]"]
 
 @dataclass(frozen=True)
 class JobFile:
-    job: Any
-    # The file's text, kept with the job.
-    source: Optional[str]
+    # As JSON has it, or None if `text` is the job.
+    job: Any = None
+    # Of the file, for messages.
+    name: str = ""
+    text: str = ""
+    # The variables that the job names, as far as they are set.
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def keys(self) -> Mapping[str, Any]:
+        """Of a submission or an edit."""
+        job = {"file": {"name": self.name, "text": self.text}} if self.job is None else {"job": self.job}
+        return {**job, **({"env": self.env} if self.env else {})}
 
 
 def load(job: Union[Mapping[str, Any], PathName], env: Optional[Mapping[str, str]] = None) -> JobFile:
     """A mapping is the job itself; a text or path names a file. Raises JobFileError."""
+    here = os.environ if env is None else env
     if isinstance(job, (str, os.PathLike)):
-        return _read(Path(job), os.environ if env is None else env)
+        text = _read(Path(job))
+        return JobFile(None, str(job), text, _named(text, here))
     if not isinstance(job, Mapping):
         raise JobFileError(f"a job is a mapping, or the path of a job file, and not a {type(job).__name__}")
-    return JobFile(_with_environment(_plain(job, "job"), os.environ if env is None else env, "job"), None)
+    plain = _plain(job, "job")
+    return JobFile(plain, env=_named(json.dumps(plain, ensure_ascii=False), here))
 
 
-def parse(text: str, name: str, env: Mapping[str, str]) -> Any:
-    """The job in a text. `name` says by its ending `.json` that it is JSON, and stands in messages."""
-    if name.endswith(".json"):
-        try:
-            tree = json.loads(text)
-        except ValueError as error:
-            raise JobFileError(f"{name}: not JSON: {error}") from None
-    else:
-        tree = _yaml(text, name)
-    if not isinstance(tree, dict):
-        raise JobFileError(f"{name}: a job file is a mapping of keys, and this is a {type(tree).__name__}")
-    return _with_environment(tree, env, name)
-
-
-def _read(place: Path, env: Mapping[str, str]) -> JobFile:
+def _read(place: Path) -> str:
     try:
-        text = place.read_bytes().decode("utf-8-sig")
+        return place.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise JobFileError(f"{place}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
         raise JobFileError(f"{place}: is not UTF-8 text") from None
-    return JobFile(parse(text, str(place), env), text)
 
 
-def _yaml(text: str, name: str) -> Any:
-    try:
-        from ._core import yaml_tree
-    except ImportError:
-        raise JobFileError(
-            f"{name}: YAML cannot be read without PyYAML",
-            remedy="pip install 'jobctl[yaml]', or give the job as a dict",
-        ) from None
-    return yaml_tree.parse(text, name)
-
-
-# Behind a backslash, or an even number of dollars, a reference is another program's.
-REFERENCE = re.compile(
-    r"(?<!\\)(?<!(?<!\\)\$)(?P<dollars>\$+)\{oc\.env:(?P<variable>\w+)(?:,(?P<fallback>[^}]*))?\}", re.ASCII
-)
-
-
-def _with_environment(value: Any, env: Mapping[str, str], where: str) -> Any:
-    if isinstance(value, dict):
-        return {key: _with_environment(one, env, f"{where}.{key}") for key, one in value.items()}
-    if isinstance(value, list):
-        return [_with_environment(one, env, f"{where}[{at}]") for at, one in enumerate(value)]
-    if not isinstance(value, str):
-        return value
-
-    def of(match: "re.Match[str]") -> str:
-        dollars, name, fallback = match.group("dollars", "variable", "fallback")
-        if len(dollars) % 2 == 0:
-            return match.group()
-        before = dollars[1:]
-        if name in env:
-            return before + env[name]
-        if fallback is None:
-            remedy = f"set {name}, or write ${{oc.env:{name},default}}"
-            reference = match.group()[len(before) :]
-            raise JobFileError(f"{where}: '{reference}': no variable {name} in the environment", remedy=remedy)
-        return before + fallback.strip()
-
-    return REFERENCE.sub(of, value)
+def _named(text: str, env: Mapping[str, str]) -> Mapping[str, str]:
+    names = re.findall(r"\{oc\.env:(\w+)", text, re.ASCII)
+    return {name: env[name] for name in sorted({*names}) if name in env}
 
 
 def _plain(value: Any, where: str) -> Any:

@@ -27,7 +27,7 @@ describe('an address that a server names', () => {
     const calls = {
       address,
       json: async () => ({ files: [file] }),
-      send: async ({ meanings }: { readonly meanings: Record<string, (detail: string) => Error> }) => {
+      send: async (_: string, { meanings }: { readonly meanings: Record<string, (detail: string) => Error> }) => {
         throw meanings['too-large']?.('through') ?? new Error('no meaning');
       },
     } as unknown as ServerCalls;

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Mapping, Optional, Tuple, Type, TypeVar, Union
+from urllib.parse import quote
 
 from ..errors import ApiError, ConnectionLost, TooManyRequests, Unauthenticated, Unavailable, UnexpectedAnswer
 from .decode import decode
 from .effects import Answer, ConnectionCut, Effect, Open, Operation, Pause, Request, Send, now, token
 from .problem import error_of
+from .routes import Route
 
 T = TypeVar("T")
 
@@ -33,12 +36,11 @@ class Calls:
     def __init__(self, retry: Retry) -> None:
         self.retry = retry
 
-    def get(self, path: str, model: Type[T], query: "Query" = ()) -> Operation[T]:
-        return self.json(Request("GET", path, query=pairs(query)), model)
-
-    def post(self, path: str, body: object, model: Type[T], *, is_repeatable: bool) -> Operation[T]:
-        request = Request("POST", path, headers=JSON, body=as_json(body), is_repeatable=is_repeatable)
-        return self.json(request, model)
+    def ask(
+        self, route: Route, model: Type[T], of: str = "", *, query: "Query" = (), body: Optional[object] = None
+    ) -> Operation[T]:
+        """`of`: the job or pool of the path."""
+        return self.json(request_of(route, of, query=query, body=body), model)
 
     def json(self, request: Request, model: Type[T]) -> Operation[T]:
         answer = yield from self.send(request)
@@ -96,6 +98,26 @@ class Calls:
     def _token(self, request: Request, *, is_renewed: bool) -> Operation[Optional[str]]:
         # Each time anew: retries may outlast a token.
         return None if request.is_elsewhere else (yield from token(is_renewed))
+
+
+def request_of(
+    route: Route,
+    of: str = "",
+    *,
+    query: "Query" = (),
+    body: Optional[object] = None,
+    headers: Optional[Mapping[str, str]] = None,
+) -> Request:
+    path = re.sub(r"\{\w+\}", lambda _: quote(of, safe=""), route.path)
+    kind = {} if body is None else JSON
+    return Request(
+        route.method,
+        path,
+        query=pairs(query),
+        headers={**kind, **(headers or {})},
+        body=None if body is None else as_json(body),
+        is_repeatable=route.is_repeatable,
+    )
 
 
 def _with_token(request: Request, text: Optional[str]) -> Request:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import uuid
-from dataclasses import dataclass, field
-from typing import Any, Dict, Mapping, Optional, Tuple
-from urllib.parse import quote
+from dataclasses import dataclass, field, replace
+from typing import Dict, Mapping, Optional
 
 from ..errors import Refused, UnexpectedAnswer, WaitTimeout
-from ..models import HostAccess, Job, JobCounts, JobDescription, JobPage, OpenSlices, Outcome, Submitted, Waited, Why
-from .calls import JSON, Calls, Query, as_json, present
-from .effects import Emit, Operation, Request, do, now
+from ..job_files import JobFile
+from ..models import JobPage, Outcome, Submitted, Waited
+from . import routes
+from .calls import Calls, Query, present, request_of
+from .effects import Emit, Operation, do, now
 from .uploads import Files, upload
 
 # Of one long poll; by the contract 60 s at most.
@@ -20,14 +21,9 @@ POLL_MS = 30_000
 SLACK_S = 30.0
 
 
-def job_path(job: str, rest: str = "") -> str:
-    return f"/v1/jobs/{quote(job, safe='')}{rest}"
-
-
 @dataclass(frozen=True)
 class Submission:
-    job: Any
-    source: Optional[str] = None
+    file: JobFile
     name: Optional[str] = None
     user: Optional[str] = None
     files: Files = field(default_factory=dict)
@@ -39,30 +35,25 @@ class Submission:
 def submit(calls: Calls, wanted: Submission) -> Operation[Submitted]:
     """Uploads, then submits once: the same key goes with every try."""
     files: Optional[Dict[str, str]] = (yield from upload(calls, wanted.files)) if wanted.files else None
-    headers = dict(JSON)
+    headers: Dict[str, str] = {}
     if wanted.name is None:
         headers["idempotency-key"] = wanted.idempotency_key or (yield from do(lambda: str(uuid.uuid4())))
-    body = present(
-        job=wanted.job,
+    others = present(
         name=wanted.name,
-        source=wanted.source,
         user=wanted.user,
         files=files,
         sshKey=wanted.ssh_key,
         identityKeys=wanted.identity_keys,
     )
-    return (yield from calls.json(Request("POST", "/v1/jobs", headers=headers, body=as_json(body)), Submitted))
-
-
-def page(calls: Calls, query: Query) -> Operation[JobPage]:
-    return calls.get("/v1/jobs", JobPage, query)
+    request = request_of(routes.SUBMIT, body={**wanted.file.keys(), **others}, headers=headers)
+    return (yield from calls.json(request, Submitted))
 
 
 def pages(calls: Calls, query: Query) -> Operation[None]:
     """Emits every Job that matches. A page is asked for when the one before it is used up."""
     token: Optional[str] = None
     while True:
-        got = yield from page(calls, (*query, ("pageToken", token)))
+        got = yield from calls.ask(routes.LIST, JobPage, query=(*query, ("pageToken", token)))
         for row in got.rows:
             yield Emit(row)
         if got.next_page_token is None:
@@ -72,31 +63,6 @@ def pages(calls: Calls, query: Query) -> Operation[None]:
         token = got.next_page_token
 
 
-def count(calls: Calls, query: Query) -> Operation[JobCounts]:
-    return calls.get("/v1/jobs/count", JobCounts, query)
-
-
-def status(calls: Calls, job: str) -> Operation[Job]:
-    return calls.get(job_path(job), Job)
-
-
-def describe(calls: Calls, job: str) -> Operation[JobDescription]:
-    return calls.get(job_path(job, "/description"), JobDescription)
-
-
-def why(calls: Calls, job: str) -> Operation[Why]:
-    return calls.get(job_path(job, "/why"), Why)
-
-
-def open_slices(calls: Calls, job: str) -> Operation[Tuple[str, ...]]:
-    answer = yield from calls.get(job_path(job, "/open-slices"), OpenSlices)
-    return answer.names
-
-
-def host_access(calls: Calls, job: str) -> Operation[HostAccess]:
-    return calls.json(Request("POST", job_path(job, "/host-access"), is_repeatable=True), HostAccess)
-
-
 def wait(calls: Calls, job: str, timeout_s: Optional[float]) -> Operation[Outcome]:
     """Long polls until the outcome is there. Raises WaitTimeout, Invalid (the job was refused), Refused (it has none)."""
     began = yield from now()
@@ -104,8 +70,8 @@ def wait(calls: Calls, job: str, timeout_s: Optional[float]) -> Operation[Outcom
     at = began
     while True:
         poll_ms = math.ceil(max(0.0, min(POLL_MS, (until - at) * 1000)))
-        path = job_path(job, "/wait")
-        request = Request("GET", path, query=(("timeoutMs", str(poll_ms)),), read_timeout_s=poll_ms / 1000 + SLACK_S)
+        request = request_of(routes.WAIT, job, query=(("timeoutMs", poll_ms),))
+        request = replace(request, read_timeout_s=poll_ms / 1000 + SLACK_S)
         waited = yield from calls.json(request, Waited)
         if waited.outcome is not None:
             return waited.outcome

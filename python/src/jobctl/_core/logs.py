@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from typing import Dict, Mapping, Optional, Set, Tuple
-from urllib.parse import quote
 
 from ..errors import ApiError, ConnectionLost, Unauthenticated, Unavailable, UnexpectedAnswer
 from ..models import AttemptEnd, LogEvent, LogStretch, Problem
-from .calls import Calls, pairs
+from . import routes
+from .calls import Calls, Query, request_of
 from .decode import decode
 from .effects import Answer, ConnectionCut, Emit, Operation, Request, now, read, token
 from .problem import error_of
@@ -21,9 +21,9 @@ MOST_ID = 8_000
 
 
 def log_request(job: str, attempt: Optional[int], stream: str, host: Optional[int], follow: bool) -> Request:
-    query = pairs((("attempt", attempt), ("stream", stream), ("host", host), ("follow", True if follow else None)))
+    query: Query = (("attempt", attempt), ("stream", stream), ("host", host), ("follow", True if follow else None))
     accept = EVENT_STREAM if follow else "text/plain"
-    return Request("GET", f"/v1/jobs/{quote(job, safe='')}/logs", query=query, headers={"accept": accept})
+    return request_of(routes.LOGS, job, query=query, headers={"accept": accept})
 
 
 def log_bytes(calls: Calls, request: Request) -> Operation[bytes]:

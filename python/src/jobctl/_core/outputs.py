@@ -9,8 +9,9 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from ..errors import DownloadFailed, NotFound
 from ..models import Objects, StoredObject
 from ..outputs import Downloaded, HostOutputs, OutputFile, OutputFolder, Outputs
-from .calls import Calls
-from .effects import Operation, Request, do
+from . import routes
+from .calls import Calls, request_of
+from .effects import Operation, do
 from .files import PartFile, SafeFolder, place_link
 from .manifests import ManifestWrong, read_manifest
 
@@ -48,7 +49,7 @@ def _list(calls: Calls, prefix: str) -> Operation[List[StoredObject]]:
     while True:
         # The object at the start offset comes again.
         query = (("prefix", prefix), ("startOffset", found.pop().name if found else None), ("most", PAGE))
-        page = yield from calls.get("/v1/objects", Objects, query)
+        page = yield from calls.ask(routes.OBJECTS, Objects, query=query)
         found.extend(page.objects)
         if len(page.objects) < PAGE:
             return found
@@ -75,8 +76,8 @@ def _manifest(calls: Calls, name: str, key: Tuple[int, int]) -> Operation[List[H
 
 def _piece(calls: Calls, name: str, at: int, size: int) -> Operation[bytes]:
     end = min(at + PIECE_BYTES, size)
-    query = (("name", name), ("start", str(at)), ("end", str(end)))
-    answer = yield from calls.send(Request("GET", "/v1/objects/content", query=query))
+    query = (("name", name), ("start", at), ("end", end))
+    answer = yield from calls.send(request_of(routes.OBJECT_CONTENT, query=query))
     if len(answer.body) > end - at:
         raise DownloadFailed(f"{name}: {len(answer.body)} bytes came, and {end - at} were asked for")
     return answer.body

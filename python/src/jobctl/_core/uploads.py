@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Dict, List, Mapping, Tuple, Union
 
 from ..errors import ConfigurationError, ConnectionLost, FileChanged
 from ..models import Uploads, UploadTarget
+from . import routes
 from .address import is_foreign_store
-from .calls import JSON, Calls, as_json
+from .calls import Calls, request_of
 from .effects import FileBody, Operation, Request, do
 
 Content = Union[bytes, "PathLike[str]"]
@@ -39,7 +41,7 @@ def upload(calls: Calls, files: Files) -> Operation[Dict[str, str]]:
 
 
 def _targets(calls: Calls, entries: List[Dict[str, object]]) -> Operation[Tuple[UploadTarget, ...]]:
-    answer = yield from calls.post("/v1/uploads", {"files": entries}, Uploads, is_repeatable=True)
+    answer = yield from calls.ask(routes.UPLOADS, Uploads, body={"files": entries})
     return answer.files
 
 
@@ -53,11 +55,9 @@ def _send(calls: Calls, target: UploadTarget, sha256: str, body: Body) -> Operat
         # The server may reach a store that this computer does not.
         yield from calls.send(_put_through(target, sha256, body))
         return
-    done = as_json({"path": target.path, "sha256": sha256, "upload": target.upload})
+    done = {"path": target.path, "sha256": sha256, "upload": target.upload}
     # The server reads the file that it compares.
-    yield from calls.send(
-        Request("POST", "/v1/uploads/complete", headers=JSON, body=done, read_timeout_s=UPLOAD_TIMEOUT_S)
-    )
+    yield from calls.send(replace(request_of(routes.COMPLETE_UPLOAD, body=done), read_timeout_s=UPLOAD_TIMEOUT_S))
 
 
 def _put(url: str, body: Body) -> Request:
@@ -68,14 +68,12 @@ def _put(url: str, body: Body) -> Request:
 
 
 def _put_through(target: UploadTarget, sha256: str, body: Body) -> Request:
-    return Request(
-        "PUT",
-        "/v1/uploads/content",
+    request = request_of(
+        routes.UPLOAD_CONTENT,
         query=(("path", target.path), ("sha256", sha256)),
         headers={"content-type": "application/octet-stream"},
-        body=body,
-        read_timeout_s=UPLOAD_TIMEOUT_S,
     )
+    return replace(request, body=body, read_timeout_s=UPLOAD_TIMEOUT_S)
 
 
 def size_of(body: Body) -> int:

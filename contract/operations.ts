@@ -1,0 +1,227 @@
+import type { z } from 'zod';
+import type { AccessVerb } from '../domain/access/table.js';
+import type { FORMS } from './api/forms.js';
+
+type Forms = typeof FORMS;
+/** The name of a zod form of contract/api. Rows name their forms, so that a client reads them without loading zod. */
+export type FormName = { [Name in keyof Forms]: Forms[Name] extends z.ZodType ? Name : never }[keyof Forms];
+
+/** The name of a call in the audit log: a verb of the access table, or one that every caller may use. */
+export type RouteVerb = AccessVerb | 'whoami' | 'explain' | 'upload' | 'objects';
+
+interface Told {
+  readonly description?: string;
+  readonly query?: FormName;
+  readonly headers?: FormName;
+  readonly body?: FormName;
+  /** The body may be missing or null. */
+  readonly mayLackBody?: true;
+  /** Absent: nothing (204). */
+  readonly answer?: FormName | { readonly raw: string; readonly types: readonly [string, ...string[]] };
+  /** Words for 200 where something new is answered with 201. */
+  readonly known?: string;
+  /** Done twice it acts twice: no client repeats it in doubt. */
+  readonly isOnce?: true;
+}
+
+/** @param call `:id` is a job's, `:pool` a pool's @param access `open`: answered without a login */
+const op = <
+  const Call extends `${'GET' | 'POST' | 'PUT' | 'DELETE'} /v1/${string}`,
+  const Access extends RouteVerb | 'open',
+  const More extends Told,
+>(
+  call: Call,
+  access: Access,
+  summary: string,
+  more: More,
+) => ({ call, access, summary, ...more });
+
+/**
+ * The operations of `jobctl serve`, each told once (docs/adr/0145): the server's routes, their access and audit verbs, the
+ * OpenAPI document, `HttpJobs` and the Python package take theirs from here. In the order of the OpenAPI document.
+ */
+const rows = {
+  login: op('GET /v1/login', 'open', 'How to log in', { answer: 'loginSchema' }),
+  whoami: op('GET /v1/whoami', 'whoami', 'Who the token is of', { answer: 'whoSchema' }),
+  accessExplain: op('GET /v1/access/explain', 'explain', 'What the access table allows, and why not', {
+    query: 'explainQuery',
+    answer: 'explainedSchema',
+  }),
+  secretNames: op('GET /v1/secrets', 'secret-names', "Names of a project's secrets", {
+    query: 'secretNamesQuery',
+    answer: 'secretNamesSchema',
+  }),
+  audit: op('GET /v1/audit', 'audit', 'The audit log', { query: 'auditQuery', answer: 'auditLinesSchema' }),
+
+  submit: op('POST /v1/jobs', 'submit', 'Submit a job', {
+    headers: 'idempotencyHeaders',
+    body: 'submissionSchema',
+    answer: 'submittedSchema',
+    known: 'It was submitted before.',
+  }),
+  list: op('GET /v1/jobs', 'list', 'List jobs', { query: 'jobFilterSchema', answer: 'jobPageSchema' }),
+  count: op('GET /v1/jobs/count', 'list', 'Count jobs', { query: 'jobFilterSchema', answer: 'jobCountsSchema' }),
+  status: op('GET /v1/jobs/:id', 'status', "A job's status", { answer: 'jobRowSchema' }),
+  describe: op('GET /v1/jobs/:id/description', 'describe', "Everything the job's workflow knows", {
+    answer: 'jobViewSchema',
+  }),
+  openSlices: op('GET /v1/jobs/:id/open-slices', 'status', 'Slices that are still being deleted', {
+    answer: 'openSlicesSchema',
+  }),
+  wait: op('GET /v1/jobs/:id/wait', 'status', 'Wait for the end', { query: 'waitQuery', answer: 'waitedSchema' }),
+  polls: op('GET /v1/polls', 'list', 'Whether workers poll a task queue', {
+    query: 'pollsQuery',
+    answer: 'pollsSchema',
+  }),
+
+  cancel: op('POST /v1/jobs/:id/cancel', 'cancel', 'End the job as cancelled', {
+    body: 'askerBody',
+    mayLackBody: true,
+    answer: 'cancelledSchema',
+  }),
+  stop: op('POST /v1/jobs/:id/stop', 'stop', 'End the command, keep or give back the slices', {
+    body: 'stopBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: true,
+  }),
+  resume: op('POST /v1/jobs/:id/resume', 'resume', 'Let a stopped job go on', {
+    body: 'editBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: true,
+  }),
+  restart: op(
+    'POST /v1/jobs/:id/restart',
+    'restart',
+    'Start the command again on the same slices, or with other machines',
+    { body: 'restartBody', mayLackBody: true, answer: 'messageSchema', isOnce: true },
+  ),
+  requeue: op('POST /v1/jobs/:id/requeue', 'requeue', 'Give slices and lease back, and ask again', {
+    body: 'requeueBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: true,
+  }),
+  setUp: op('POST /v1/jobs/:id/setup', 'setup', "Set the job's hosts up again", {
+    body: 'setUpBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: true,
+  }),
+  priority: op('POST /v1/jobs/:id/priority', 'priority', "Change the job's priority", {
+    body: 'priorityBody',
+    answer: 'messageSchema',
+  }),
+  delete: op('DELETE /v1/jobs/:id', 'delete', 'Delete what is stored of a job that has ended', {
+    answer: 'deletedSchema',
+  }),
+  // A POST, because each answer gives a key away: it is recorded before it is sent, and no cache may keep it.
+  hostAccess: op('POST /v1/jobs/:id/host-access', 'login', "What logs in to the job's hosts", {
+    description: "The job's own private key, and where its hosts are. For the job's user and operators of the pool.",
+    answer: 'hostAccessSchema',
+  }),
+  logs: op('GET /v1/jobs/:id/logs', 'logs', "A job's log", {
+    description:
+      'As text: of one host byte for byte, of several with `HOST | ` before each line. With `follow` as server-sent events `stretch`, `attempt-end` and `end`; ' +
+      'the id of the last one, sent as Last-Event-ID, goes on there. A `problem` says why it cannot go on: `unauthenticated` once the token has ' +
+      'expired (follow again with a new one), `forbidden` once the right to read is gone.',
+    query: 'logsQuery',
+    headers: 'lastEventHeaders',
+    answer: { raw: 'The log; events with `follow`.', types: ['text/plain', 'text/event-stream'] },
+  }),
+  why: op('GET /v1/jobs/:id/why', 'why', 'Why a job waits', { answer: 'whySchema' }),
+
+  objects: op('GET /v1/objects', 'objects', 'List stored objects', { query: 'objectsQuery', answer: 'objectsSchema' }),
+  objectStat: op('GET /v1/objects/stat', 'objects', 'Facts of one object', {
+    query: 'objectNameQuery',
+    answer: 'storedObjectSchema',
+  }),
+  objectContent: op('GET /v1/objects/content', 'objects', 'Bytes of one object', {
+    query: 'objectQuery',
+    answer: { raw: '16 MiB at most: ask for the next range.', types: ['application/octet-stream'] },
+  }),
+
+  uploads: op('POST /v1/uploads', 'upload', 'Which files are wanted', { body: 'uploadsBody', answer: 'uploadsSchema' }),
+  completeUpload: op('POST /v1/uploads/complete', 'upload', 'Complete a file that was brought to its url', {
+    body: 'completedBody',
+  }),
+  uploadContent: op('PUT /v1/uploads/content', 'upload', 'Bring one file', { query: 'uploadQuery' }),
+
+  quotaShow: op('GET /v1/pools/:pool', 'quota-show', 'A pool as it was published last', { answer: 'poolStateSchema' }),
+  capacity: op(
+    'GET /v1/pools/:pool/capacity',
+    'quota-show',
+    "What the pool's jobs have seen of zones and types lately",
+    {
+      description:
+        'How often they asked and got, how long they waited, how often they were preempted. It is no promise.',
+      answer: 'capacitySchema',
+    },
+  ),
+  quotaPlan: op(
+    'POST /v1/pools/:pool/quota/plan',
+    'quota-plan',
+    'What one decision would do, under files that nobody has put in force',
+    {
+      description: 'On the pool as it was published last. It changes nothing. Without files: under those in force.',
+      body: 'applyBody',
+      mayLackBody: true,
+      answer: 'quotaPlanSchema',
+    },
+  ),
+  quotaApply: op('POST /v1/pools/:pool/apply', 'quota-apply', 'Put quota and pool files in force', {
+    body: 'applyBody',
+    answer: 'messageSchema',
+  }),
+  admission: op('POST /v1/pools/:pool/admission', 'admission', 'Freeze, drain or open a pool', {
+    body: 'admissionBody',
+    answer: 'messageSchema',
+  }),
+  quotaRelease: op(
+    'POST /v1/pools/:pool/release',
+    'quota-release',
+    "Stop waiting for a job's slices whose deletion does not end",
+    {
+      description:
+        'Whoever asks vouches that nothing of them is left: their chips are free at once. Refused while the deletion can still end by itself.',
+      body: 'releaseBody',
+      answer: 'messageSchema',
+    },
+  ),
+};
+
+type Rows = typeof rows;
+export type OperationName = keyof Rows;
+export type Operation = Told & { readonly call: string; readonly access: RouteVerb | 'open'; readonly summary: string };
+export const OPERATIONS: { readonly [Name in OperationName]: Operation & Rows[Name] } = rows;
+
+type FormOf<Name extends OperationName, Part extends string> = Rows[Name] extends {
+  readonly [P in Part]: infer Form extends FormName;
+}
+  ? Forms[Form]
+  : never;
+type Sent<Name extends OperationName, Part extends string> = [FormOf<Name, Part>] extends [never]
+  ? undefined
+  : z.input<FormOf<Name, Part>>;
+type Taken<Name extends OperationName, Part extends string> = [FormOf<Name, Part>] extends [never]
+  ? undefined
+  : z.output<FormOf<Name, Part>>;
+
+export type Params<Name extends OperationName> = Rows[Name]['call'] extends `${string}/:id${string}`
+  ? { readonly id: string }
+  : Rows[Name]['call'] extends `${string}/:pool${string}`
+    ? { readonly pool: string }
+    : unknown;
+/** A call as a client makes it. */
+export type BodySent<Name extends OperationName> = Sent<Name, 'body'>;
+export type QueryKey<Name extends OperationName> = keyof Sent<Name, 'query'>;
+/** The same as a server has checked it. */
+export interface Asked<Name extends OperationName> {
+  readonly params: Params<Name>;
+  readonly query: Taken<Name, 'query'>;
+  readonly headers: Taken<Name, 'headers'>;
+  readonly body: Taken<Name, 'body'>;
+}
+/** The JSON of an answer, as a server gives it and a client reads it. */
+export type AnswerOf<Name extends OperationName> = Taken<Name, 'answer'>;

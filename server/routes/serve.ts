@@ -1,0 +1,139 @@
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { FORMS } from '../../contract/api/forms.js';
+import {
+  type AnswerOf,
+  type Asked,
+  type FormName,
+  type Operation,
+  type OperationName,
+  OPERATIONS,
+  type RouteVerb,
+} from '../../contract/operations.js';
+import { ACCESS_TABLE } from '../../domain/access/table.js';
+import type { Call, Gate } from '../access/gate.js';
+import type { JobFacts } from '../access/job-facts.js';
+import { type App, callOf } from '../bare-app.js';
+
+/** One call of an operation, whose form is checked. */
+export interface Served<Name extends OperationName> extends Asked<Name> {
+  readonly call: (typeof OPERATIONS)[Name]['access'] extends 'open' ? undefined : Call;
+  /** Of the job that the gate has just allowed the call for. */
+  readonly facts: Asked<Name>['params'] extends { readonly id: string } ? JobFacts : undefined;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+type Given<Name extends OperationName> = AnswerOf<Name> | FastifyReply | undefined;
+type Handler<Name extends OperationName> = (served: Served<Name>) => Given<Name> | Promise<Given<Name>>;
+
+interface More extends Pick<FastifyContextConfig, 'turn' | 'rateLimit'> {
+  readonly bodyLimit?: number;
+  /** The handler asks the gate itself: about another object than the path names, or for more than one verb. */
+  readonly asksItself?: true;
+}
+
+/** @returns a function that registers the route of an operation: its form, its answers, and the gate that its verb asks first */
+export type Serve = ReturnType<typeof servedBy>;
+export const servedBy =
+  (app: App, gate: Gate) =>
+  <Name extends OperationName>(name: Name, handler: Handler<Name>, more: More = {}): void => {
+    const { bodyLimit, asksItself = false, ...config } = more;
+    const { call, access, answer }: Operation = OPERATIONS[name];
+    const [method = '', url = ''] = call.split(' ');
+    app.route({
+      ...{ method, url, schema: schemaOf(name), ...(bodyLimit === undefined ? {} : { bodyLimit }) },
+      config: access === 'open' ? { isOpen: true, ...config } : { verb: access, ...config },
+      handler: async (request, reply) => {
+        const { params, query, headers } = request;
+        const caller = access === 'open' ? undefined : callOf(request);
+        const facts = caller && !asksItself ? await askGate(gate, caller, access as RouteVerb, request) : undefined;
+        const asked = { params, query, headers, body: request.body ?? {}, call: caller, facts, request, reply };
+        const given = await handler(asked as unknown as Served<Name>);
+        return answer === undefined ? reply.status(204).send() : given;
+      },
+    });
+  };
+
+/** A verb of a job is asked for the job of the path; one of a pool for the pool of the path, or of the query. */
+async function askGate(
+  gate: Gate,
+  call: Call,
+  verb: RouteVerb,
+  request: FastifyRequest,
+): Promise<JobFacts | undefined> {
+  if (!(verb in ACCESS_TABLE)) return undefined;
+  const known = verb as keyof typeof ACCESS_TABLE;
+  const { id, pool } = request.params as { readonly id?: string; readonly pool?: string };
+  if (id !== undefined) return gate.job(call, known, id);
+  if (ACCESS_TABLE[known].scope !== 'pool') throw new TypeError(`${verb}: the handler of ${request.url} asks itself`);
+  const { pool: asked = 'default' } = request.query as { readonly pool?: string };
+  await gate.about(call, known, { pool: pool ?? asked });
+  return undefined;
+}
+
+/** For a costly call: one subject may make as many of them as submits. */
+export const dear = ({ submitsPerMinute: max }: { readonly submitsPerMinute: number }) => ({
+  rateLimit: { max, timeWindow: 60_000 },
+});
+
+const problem = (description: string) => ({
+  description,
+  content: { 'application/problem+json': { schema: FORMS.problemSchema } },
+});
+
+/** Answers that every call can have, for the OpenAPI document. */
+const PROBLEMS = {
+  400: problem('The form of the call is wrong.'),
+  401: problem('No valid login.'),
+  403: problem('The access table does not allow it; `detail` says who may.'),
+  404: problem('There is no such job, pool or object.'),
+  422: problem('What was sent is wrong: `detail` names every place.'),
+  429: problem('Too many calls; Retry-After says when.'),
+  503: problem('Temporal, the store or the issuer does not answer.'),
+  default: problem('Any other failure, such as a body of another type.'),
+} as const;
+
+/** A call that changes something can be refused by the job or the pool. */
+const CHANGE_PROBLEMS = {
+  ...PROBLEMS,
+  409: problem('Refused: the name is in use, or the state of the job or pool makes no sense of it.'),
+  413: problem('The body is too large.'),
+} as const;
+
+const TAGS: Readonly<Record<string, string>> = {
+  ...{ jobs: 'jobs', polls: 'jobs', objects: 'objects', uploads: 'uploads', pools: 'pools' },
+};
+const PARAMS = { ':id': FORMS.jobParams, ':pool': FORMS.poolParams } as const;
+
+/** The schema of an operation's route, of which the OpenAPI document is made. */
+export function schemaOf(name: OperationName) {
+  const { call, access, summary, description, query, headers, body, mayLackBody, ...rest }: Operation =
+    OPERATIONS[name];
+  const [, area = '', param] = /\/v1\/(\w+)(?:\/(:\w+))?/.exec(call) ?? [];
+  const of = (form: FormName): z.ZodType => FORMS[form];
+  return {
+    tags: [TAGS[area] ?? 'access'],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(access === 'open' ? { security: [] } : {}),
+    ...(param === undefined ? {} : { params: PARAMS[param as keyof typeof PARAMS] }),
+    ...(query === undefined ? {} : { querystring: of(query) }),
+    ...(headers === undefined ? {} : { headers: of(headers) }),
+    ...(body === undefined ? {} : { body: mayLackBody === true ? of(body).nullish() : of(body) }),
+    response: {
+      ...(access === 'open' ? {} : call.startsWith('GET') ? PROBLEMS : CHANGE_PROBLEMS),
+      ...answersOf(rest),
+    },
+  };
+}
+
+function answersOf({ answer, known }: Pick<Operation, 'answer' | 'known'>) {
+  if (answer === undefined) return { 204: z.undefined().describe('Done.') };
+  if (typeof answer !== 'string') {
+    const { raw: description, types } = answer;
+    return { 200: { description, content: Object.fromEntries(types.map((type) => [type, { schema: z.any() }])) } };
+  }
+  const form: z.ZodType = FORMS[answer];
+  return known === undefined ? { 200: form } : { 200: form.describe(known), 201: form };
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { FORMS } from '../../../contract/api/forms.js';
+import { type Operation, type OperationName, OPERATIONS } from '../../../contract/operations.js';
+import { accessRows, auditLines, hostAccess, purgeOverHttp, secretNames } from '../../../client/http/access.js';
+import { loginSettings } from '../../../client/http/login-settings.js';
+import { ServedLog } from '../../../client/http/served-log.js';
+import { createServerReader } from '../../../client/http/store-reader.js';
+import { JobClient } from '../../../client/job-client.js';
+import { ACCESS_VERBS } from '../../../domain/access/table.js';
+import { operationOf } from '../../server/server-routes.js';
+import { ScriptedServer, type Seen } from './scripted-server.js';
+
+/** Calls that TypeScript makes otherwise: it reads the pool's objects in the store, by `objectContent`. */
+const OF_OTHERS: readonly OperationName[] = ['capacity', 'quotaPlan', 'quotaShow', 'why'];
+/** Verbs that decide a part of a call, or that `jobctl serve` has no call for (`client/http/http-pool.ts`). */
+const WITHOUT_ROW = ['outputs', 'edit', 'machines'];
+
+const rowOf = ({ method, url }: Seen): OperationName =>
+  operationOf(method, new URL(url, 'http://x').pathname) ?? assert.fail(`${method} ${url} is no operation`);
+
+describe('the operations of jobctl serve', function () {
+  this.timeout(20_000);
+  const server = new ScriptedServer();
+  before(() => server.start());
+  after(() => server.stop());
+
+  it('are each called from TypeScript, or named here, and what is sent is what their forms take', async () => {
+    server.replies = [
+      ({ url }, response) => {
+        const file = { path: 'a', object: 'files/a', state: 'wanted', url: `${server.address}/session`, upload: HEX };
+        const body = url === '/v1/uploads' ? { files: [isLarge ? file : { ...file, url: undefined }] } : undefined;
+        const isStored = body !== undefined || url === '/session' || url.startsWith('/v1/uploads/');
+        const problem = { status: 404, code: 'not-found', detail: 'not here', requestId: 'r' };
+        const [status, type] = isStored ? [200, 'json'] : [404, 'problem+json'];
+        response.writeHead(status, { 'content-type': `application/${type}` }).end(JSON.stringify(body ?? problem));
+      },
+    ];
+    let isLarge = false;
+    const options = { server: server.address, token: async () => 'a.b.c' };
+    const client = await JobClient.connect(options);
+    const [by, id, from, files] = ['ann', 'a-1', 'wks', { a: Buffer.from('b') }];
+    const sha256 = { k: `SHA256:${'a'.repeat(43)}` };
+    const edit = { from, job: {}, set: [{ path: ['a'], value: 1 }], source: '', identityKeys: sha256, files };
+    const reader = createServerReader(options);
+    const sink = { stretch: async () => undefined, attemptEnd: async () => undefined };
+    const log = new ServedLog(options, { job: id, stream: 'command', firstAttempt: 1 }, sink);
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => loginSettings(options),
+      () => client.whoAmI(),
+      () => accessRows(options, { job: id, project: 'p', verb: 'logs', pool: 'default' }),
+      () => secretNames(options, 'p'),
+      () => auditLines(options, { user: by, job: id, since: 1, limit: 2, pool: 'default' }),
+      () => client.submit({ job: {}, source: '', user: by, sshKey: sha256.k, identityKeys: sha256 }),
+      () => client.submit({ job: {}, name: id, files }),
+      () => client.list({ project: 'p', user: by, phase: ['running', 'queued'], limit: 2 }),
+      () => client.count({ ids: [id], since: 1, state: 'open' }),
+      () => client.row(id),
+      () => client.describe(id),
+      () => client.deletions(id),
+      () => client.wait(id),
+      () => client.polls('q'),
+      () => client.cancel(id, { by, from, verb: 'delete' }),
+      () => client.stop(id, by, { from, release: true }),
+      () => client.resume(id, by, edit),
+      () => client.restart(id, by, { ...edit, replace: [0] }),
+      () => client.requeue(id, by, { from, zone: 'us-east5-a' }),
+      () => client.setUp(id, by, { from, force: true, modules: ['venv'] }),
+      () => client.quota('default').setPriority(id, 1, by),
+      () =>
+        client.quota('default').apply({ quotaFile: { name: 'q', text: '' }, poolFile: { name: 'p', text: '' } }, by),
+      () => client.quota('default').setAdmission('frozen', by, 'tonight'),
+      () => client.quota('default').release(id, 'it is off', by),
+      () => purgeOverHttp(options, id),
+      () => hostAccess(options, id),
+      () => log.run(AbortSignal.timeout(5_000)),
+      () => reader.list('jobs/a/', 'jobs/a/b', 2),
+      () => reader.stat('jobs/a/b'),
+      () => reader.read('jobs/a/b', { start: 1, end: 2 }),
+    ];
+    for (isLarge of [true, false]) for (const call of calls) await call().catch(() => undefined);
+    const called = new Set<OperationName>();
+    for (const seen of server.seen.filter(({ url }) => url !== '/session')) {
+      const name = rowOf(seen);
+      called.add(name);
+      const { query, body, mayLackBody }: Operation = OPERATIONS[name];
+      const asked = Object.fromEntries(new URL(seen.url, 'http://x').searchParams);
+      if (query === undefined) assert.deepEqual(asked, {}, name);
+      else (FORMS[query] as typeof FORMS.logsQuery).strict().parse(asked);
+      const sent: unknown = body === undefined ? seen.body : JSON.parse(seen.body);
+      if (body !== undefined) FORMS[body].parse(sent);
+      else if (name !== 'uploadContent') assert.equal(sent, '', name);
+      assert.ok(mayLackBody === undefined || body !== undefined, name);
+    }
+    const all = [...called, ...OF_OTHERS].toSorted();
+    assert.deepEqual(all, Object.keys(OPERATIONS).toSorted());
+  });
+
+  it('are repeated in doubt, but for those that act twice', () => {
+    const once = Object.entries(OPERATIONS).filter(([, row]: readonly [string, Operation]) => row.isOnce);
+    assert.deepEqual(once.map(([name]) => name).toSorted(), ['requeue', 'restart', 'resume', 'setUp', 'stop']);
+  });
+
+  it('use each verb of the access table', () => {
+    const used = new Set<string>(Object.values(OPERATIONS).map(({ access }) => access));
+    assert.deepEqual(
+      ACCESS_VERBS.filter((verb) => !used.has(verb)),
+      WITHOUT_ROW,
+    );
+  });
+});
+
+const HEX = 'a'.repeat(32);
