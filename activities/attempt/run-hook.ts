@@ -2,6 +2,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
 import type { HookInput } from '../../contract/job-activities.js';
 import type { HookReport } from '../../domain/hooks.js';
+import { processesText } from '../../domain/left-processes.js';
 import { besideCommand, commandContainer } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
 import { logPrefix } from '../../domain/store-layout.js';
@@ -63,8 +64,9 @@ async function runOn(
     switch (status.kind) {
       case 'exited':
         if (status.endedBy === 'limit') return { status: 'timed-out', message: `${where}: its timeout is over` };
-        if (status.code === 0) return { status: 'done' };
-        return { status: 'failed', message: `${where}: it exited with code ${status.code}` };
+        if (status.code !== 0) return { status: 'failed', message: `${where}: it exited with code ${status.code}` };
+        if (status.left === undefined) return { status: 'done' };
+        return { status: 'done', message: `it left running, and was ended: ${processesText(status.left, where)}` };
       case 'absent':
       case 'blocked':
         return { status: 'not-run', message: `${where}: it did not begin` };
@@ -141,7 +143,9 @@ function hookRequest(
 const BY_WEIGHT = ['unknown', 'not-run', 'timed-out', 'failed', 'done'] as const;
 
 function worst(hook: HookReport['hook'], reports: readonly Omit<HookReport, 'hook'>[]): HookReport {
-  const [first] = reports.toSorted((a, b) => BY_WEIGHT.indexOf(a.status) - BY_WEIGHT.indexOf(b.status));
+  const weight = ({ status, message }: (typeof reports)[number]): number =>
+    BY_WEIGHT.indexOf(status) + (message === undefined ? 0.5 : 0);
+  const [first] = reports.toSorted((a, b) => weight(a) - weight(b));
   return {
     hook,
     ...(first ?? { status: 'not-run', message: 'none of the hosts that are left is one of its workers' }),
