@@ -9,7 +9,7 @@ import { logPrefix } from '../../domain/store-layout.js';
 import { connectingKey } from '../connecting-key.js';
 import { ofJob } from '../job-secrets.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { messageOf } from '../failures.js';
+import { isLasting, messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { beating } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, hostsOf, runPlace } from './attempt-hosts.js';
@@ -74,9 +74,13 @@ async function runOn(
         return { status: 'failed', message: `${where}: it is gone without an exit code` };
     }
   } catch (error) {
-    return { status: 'unknown', message: `${where}: ${messageOf(error)}` };
+    const status = error instanceof NotBegun ? 'not-run' : 'unknown';
+    return { status, message: `${where}: ${messageOf(error)}` };
   }
 }
+
+/** The host will never begin it. */
+class NotBegun extends Error {}
 
 /** A host that does not answer is tried again until the hook's time is over. */
 async function untilEnded(
@@ -94,16 +98,19 @@ async function untilEnded(
   const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);
   const shipping = { ...dependencies, ...logLimitOf(input, hookHosts(input).length) };
   const stream = await LogStream.open(shipping, prefix, host.number, signal);
+  let isBegun = false;
   for (;;) {
     let connection: HostConnection | undefined;
     try {
       connection = await hosts.connect(host.target, key, signal);
       await connection.startRun(request);
+      isBegun = true;
       await connection.followOutput(runId, stream.position, (chunk) => stream.append(chunk), signal);
       const status = await connection.runStatus(runId);
       await stream.flush();
       if (status.kind !== 'running' && status.kind !== 'starting') return status;
     } catch (error) {
+      if (isLasting(error) && !isBegun) throw new NotBegun(messageOf(error));
       if (signal.aborted) throw new Error(`${TOO_LATE}: ${messageOf(error)}`, { cause: error });
     } finally {
       connection?.close();
