@@ -1,10 +1,11 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { HostKeyUnverified, HostUnfit } from '../cloud/hosts/port.js';
 import { SecretsRefused } from '../cloud/secrets/port.js';
 import { CloudRefused } from '../cloud/machines/port.js';
 import { StoreRefused } from '../cloud/store/port.js';
 import { FailureType } from '../domain/failure-types.js';
 import { shortened } from '../domain/problem.js';
-import { NoShellWord } from '../domain/shell-quote.js';
+import { WrongInput } from '../domain/wrong-input.js';
 
 /** Runs one call to a port and gives its failures the names that workflows know. Classes do not survive the payload. */
 export async function translated<T>(call: () => Promise<T>): Promise<T> {
@@ -18,7 +19,7 @@ export async function translated<T>(call: () => Promise<T>): Promise<T> {
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ApplicationFailure) return error;
   // Another worker, or slice, would fail in the same way.
-  if (error instanceof NoShellWord)
+  if (error instanceof WrongInput)
     return ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message: error.message });
   // A bucket belongs to the installation: its refusal is waited for, and is never a job's fault (docs/adr/0043).
   if (error instanceof StoreRefused)
@@ -28,6 +29,13 @@ export function asFailure(error: unknown): unknown {
   }
   return error;
 }
+
+/** Returns whether an error of a call to a host will be the same at each repetition. */
+export const isLasting = (error: unknown): boolean =>
+  error instanceof WrongInput ||
+  error instanceof HostUnfit ||
+  error instanceof HostKeyUnverified ||
+  (error instanceof ApplicationFailure && error.nonRetryable === true);
 
 export function invalidJob(message: string): ApplicationFailure {
   return ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });

@@ -3,6 +3,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EDQUOT: 'the disk quota is used up',
   EEXIST: 'it is there already',
+  EFBIG: 'it would be larger than a file may be here (ulimit -f)',
   EISDIR: 'it is a folder',
   ELOOP: 'its links go round in a circle',
   EMFILE: 'too many files are open on this computer',

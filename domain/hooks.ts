@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { duration, given, section, secondsOf, text } from './job-file/fields.js';
-import { warnOfSecretIn } from './job-file/secret-looks.js';
 import type { Report } from './job-file/report.js';
 import { hostIndexes } from './modules/host-indexes.js';
 
@@ -25,7 +24,7 @@ export interface HookReport {
   readonly hook: EndHook;
   /** `unknown`: no worker saw its end in time; it may have run. */
   readonly status: 'done' | 'failed' | 'timed-out' | 'not-run' | 'unknown';
-  /** One sentence, unless the status is `done`. */
+  /** One sentence; if the status is `done`, about what the hook left running. */
   readonly message?: string;
 }
 
@@ -75,7 +74,6 @@ export function resolveHooks(
     const most = name === 'preemption' ? graceSeconds : MOST_SECONDS;
     const seconds = timeoutOf(name, form.timeout, most, report);
     const hosts = form.workers ?? (name === 'preemption' ? 'all' : 'first');
-    warnOfSecretIn(typeof value === 'string' ? ['hooks', name] : ['hooks', name, 'run'], form.run, report);
     return [[name, { run: form.run, seconds, hosts: typeof hosts === 'number' ? [hosts] : hosts }] as const];
   });
   if (entries.length === 0) return undefined;

@@ -52,13 +52,16 @@ export function leftReport(ends: readonly LeftOnHost[], slices: number): LeftRep
   return { hosts: hosts.slice(0, MOST_HOSTS), ...(otherHosts > 0 && { otherHosts }) };
 }
 
+/** `2 processes on host 1: 4711 'python3 a.py', 4712 'python3 b.py'`. */
+export function processesText({ count: all, named }: LeftProcesses, place: string): string {
+  const more = all > named.length ? ` and ${all - named.length} more` : '';
+  const names = named.map(({ pid, command }) => `${pid} '${command}'`).join(', ');
+  return `${all === 1 ? 'a process' : `${all} processes`} on ${place}: ${names}${more}`;
+}
+
 /** `still ran when the command's shell had ended with code 0, and was ended: 2 processes on host 1: 4711 'python3 a.py', ..`. */
 export function leftText({ hosts, otherHosts }: LeftReport): string {
-  const told = hosts.map(({ place, count: all, named }) => {
-    const more = all > named.length ? ` and ${all - named.length} more` : '';
-    const names = named.map(({ pid, command }) => `${pid} '${command}'`).join(', ');
-    return `${all === 1 ? 'a process' : `${all} processes`} on ${place}: ${names}${more}`;
-  });
+  const told = hosts.map(({ place, ...left }) => processesText(left, place));
   const others = otherHosts === undefined ? '' : `; and on ${count(otherHosts, 'other host')}`;
   return `still ran when the command's shell had ended with code 0, and was ended: ${told.join('; ')}${others} (command.wait_for: all waits for it)`;
 }

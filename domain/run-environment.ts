@@ -2,6 +2,7 @@ import type { JobSpec } from './job-spec.js';
 import type { AttemptSlice } from './machine-kinds/kind.js';
 import { kindOfJob, machineKind } from './machines.js';
 import type { SliceHost } from './slice.js';
+import { WrongInput } from './wrong-input.js';
 
 export interface RunPlace {
   readonly job: string;
@@ -24,12 +25,12 @@ export function commandHosts(spec: Pick<JobSpec, 'command'>, hosts: readonly Sli
 /**
  * The environment of the command on one host (docs/job-file.md). The coordinator is the first host that runs the command, on a
  * port that JAX by default uses for nothing else.
- * @throws RangeError if `slice` or `host` is not of this attempt.
+ * @throws WrongInput if `slice` or `host` is not of this attempt.
  */
 export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, host: number): Record<string, string> {
   const own = place.slices.find(({ index }) => index === slice);
   if (!own?.hosts.some(({ index }) => index === host))
-    throw new RangeError(`attempt ${place.attempt} has no host ${host} in slice ${slice}`);
+    throw new WrongInput(`attempt ${place.attempt} has no host ${host} in slice ${slice}`);
   const runners = place.slices.flatMap((each) =>
     commandHosts(spec, each.hosts).map((runner) => ({ slice: each.index, ...runner })),
   );

@@ -1,13 +1,12 @@
-/** A text that no shell word can hold. Trying again does not change it. */
-export class NoShellWord extends RangeError {}
+import { WrongInput } from './wrong-input.js';
 
 /**
  * Quotes text as one word of a POSIX shell. All shell words are made here. The text is put in single quotes, and each single
  * quote in it is closed, escaped and reopened. Newlines and `$` are kept.
- * @throws NoShellWord for a NUL byte
+ * @throws WrongInput for a NUL byte
  */
 export function shellQuote(text: string): string {
-  if (text.includes('\0')) throw new NoShellWord(`shell word: ${JSON.stringify(text)} holds a NUL byte; remove it`);
+  if (text.includes('\0')) throw new WrongInput(`shell word: ${JSON.stringify(text)} holds a NUL byte; remove it`);
   return /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

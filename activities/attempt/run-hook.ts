@@ -2,13 +2,14 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
 import type { HookInput } from '../../contract/job-activities.js';
 import type { HookReport } from '../../domain/hooks.js';
+import { processesText } from '../../domain/left-processes.js';
 import { besideCommand, commandContainer } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { connectingKey } from '../connecting-key.js';
 import { ofJob } from '../job-secrets.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { messageOf } from '../failures.js';
+import { isLasting, messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { beating } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, hostsOf, runPlace } from './attempt-hosts.js';
@@ -63,8 +64,9 @@ async function runOn(
     switch (status.kind) {
       case 'exited':
         if (status.endedBy === 'limit') return { status: 'timed-out', message: `${where}: its timeout is over` };
-        if (status.code === 0) return { status: 'done' };
-        return { status: 'failed', message: `${where}: it exited with code ${status.code}` };
+        if (status.code !== 0) return { status: 'failed', message: `${where}: it exited with code ${status.code}` };
+        if (status.left === undefined) return { status: 'done' };
+        return { status: 'done', message: `it left running, and was ended: ${processesText(status.left, where)}` };
       case 'absent':
       case 'blocked':
         return { status: 'not-run', message: `${where}: it did not begin` };
@@ -72,9 +74,13 @@ async function runOn(
         return { status: 'failed', message: `${where}: it is gone without an exit code` };
     }
   } catch (error) {
-    return { status: 'unknown', message: `${where}: ${messageOf(error)}` };
+    const status = error instanceof NotBegun ? 'not-run' : 'unknown';
+    return { status, message: `${where}: ${messageOf(error)}` };
   }
 }
+
+/** The host will never begin it. */
+class NotBegun extends Error {}
 
 /** A host that does not answer is tried again until the hook's time is over. */
 async function untilEnded(
@@ -92,16 +98,19 @@ async function untilEnded(
   const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);
   const shipping = { ...dependencies, ...logLimitOf(input, hookHosts(input).length) };
   const stream = await LogStream.open(shipping, prefix, host.number, signal);
+  let isBegun = false;
   for (;;) {
     let connection: HostConnection | undefined;
     try {
       connection = await hosts.connect(host.target, key, signal);
       await connection.startRun(request);
+      isBegun = true;
       await connection.followOutput(runId, stream.position, (chunk) => stream.append(chunk), signal);
       const status = await connection.runStatus(runId);
       await stream.flush();
       if (status.kind !== 'running' && status.kind !== 'starting') return status;
     } catch (error) {
+      if (isLasting(error) && !isBegun) throw new NotBegun(messageOf(error));
       if (signal.aborted) throw new Error(`${TOO_LATE}: ${messageOf(error)}`, { cause: error });
     } finally {
       connection?.close();
@@ -141,7 +150,9 @@ function hookRequest(
 const BY_WEIGHT = ['unknown', 'not-run', 'timed-out', 'failed', 'done'] as const;
 
 function worst(hook: HookReport['hook'], reports: readonly Omit<HookReport, 'hook'>[]): HookReport {
-  const [first] = reports.toSorted((a, b) => BY_WEIGHT.indexOf(a.status) - BY_WEIGHT.indexOf(b.status));
+  const weight = ({ status, message }: (typeof reports)[number]): number =>
+    BY_WEIGHT.indexOf(status) + (message === undefined ? 0.5 : 0);
+  const [first] = reports.toSorted((a, b) => weight(a) - weight(b));
   return {
     hook,
     ...(first ?? { status: 'not-run', message: 'none of the hosts that are left is one of its workers' }),

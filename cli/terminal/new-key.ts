@@ -1,8 +1,8 @@
-import { fchmodSync, fstatSync, writeFileSync } from 'node:fs';
-import { fileErrorWords } from '../../domain/error-words.js';
+import { fchmodSync, fstatSync } from 'node:fs';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { printErr, printOut } from './print.js';
+import { isFull, writeErrorWords, writeNew } from './whole-file.js';
 
 const OWNER_ALONE = 0o600;
 
@@ -18,11 +18,14 @@ export function writeNewKey(line: string, file: string | undefined): void {
     return;
   }
   try {
-    writeFileSync(file, `${line}\n`, { mode: OWNER_ALONE, flag: 'wx' });
+    writeNew(file, `${line}\n`, OWNER_ALONE);
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    const why = isThere ? 'is there already, and a key that is lost cannot be had back' : fileErrorWords(error);
-    throw new CliError(isThere ? ExitCode.Refused : ExitCode.Usage, `${file}: ${why}`, 'name another file');
+    const why = isThere
+      ? 'is there already, and a key that is lost cannot be had back'
+      : writeErrorWords(error, file, line.length);
+    const code = isThere ? ExitCode.Refused : isFull(error) ? ExitCode.Failed : ExitCode.Usage;
+    throw new CliError(code, `${file}: ${why}`, 'name another file');
   }
   printErr(`${file}: key ${line.split(':')[0]}; keep a copy in another place\n`);
 }

@@ -2,6 +2,7 @@ import { shellQuote } from '../../domain/shell-quote.js';
 import type { ModuleFile, ModulePlan } from '../../domain/modules/module.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { wholeOf } from './output-streams.js';
+import { WrongInput } from '../../domain/wrong-input.js';
 
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const FINGERPRINT = /^[A-Za-z0-9._:-]+$/;
@@ -17,7 +18,7 @@ export interface SentModule {
  * nothing before all of it has arrived, so a cut program has no effect. It contains the checks of all modules, and the steps of
  * those that are sent.
  * @param nonce part of the answers' frames
- * @throws RangeError for a name, fingerprint or path that the form cannot carry, and for a script with a NUL byte
+ * @throws WrongInput for a name, fingerprint or path that the form cannot carry, and for a script with a NUL byte
  */
 export async function modulesProgram(nonce: string, modules: readonly SentModule[]): Promise<string> {
   const plan = modules.map(({ plan: { name, fingerprint } }, place) => `look ${place} ${identity(name, fingerprint)}`);
@@ -91,9 +92,9 @@ done
 
 /** `NAME FINGERPRINT`, neither of which needs quotes. */
 function identity(name: string, fingerprint: string): string {
-  if (!NAME.test(name)) throw new RangeError(`module name '${name}': use letters, digits, '.', '_' and '-'`);
+  if (!NAME.test(name)) throw new WrongInput(`module name '${name}': use letters, digits, '.', '_' and '-'`);
   if (FINGERPRINT.test(fingerprint)) return `${name} ${fingerprint}`;
-  throw new RangeError(
+  throw new WrongInput(
     `module '${name}': fingerprint '${fingerprint}' must be of letters, digits, '.', '_', ':' and '-'`,
   );
 }
@@ -106,7 +107,7 @@ function checkedPath(plan: ModulePlan, path: string): string {
     path.trim() !== path ||
     path.split('/').includes('..')
   ) {
-    throw new RangeError(
+    throw new WrongInput(
       `module '${plan.name}': file path ${JSON.stringify(path)} must be relative to the home folder, without '..' and newlines`,
     );
   }

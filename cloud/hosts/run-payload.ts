@@ -2,6 +2,7 @@ import type { RunContainer } from '../../domain/modules/module.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
 import type { AcceleratorCheck, HostTarget, HostUpload, RunOutputs, RunRequest, SignOfLife } from './port.js';
 import { CONTAINER_ENTRY } from './runner/index.js';
+import { WrongInput } from '../../domain/wrong-input.js';
 
 /** One call of the on-host runner: words that every user of the host may read, and private data on stdin. */
 export interface StartCall {
@@ -11,7 +12,7 @@ export interface StartCall {
 
 /**
  * The call that makes the runner start a command: plan, environment and script, all on stdin with their sizes before them.
- * @throws RangeError for an invalid name of an environment variable, or for a value that no process can get
+ * @throws WrongInput for an invalid name of an environment variable, or for a value that no process can get
  */
 export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' | 'index'>): StartCall {
   const { runId, epoch, container, script } = request;
@@ -180,5 +181,5 @@ function exportLines(env: Readonly<Record<string, string>>): string {
 
 function variableName(name: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return name;
-  throw new RangeError(`env: '${name}' is no name of an environment variable; use letters, digits and '_'`);
+  throw new WrongInput(`env: '${name}' is no name of an environment variable; use letters, digits and '_'`);
 }

@@ -1,5 +1,18 @@
+import {
+  backgroundSentence,
+  detachedSentence,
+  enterSentence,
+  ifSentence,
+  lostSentence,
+  maskedSentence,
+  orSentence,
+  pipeSentence,
+  type Script,
+  trapSentence,
+  waitSentence,
+} from './hidden-sentences.js';
 import { detaches, isHarmless, isSide, isWork, takesWork } from './shell-programs.js';
-import { topCommands, type TopCommand, withoutQuoted } from './shell-text.js';
+import { type Part, topCommands, type TopCommand, withoutQuoted } from './shell-text.js';
 
 /**
  * Finds lines of a shell text whose failure the exit code hides: the code is that of the last command, unless `set -e` is on.
@@ -9,19 +22,9 @@ import { topCommands, type TopCommand, withoutQuoted } from './shell-text.js';
 const ENTERS = /^(?:cd|pushd)(?:\s|$)/;
 const STOPS_AT_FAILURE = /(?:^|[\s;&])(?:set\s+(?:-\S+\s+)*-[a-zA-Z]*e|set\s.*-o\s+errexit|trap\s.*\sERR)/;
 const GOES_ON = /(?:^|[\s;&])set\s+(?:\S+\s+)*(?:\+[a-zA-Z]*e|\+o\s+errexit)/;
+/** In a check, each of these is a part of the answer. */
+const ASKS = /^(?:\[|test\s|command\s+-v\s)/;
 const READS_CODE = /\$\?|\$\{?PIPESTATUS/;
-/** Options with which grep ends before its input does. */
-const GREP_ENDS_EARLY = /^(?:-[a-zA-Z]*[qm]|--quiet|--max-count)/;
-
-/** Returns whether the last program of a pipe may end first: SIGPIPE then ends the one before it, code 141. */
-function endsEarly(text: string): boolean {
-  const [program, ...words] = text
-    .slice(text.lastIndexOf('|') + 1)
-    .split(/\s+/)
-    .filter((word) => word !== '');
-  return program === 'head' || (program === 'grep' && words.some((word) => GREP_ENDS_EARLY.test(word)));
-}
-
 /** A longer text is a program, and would take more time than a warning is worth. */
 const MOST_JUDGED = 20_000;
 const MOST_DEPTH = 4;
@@ -33,25 +36,18 @@ interface Hidden {
 }
 
 interface Scope {
-  readonly isPlain: boolean;
-  readonly waitsForAll: boolean;
+  readonly script: Script;
   /** Lines before the text. */
   readonly above: number;
   readonly stops: boolean;
-  /** The text is that of `bash -c`. */
-  readonly isInner: boolean;
   readonly functions: ReadonlyMap<string, TopCommand>;
   readonly depth: number;
 }
 
-/**
- * Returns one sentence, with its line, for each sort of hidden failure.
- * @param isPlain the exit code of a pipe is that of its last program
- * @param waitsForAll the command has `wait_for: all`
- */
-export function hiddenFailures(text: string, isPlain: boolean, waitsForAll = false): readonly string[] {
+/** Returns one sentence, with its line, for each sort of hidden failure. */
+export function hiddenFailures(text: string, script: Script): readonly string[] {
   if (text.length > MOST_JUDGED) return [];
-  const scope = { isPlain, waitsForAll, above: 0, stops: false, isInner: false, functions: new Map(), depth: 0 };
+  const scope = { script, above: 0, stops: false, functions: new Map(), depth: 0 };
   return [...new Set(judged(text, scope).map((hidden) => hidden.text))];
 }
 
@@ -65,7 +61,8 @@ function judged(text: string, outer: Scope): readonly Hidden[] {
   const last = commands.at(-1);
   if (last === undefined || outer.depth > MOST_DEPTH) return [];
   const scope = { ...outer, functions: new Map([...outer.functions, ...named]) };
-  const pipe = pipeSentence(last, scope, !/set\s.*-\w*o\s+pipefail/.test(withoutQuoted(text)));
+  const setsPipefail = /set\s.*-\w*o\s+pipefail/.test(withoutQuoted(text));
+  const pipe = pipeSentence(last, setsPipefail ? { ...scope.script, pipes: 'all' } : scope.script);
   const { stops, isStopped } = errexit(commands, scope.stops);
   const trapped = commands.find((each) => trapsAway(each.text, scope.functions));
   const masked = commands.find((each) => isStopped(each) && MASKS.test(each.text) && takesWork(each.text));
@@ -109,10 +106,13 @@ function linesHidden(
   const isEntry = (each: TopCommand): boolean => ENTERS.test(each.text) && !(each.parts.length > 1 && isTail(each));
   const entered = hidden.find(isEntry);
   const acts = hidden.filter((each) => !isHarmless(each.text) && !isEntry(each));
-  const lost = acts.find((each) => each.end === ';' || isTail(each));
+  const isAsked = ({ text }: TopCommand): boolean => scope.script.sort === 'check' && ASKS.test(text);
+  const lost = acts.find((each) => each.end === ';' || isTail(each) || isAsked(each));
   return [
     ...(entered === undefined ? [] : [{ kind: 'within', text: enterSentence(entered) } as const]),
-    ...(lost === undefined ? [] : [{ kind: isTail(lost) ? 'end' : 'within', text: lostSentence(lost) } as const]),
+    ...(lost === undefined
+      ? []
+      : [{ kind: isTail(lost) ? 'end' : 'within', text: lostSentence(lost, scope.script) } as const]),
   ];
 }
 
@@ -121,41 +121,10 @@ const isRead = (next: TopCommand | undefined): boolean => next !== undefined && 
 /** Returns whether only tidying up follows the work, such as `gsutil cp`. */
 function isTidied(work: TopCommand, commands: readonly TopCommand[]): boolean {
   const rest = commands.slice(commands.indexOf(work) + 1);
-  const isEasy = ({ parts }: TopCommand): boolean => parts.every(({ text }) => isHarmless(text) || isSide(text));
-  return isWork(work.text) && rest.every(isEasy);
+  return isWork(work.text) && rest.every(({ parts }) => parts.every(({ text }) => isEasy(text)));
 }
 
-const remedy = 'begin the text with set -e, or join the two by &&';
-const enterSentence = ({ line }: TopCommand): string =>
-  `line ${line}: if this cd fails, the next line runs all the same, in another folder; ${remedy}`;
-const lostSentence = ({ line }: TopCommand): string =>
-  `line ${line}: if this fails, the command goes on, and its exit code is that of its last line; ${remedy}`;
-const trapSentence = ({ line }: TopCommand): string =>
-  `line ${line}: this trap ends each failure with exit 0; leave the exit out of it`;
-const maskedSentence = ({ line }: TopCommand): string =>
-  `line ${line}: the exit code of what is in $(..) is lost: that of the command around it counts; write R=$(..) as a line of its own, and use $R in the next`;
-const waitSentence = ({ line }: TopCommand): string =>
-  `line ${line}: wait without operands is always 0, though a program in the background failed; keep their numbers, ps+=($!) after each &, and write for p in \${ps[@]}; do wait $p || exit; done`;
-const backgroundSentence = ({ line }: TopCommand, waitsForAll: boolean): string =>
-  waitsForAll
-    ? `line ${line}: command.wait_for: all waits for what runs in the background, but its exit code is not known, so that its failure does not count; let the last line be wait $!`
-    : `line ${line}: this runs in the background, and is ended when the command's shell has ended; leave out the &, or let the last line be wait $!`;
-const detachedSentence = ({ line }: TopCommand): string =>
-  `line ${line}: this returns at once with 0, and its program goes on in the background; run the program itself, without a terminal of tmux or screen, and without -d or -f`;
-const orSentence = ({ line }: TopCommand): string =>
-  `line ${line}: if this fails, what is behind || ends with 0, and the command has succeeded; leave it out, or end it by exit 1`;
-const ifSentence = ({ line }: TopCommand): string =>
-  `line ${line}: if this program fails, this if ends with 0 all the same, and the command has succeeded; add exit 1 to the branch of the failure`;
-
-function pipeSentence({ text, line }: TopCommand, { isPlain, isInner }: Scope, isUnset: boolean): string | undefined {
-  const isPiped = /[^|]\|&?(?!\|)/.test(withoutQuoted(text));
-  if (!isPiped) return undefined;
-  if (isPlain && isUnset)
-    return `line ${line}: the exit code of this pipe is that of its last program alone (${isInner ? 'bash -c has a shell of its own' : 'command.shell: plain'}); set -o pipefail counts all`;
-  return endsEarly(text)
-    ? `line ${line}: its reader may end first, which ends the program before it by SIGPIPE (code 141), and that counts as a failure; write to a file, or set command.shell: plain`
-    : undefined;
-}
+const isEasy = (text: string): boolean => isHarmless(text) || isSide(text);
 
 const DEFINITION = /^(?:function\s+([\w-]+)[\s()]*|([\w-]+)\s*\(\)\s*)\{/;
 const definedBy = ({ text, isOpaque }: TopCommand): string | undefined => {
@@ -189,7 +158,8 @@ function endHidden(commands: readonly TopCommand[], scope: Scope): readonly Hidd
       continue;
     }
     if (!isInBackground(command, scope)) return actHidden(command, scope, acts.length === 1);
-    return [ending(wait === undefined ? backgroundSentence(command, scope.waitsForAll) : waitSentence(wait))];
+    if (wait !== undefined) return [ending(waitSentence(wait))];
+    return scope.script.sort === 'set-up' ? [] : [ending(backgroundSentence(command, scope.script))];
   }
   return [];
 }
@@ -204,15 +174,18 @@ function actHidden(command: TopCommand, scope: Scope, isSole: boolean): readonly
   const { text, parts } = command;
   const part = parts.at(-1);
   if (part === undefined) return [];
-  if (detaches(part.text)) return [ending(detachedSentence(command))];
-  const isWorth = isSole ? !parts.every((each) => isHarmless(each.text) || isSide(each.text)) : false;
-  if (part.join === '||' && endsWell(part.text) && (isWorth || parts.some((each) => isWork(each.text))))
-    return [ending(orSentence(command))];
-  if (/^if\s/.test(text)) return ifHidden(command) ? [ending(ifSentence(command))] : [];
+  // A set-up may start a service.
+  if (detaches(part.text)) return scope.script.sort === 'set-up' ? [] : [ending(detachedSentence(command))];
+  const isWorth = isSole && scope.script.sort === 'command' && !parts.every((each) => isEasy(each.text));
+  const counts = (each: Part): boolean => scope.script.sort === 'check' || isWork(each.text);
+  if (part.join === '||' && endsWell(part.text) && (isWorth || parts.some(counts)))
+    return [ending(orSentence(command, scope.script))];
+  if (/^if\s/.test(text)) return ifHidden(command, scope.script) ? [ending(ifSentence(command, scope.script))] : [];
   if (parts.length > 1) return [];
   const inner = innerShell(text);
   if (inner !== undefined) {
-    const own = { ...scope, isPlain: !inner.hasPipefail, isInner: true, stops: inner.stops, functions: new Map() };
+    const script = { ...scope.script, pipes: inner.hasPipefail ? ('all' as const) : ('inner' as const) };
+    const own = { ...scope, script, stops: inner.stops, functions: new Map() };
     return nested(command, inner, own).filter(({ kind }) => kind === 'end');
   }
   const called = scope.functions.get(/^[\w-]+/.exec(text)?.[0] ?? '');
@@ -262,13 +235,13 @@ function endsWell(text: string): boolean {
 }
 
 /** Returns whether an `if` asks for the code of work, and ends with 0 though it is not 0. */
-function ifHidden({ text, marks }: TopCommand): boolean {
+function ifHidden({ text, marks }: TopCommand, { sort }: Script): boolean {
   const [then, otherwise] = marks;
   if (then?.word !== 'then' || marks.some(({ word }) => word === 'elif')) return false;
   const asked = text.slice(2, then.at).replace(/;\s*$/, '').trim();
   const isNot = /^!\s/.test(asked);
   const [condition] = topCommands(asked.replace(/^!\s+/, ''));
-  if (condition === undefined || condition.isOpaque || !isWork(condition.text)) return false;
+  if (condition === undefined || condition.isOpaque || !(sort === 'check' || isWork(condition.text))) return false;
   const end = otherwise?.at ?? text.length;
   const yes = text.slice(then.at + 4, end);
   const no = otherwise?.word === 'else' ? text.slice(end + 4, marks.at(-1)?.at) : '';

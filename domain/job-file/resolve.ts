@@ -27,6 +27,7 @@ import { deeperThan, hasMoreThan, inFileOrder, isMapping, mapStrings, valueAt } 
 import { refuseForPods } from './pods.js';
 import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
+import { warnOfScripts } from './scripts.js';
 import { checkForm } from './schema-problems.js';
 import { jobFileSchema } from './sections.js';
 import type { JobFile } from './sections.js';
@@ -95,6 +96,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const { pool, isZoneStrict = false } = options;
   const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool, isZoneStrict }, report);
   const spec = resolveForm(form, { size, found }, report);
+  warnOfScripts(form, report);
   const isOfPods = found !== undefined && reachFacts(machineKind(kindOfJob(found.request)).reach).areContainers;
   if (isOfPods) refuseForPods(form, report);
   else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);

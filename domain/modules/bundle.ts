@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { flag, given, section, text, texts } from '../job-file/fields.js';
 import { bundleOf, type Packing } from '../local-files.js';
 import { shellPath, shellQuote } from '../shell-quote.js';
-import { warnOfSecretIn } from '../job-file/secret-looks.js';
 import { ANOTHER_SECOND, PIPEFAIL } from './host-scripts.js';
 import {
   fingerprintOf,
@@ -69,7 +68,6 @@ function resolveBundle(
   const dir = given(section.dir);
   if (dir === undefined) report.missing(['bundle', 'dir'], 'such as dir: . , the folder of the job file');
   const install = given(section.install);
-  if (install !== undefined) warnOfSecretIn(['bundle', 'install'], install, report);
   if (install !== undefined && environments.some(({ kind }) => kind === 'container')) {
     const message = 'the command runs in an image, and what is installed on the host is not in it';
     report.problem(['bundle', 'install'], install, message, 'put it before the command, or into the image');

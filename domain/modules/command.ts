@@ -3,8 +3,6 @@ import { smallest } from '../extremes.js';
 import type { SliceType } from '../machine-kinds/kind.js';
 import { oneOf, section, text, wholeNumber } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
-import { hiddenFailures } from '../job-file/hidden-failures.js';
-import { warnOfSecretIn } from '../job-file/secret-looks.js';
 import { BUNDLE_PLACE, BUNDLE_PLACE_IN_CONTAINER, enterBundle } from './bundle.js';
 import type { RunContainer } from './module.js';
 import { PIPEFAIL } from './host-scripts.js';
@@ -89,12 +87,6 @@ export function resolveCommand(
     report.missing(['command', 'run'], 'such as run: python3 train.py');
   }
   const isPlain = (section.shell ?? (section.run ? 'bash' : 'plain')) === 'plain';
-  if (run) {
-    const path = ['command', section.run ? 'run' : 'cmd'];
-    warnOfSecretIn(path, run, report);
-    const waitsForAll = section.wait_for === 'all';
-    for (const sentence of hiddenFailures(run, isPlain, waitsForAll)) report.warn(path, sentence);
-  }
   const hosts = resolveHosts(section.workers ?? 'all', slice, report);
   if (modules.includes('ray') && section.workers !== null && section.workers !== undefined) {
     const hint = 'leave it out: Ray is on all hosts, and its tasks run where it puts them';

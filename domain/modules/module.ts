@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { FileSource } from '../file-source.js';
 import type { Report } from '../job-file/report.js';
 import type { LocalFile } from '../local-files.js';
+import { WrongInput } from '../wrong-input.js';
 
 /**
  * Kinds of modules, in the order in which they run if the job file gives none: `inputs` (keys, mounts and files that later
@@ -45,7 +46,7 @@ export type SetUpModule<
   resolve(section: z.output<Form>, context: ResolveContext): Spec | undefined;
   /** The submitter's files that the module needs, uploaded by content at submit. `at` is the place inside the section. */
   localFiles?(spec: Spec): readonly LocalFile[];
-  /** @throws RangeError if the content of a file or key was not given */
+  /** @throws WrongInput if the content of a file or key was not given */
   plan(spec: Spec, sources: PlanSources): ModulePlan;
 };
 
@@ -169,11 +170,11 @@ export interface SubmittedFile {
 
 /**
  * @param what the file's name in the message: `venv: the content of requirements_file 'x'`
- * @throws RangeError if the file's content was not given
+ * @throws WrongInput if the file's content was not given
  */
 export function submittedFile(sources: PlanSources, name: string, what: string): SubmittedFile {
   const file = findSubmittedFile(sources, name);
-  if (file === undefined) throw new RangeError(`${what} was not given`);
+  if (file === undefined) throw new WrongInput(`${what} was not given`);
   return file;
 }
 

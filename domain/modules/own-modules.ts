@@ -3,7 +3,6 @@ import { section, text } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
 import type { LocalFile } from '../local-files.js';
 import { copiedFiles, copySteps, type FileCopy, fileList, filesPlan, resolveFiles } from './files.js';
-import { warnOfSecretIn } from '../job-file/secret-looks.js';
 import { PIPEFAIL } from './host-scripts.js';
 import { fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
 
@@ -62,7 +61,6 @@ export function resolveOwnModules(
 function resolveOwn(name: string, section: OwnModuleSection, report: Report): OwnModule {
   const steps = section.setup ?? [];
   if (steps.length === 0) report.missing(['modules', name, 'setup'], 'such as setup: [{name: install, run: ..}]');
-  steps.forEach(({ run }, at) => warnOfSecretIn(['modules', name, 'setup', at, 'run'], run, report));
   return {
     ...(section.check ? { check: section.check } : {}),
     setup: steps.map((step, index) => ({ name: step.name ?? `step ${index + 1}`, run: step.run })),

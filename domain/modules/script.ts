@@ -1,5 +1,4 @@
 import { section, text } from '../job-file/fields.js';
-import { warnOfSecretIn } from '../job-file/secret-looks.js';
 import { PIPEFAIL } from './host-scripts.js';
 import { fingerprintOf, setUpModule } from './module.js';
 
@@ -17,7 +16,6 @@ export const script = setUpModule({
   example: 'such as script: {run: sudo sysctl -w vm.swappiness=1}',
   resolve: ({ run, check }, { report }) => {
     if (!run) report.missing(['script', 'run'], 'such as run: sudo sysctl -w vm.swappiness=1');
-    if (run) warnOfSecretIn(['script', 'run'], run, report);
     return { run: run ?? '', ...(check ? { check } : {}) };
   },
   plan: ({ run, check = 'true' }, sources) => ({

@@ -14,6 +14,7 @@ import {
   type ModuleSpecs,
   specOf,
 } from './registry.js';
+import { WrongInput } from '../wrong-input.js';
 
 /** The fields of `JobSpec` that describe the set-up of each host. */
 export interface SetUpSpec extends ModuleSpecs {
@@ -79,7 +80,7 @@ export function filesNotGiven(
 
 /**
  * The set-up of one host, in the job's order.
- * @throws RangeError for an unknown module, or one whose section, file or key is missing
+ * @throws WrongInput for an unknown module, or one whose section, file or key is missing
  */
 export function planSetUp(job: SetUpSpec, given: Omit<PlanSources, 'environment'>): ModulePlan[] {
   const environment = shellEnvironment(job, given);
@@ -91,12 +92,12 @@ function planModule(name: string, job: SetUpSpec, sources: PlanSources): ModuleP
   const module = moduleNamed(name);
   if (module === undefined) {
     const own = job.ownModules?.[name];
-    if (own === undefined) throw new RangeError(`setup.modules: '${name}' is no module`);
+    if (own === undefined) throw new WrongInput(`setup.modules: '${name}' is no module`);
     return ownPlan(name, own, sources);
   }
   const spec = specOf(module, job);
   if (spec !== undefined) return module.plan(spec, sources);
-  throw new RangeError(`setup.modules: '${name}' is named, but the job has no section '${name}'`);
+  throw new WrongInput(`setup.modules: '${name}' is named, but the job has no section '${name}'`);
 }
 
 function shellEnvironment(job: SetUpSpec, sources: PlanSources): ShellEnvironment | undefined {

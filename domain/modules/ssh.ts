@@ -11,6 +11,7 @@ import {
   type PlanSources,
   setUpModule,
 } from './module.js';
+import { WrongInput } from '../wrong-input.js';
 
 /** A key pair that every host gets. */
 export interface SshIdentity {
@@ -124,7 +125,7 @@ const END = '# <<< jobctl';
 function plan(identities: readonly SshIdentity[], sources: PlanSources): ModulePlan {
   const pairs = identities.map((identity, index) => {
     const pair = sources.keys[index];
-    if (pair === undefined) throw new RangeError(`ssh: the key '${identity.privateKey}' was not given`);
+    if (pair === undefined) throw new WrongInput(`ssh: the key '${identity.privateKey}' was not given`);
     return { identity, pair };
   });
   const files = pairs.flatMap(({ identity, pair }) => filesOf(identity, pair, sources));

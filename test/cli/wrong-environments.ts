@@ -228,8 +228,8 @@ export const WRONG_FOLDERS: Readonly<Record<string, WrongEnvironment>> = {
     args: ['init', 'code', '--yes'],
     prepare: "mkdir code; echo 'print(1)' > code/train.py; chmod 555 code",
     isBoundByModes: true,
-    exitCode: 1,
-    wants: ['jobctl: code/job.yaml: cannot be opened: permission denied'],
+    exitCode: 2,
+    wants: ['code/job.yaml: cannot be written: permission denied', '  nothing was changed'],
   },
   'a current folder that is gone': {
     args: ['init', '--yes'],
@@ -249,12 +249,21 @@ export const WRONG_FOLDERS: Readonly<Record<string, WrongEnvironment>> = {
     exitCode: 1,
     wants: ['jobctl: the output cannot be written: the disk is full'],
   },
+  'an import under a limit of the size of files': {
+    args: ['import', 'jobman', 'GOOD', '-o', 'new.yaml'],
+    shell: 'ulimit -f 0; exec $JOBCTL import jobman GOOD -o new.yaml',
+    exitCode: 1,
+    wants: [
+      'new.yaml: cannot be written: it would be larger than a file may be here (ulimit -f): 94 B are needed',
+      '  nothing was changed',
+    ],
+  },
   'an import into a folder that its user may not write to': {
     args: ['import', 'jobman', 'GOOD', '-o', 'home/job.yaml'],
     prepare: 'mkdir -m 555 home',
     isBoundByModes: true,
     exitCode: 2,
-    wants: ['home/job.yaml: cannot be written: no right to write it', '  nothing was changed'],
+    wants: ['home/job.yaml: cannot be written: permission denied', '  nothing was changed'],
   },
 };
 

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { hiddenFailures } from '../../domain/job-file/hidden-failures.js';
+import type { Script } from '../../domain/job-file/hidden-sentences.js';
+
+const COMMAND: Script = { sort: 'command', pipes: 'all' };
+const PLAIN: Script = { sort: 'command', pipes: 'last' };
 
 const CD = /^line \d+: if this cd fails/;
-const LOST = /^line \d+: if this fails, the command goes on/;
+const LOST = /^line \d+: if this fails, the [\w-]+ goes on/;
 const EARLY = /^line \d+: its reader may end first/;
 const WAIT = /^line \d+: wait without operands is always 0/;
 const BACKGROUND = /^line \d+: this runs in the background/;
@@ -79,7 +83,7 @@ describe('a command whose exit code hides a failure', () => {
   };
   for (const [text, want] of Object.entries(told))
     it(`${JSON.stringify(text)} is told`, () => {
-      const got = hiddenFailures(text, false);
+      const got = hiddenFailures(text, COMMAND);
       assert.ok(got.length === want.length && want.every((one, at) => one.test(got[at] ?? '')), got.join('\n'));
     });
 
@@ -165,24 +169,65 @@ describe('a command whose exit code hides a failure', () => {
     'a || b | tee log',
   ];
   for (const text of fine)
-    it(`${JSON.stringify(text)} is not told`, () => assert.deepEqual(hiddenFailures(text, false), []));
+    it(`${JSON.stringify(text)} is not told`, () => assert.deepEqual(hiddenFailures(text, COMMAND), []));
 
   it('is told of each pipe at the end in a plain shell', () => {
-    assert.match(hiddenFailures('cd x || exit\npython3 t.py | tee log', true).join(), LAST);
-    assert.match(hiddenFailures('a | b', true).join(), LAST);
-    assert.deepEqual(hiddenFailures('set -e; python3 t.py || python3 t.py', true), []);
-    assert.deepEqual(hiddenFailures('set -o pipefail; python3 t.py | tee log', true), []);
+    assert.match(hiddenFailures('cd x || exit\npython3 t.py | tee log', PLAIN).join(), LAST);
+    assert.match(hiddenFailures('a | b', PLAIN).join(), LAST);
+    assert.deepEqual(hiddenFailures('set -e; python3 t.py || python3 t.py', PLAIN), []);
+    assert.deepEqual(hiddenFailures('set -o pipefail; python3 t.py | tee log', PLAIN), []);
   });
 
   it('names the line, in a function too', () => {
-    assert.match(hiddenFailures('A=1\nmain() {\n  python3 a.py &\n  wait\n}\nmain', false).join(), /^line 4: wait/);
-    assert.match(hiddenFailures('cd x &&\n  bash -c "\npython3 a.py\ntrue"', false).join(), /^$/);
-    assert.match(hiddenFailures('\nbash -c "\npython3 a.py\ntrue"', false).join(), /^line 3: if this fails/);
+    assert.match(hiddenFailures('A=1\nmain() {\n  python3 a.py &\n  wait\n}\nmain', COMMAND).join(), /^line 4: wait/);
+    assert.match(hiddenFailures('cd x &&\n  bash -c "\npython3 a.py\ntrue"', COMMAND).join(), /^$/);
+    assert.match(hiddenFailures('\nbash -c "\npython3 a.py\ntrue"', COMMAND).join(), /^line 3: if this fails/);
   });
 
+  const elsewhere: readonly (readonly [Script['sort'], string, want?: RegExp])[] = [
+    ['hook', 'python3 sum.py; echo done', /^line 1: if this fails, the hook goes on/],
+    ['hook', 'cd out\npython3 sum.py', CD],
+    ['hook', 'python3 sum.py &', /^line 1: this runs in the background, and is ended when the hook's shell has ended/],
+    ['hook', 'tmux new -d -s up ./upload.sh', DETACHED],
+    ['hook', './a.sh & ./b.sh & wait', WAIT],
+    ['hook', 'python3 sum.py || true', /and the hook has succeeded/],
+    ['hook', 'python3 sum.py | head -n 3', /or set command\.shell: plain$/],
+    ['hook', 'gsutil -m cp -r out gs://b/'],
+    ['hook', 'curl -fsS https://example.com/done || true'],
+    ['set-up', 'pip install x; pip install y', /^line 1: if this fails, the set-up goes on/],
+    ['set-up', 'cd src\nmake install', CD],
+    ['set-up', 'pip install x\necho installed', LOST],
+    ['set-up', 'python3 get.py || true', /and the set-up has succeeded/],
+    ['set-up', './a.sh & ./b.sh & wait', WAIT],
+    ['set-up', 'export R=$(python3 find.py)', TAKEN],
+    ['set-up', 'pip list | head', /or begin the text with set \+o pipefail$/],
+    ['set-up', 'set -e\npip install x\npip install y'],
+    ['set-up', 'apt-get update\napt-get install -y x'],
+    ['set-up', 'sudo sysctl -w vm.swappiness=1 || true'],
+    ['set-up', 'nohup ./exporter --port 9100 > /dev/null 2>&1 &'],
+    ['set-up', 'docker run -d --name db redis'],
+    ['check', '[ -d a ]; [ -d b ]', /^line 1: if this fails, the check goes on/],
+    ['check', 'test -d a\ntest -d b', LOST],
+    ['check', 'command -v uv\n[[ -d .venv ]]', LOST],
+    ['check', '[ -f a ] || echo missing', /and the check has succeeded/],
+    ['check', 'if [ -f a ]; then echo there; else echo missing; fi', /and the check has succeeded/],
+    ['check', 'pip list | tee log', /pipefail is off in a check/],
+    ['check', 'pip list | grep -q torch'],
+    ['check', 'V=$(python3 -V)\n[ "$V" = "Python 3.11.2" ]'],
+    ['check', '[ -d a ] && [ -d b ]'],
+    ['check', 'if [ -f a ]; then exit 0; fi\nexit 1'],
+    ['check', 'pip show x'],
+  ];
+  for (const [sort, text, want] of elsewhere)
+    it(`${JSON.stringify(text)} as a ${sort} is ${want === undefined ? 'not ' : ''}told`, () => {
+      const told = hiddenFailures(text, { sort, pipes: sort === 'check' ? 'last' : 'all' });
+      if (want === undefined) assert.deepEqual(told, []);
+      else assert.ok(told.length === 1 && want.test(told[0] ?? ''), told.join('\n'));
+    });
+
   it('with wait_for: all is told that the exit code of what runs in the background is not known', () => {
-    const said = hiddenFailures('nohup python3 t.py &', false, true).join();
+    const said = hiddenFailures('nohup python3 t.py &', { ...COMMAND, waitsForAll: true }).join();
     assert.match(said, /^line 1: command\.wait_for: all waits .* its exit code is not known/);
-    assert.match(hiddenFailures('docker run -d img', false, true).join(), DETACHED);
+    assert.match(hiddenFailures('docker run -d img', { ...COMMAND, waitsForAll: true }).join(), DETACHED);
   });
 });

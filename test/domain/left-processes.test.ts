@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { leftProcesses, leftProcessesText, leftReport } from '../../domain/left-processes.js';
+import { leftProcesses, leftProcessesText, leftReport, leftText, processesText } from '../../domain/left-processes.js';
 
 describe('what a host says that a command left running', () => {
   const one = { count: 1, named: [{ pid: 7, command: 'python3 train.py' }] };
@@ -18,6 +18,18 @@ describe('what a host says that a command left running', () => {
   it('is bounded and shows what is hidden, whatever the host sends', () => {
     const { named = [] } = leftProcesses(`9\n${`1 \u001b[2J${'x'.repeat(9_000)}\n`.repeat(5_000)}`) ?? {};
     assert.ok(named.length < 10 && named.every(({ command }) => command.length <= 200 && !command.includes('\u001b')));
+  });
+
+  it('is told by place, number and command line', () => {
+    assert.equal(processesText(one, 'host 0'), "a process on host 0: 7 'python3 train.py'");
+    assert.equal(
+      processesText({ ...one, count: 3 }, 'host 0'),
+      "3 processes on host 0: 7 'python3 train.py' and 2 more",
+    );
+    assert.match(
+      leftText({ hosts: [{ place: 'host 1', ...one }] }),
+      /was ended: a process on host 1: 7 'python3 train\.py' \(/,
+    );
   });
 
   it('is told of the first five hosts, in their order, and the others are counted', () => {

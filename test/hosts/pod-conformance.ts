@@ -62,6 +62,19 @@ export function exercisePods(open: () => Promise<{ readonly pods: PodsForTest; r
       assert.deepEqual([killed.code, killed.signal, killed.killedForMemory], [137, 'SIGKILL', undefined]);
     });
 
+    it('that leaves a process running has it ended and named, with its number in the pod', async () => {
+      const script = 'setsid sleep 2000 < /dev/null & echo $! > left-pid; echo up';
+      await connection.startRun(request(script, { runId: 'left-a1', graceMs: 500 }));
+      const { code, left } = await ended(connection, 'left-a1');
+      const pid = (await podOutput(connection, 'cat ~/left-pid')).trim();
+      assert.deepEqual([code, left], [0, { count: 1, named: [{ pid: Number(pid), command: 'sleep 2000' }] }]);
+      const text = `jobctl: the command's shell has ended with code 0, and what it had started still ran and was ended (command.wait_for: all waits for it):\njobctl:   ${pid} sleep 2000\n`;
+      assert.equal(await podOutput(connection, 'cat ~/.jobctl/runs/left-a1/output'), `up\n${text}`);
+      await until('the log of the pod has it', async () =>
+        (await pods.logs(target)).includes(text) ? true : undefined,
+      );
+    });
+
     it('prints 1.5 MB that arrive whole and that `kubectl logs` shows', async () => {
       const whole = LINES.join('');
       await connection.startRun(request(PRINT_LINES, { runId: 'loud-a1' }));

@@ -1,3 +1,4 @@
+import { fileErrorWords } from '../../../domain/error-words.js';
 import { count } from '../../../domain/units.js';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
@@ -15,6 +16,7 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { UnsafePath } from '../../terminal/safe-folder.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { printErr, printOut } from '../../terminal/print.js';
+import { NoRoom } from '../../terminal/whole-file.js';
 
 export type CpFlags = ReachFlags & OutputFlag;
 
@@ -112,11 +114,10 @@ async function get(
 
 /** The error of the host or of this computer; other errors do not concern a single file. @param here the local file */
 function fileTrouble(error: unknown, here: string): string {
-  if (error instanceof HostFileError || error instanceof UnsafePath) return error.message;
-  const { syscall, path, message } = error as NodeJS.ErrnoException;
+  if (error instanceof HostFileError || error instanceof UnsafePath || error instanceof NoRoom) return error.message;
+  const { syscall, path = here } = error as NodeJS.ErrnoException;
   if (syscall === undefined) throw error;
-  // The write that finds the disk full does not know which file it belongs to.
-  return `this computer${path === undefined ? `, ${here}` : ''}: ${message}`;
+  return `${path} on this computer: ${fileErrorWords(error)}`;
 }
 
 async function report(

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isOfStore, type StoreReader } from '../../../cloud/store/port.js';
 import { outputContentObject } from '../../../domain/store-layout.js';
 import type { OutputEntry } from '../../../domain/stored-outputs.js';
@@ -8,7 +8,7 @@ import { openReader } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
 import type { HostChoice } from '../../jobs/hosts/host-options.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { type Copied, copyProblem, nothingCopied, reportCopied } from '../../jobs/outputs/copied.js';
+import { type Copied, noteProblem, nothingCopied, reportCopied } from '../../jobs/outputs/copied.js';
 import { downloadFile } from '../../jobs/outputs/download-file.js';
 import { downloadLogs } from '../../jobs/outputs/download-logs.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
@@ -102,6 +102,6 @@ async function downloadEntry(
   } catch (error) {
     if (signal.aborted) return;
     if (isOfStore(error)) throw error;
-    done.errors.push(copyProblem(error, folder.root));
+    noteProblem(done, error, join(folder.root, entry.path), entry.kind === 'file' ? entry.size : 0);
   }
 }

@@ -1,4 +1,3 @@
-import { fileErrorWords } from '../../../domain/error-words.js';
 import { count } from '../../../domain/units.js';
 import { visibleLines } from '../../../domain/visible-text.js';
 import { randomBytes } from 'node:crypto';
@@ -16,6 +15,7 @@ import { type ContextFlags, resolveContext } from '../../place/context.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { printErr } from '../../terminal/print.js';
 import { ownVersion } from '../../terminal/version.js';
+import { isFull, writeErrorWords } from '../../terminal/whole-file.js';
 
 export interface ExportFlags extends ContextFlags {
   /** Path of a file; absent: standard output. */
@@ -31,7 +31,10 @@ export function exportIncident(job: string, flags: ExportFlags): Promise<number>
     const server = `Temporal at ${address}`;
     const sources = { temporal, server, ...(store && { store }), version: ownVersion() };
     const { output } = flags;
-    const exported = output === undefined ? await toStdout(job, sources) : await toFile(job, sources, output);
+    const exported =
+      output === undefined
+        ? await toStdout(job, sources)
+        : await toFile(output, (write) => exportJob(job, sources, write));
     for (const missing of exported.missing) printErr(`${job}: not in the export: ${missing}\n`);
     const where = output === undefined ? '' : ` in ${output}`;
     const what = `${count(exported.attempts, 'attempt')}, ${count(exported.histories, 'workflow run')}`;
@@ -57,18 +60,18 @@ function refuseOutput({ output }: ExportFlags): void {
     );
 }
 
-async function toFile(job: string, sources: ExportSources, file: string): Promise<Exported> {
+/** Writes the file, packed if its name ends in .gz, completely or not at all. @throws CliError */
+export async function toFile(file: string, use: (write: Write) => Promise<Exported>): Promise<Exported> {
   const draft = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString('hex')}`);
   try {
-    const exported = await through(createWriteStream(draft, { flags: 'wx' }), file.endsWith('.gz'), (write) =>
-      exportJob(job, sources, write),
-    );
+    const exported = await through(createWriteStream(draft, { flags: 'wx' }), file.endsWith('.gz'), use);
     await rename(draft, file);
     return exported;
   } catch (error) {
     await rm(draft, { force: true });
-    if (!isOfFile(error)) throw error;
-    throw new CliError(ExitCode.Failed, `export: ${file} cannot be written: ${fileErrorWords(error)}`);
+    // A write that finds the disk full does not name its file.
+    if (!isOfFile(error) && !isFull(error)) throw error;
+    throw new CliError(ExitCode.Failed, `export: ${file} cannot be written: ${writeErrorWords(error, file)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, relative } from 'node:path';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { localFilesOf } from '../../../domain/modules/set-up.js';
@@ -16,6 +16,7 @@ import { launchAction, readLaunch } from '../../job/migrating/import-launch.js';
 import { lostComments, reportLines } from '../../job/migrating/report.js';
 import { oneLine } from '../../terminal/render/columns.js';
 import { asTyped, typedCommand } from '../../terminal/typed-command.js';
+import { writeWhole } from '../../terminal/whole-file.js';
 
 export interface ImportFlags {
   /** The file to write; absent: stdout. */
@@ -88,7 +89,7 @@ async function write(
   const { output } = flags;
   if (output !== undefined && existsSync(output) && !(await mayOverwrite(output, flags))) return nothingChanged();
   if (output === undefined) process.stdout.write(text);
-  else save(output, text);
+  else writeWhole(output, text);
   process.stderr.write(`${asTyped(reportLines(told).join('\n'))}\n`);
   if (output !== undefined)
     process.stderr.write(`${output} is written. Next: ${typedCommand()} validate ${shellQuote(output)}\n`);
@@ -98,17 +99,6 @@ async function write(
 async function mayOverwrite(file: string, flags: ImportFlags): Promise<boolean> {
   mustBeAskable({ ...flags, output: 'text' }, `jobctl import: ${file} is there already`, '--yes overwrites it');
   return flags.yes === true || ask(`${file} is there already. Overwrite it? [y/N] `);
-}
-
-function save(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'ENOENT' ? 'its folder does not exist' : code === 'EISDIR' ? 'it is a folder' : `no right to write it`;
-    throw new CliError(ExitCode.Usage, `${file}: cannot be written: ${why}`, 'nothing was changed');
-  }
 }
 
 /** Rewrites relative paths of the old file's folder, or of the current one, so that they start at the new file's folder. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { jobNameFrom } from '../../../domain/identity.js';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
@@ -15,6 +15,7 @@ import { foldLine, terminalWidth } from '../../terminal/render/columns.js';
 import { commandSummary } from '../../terminal/render/job-header.js';
 import { asTyped, typedCommand } from '../../terminal/typed-command.js';
 import { printOut } from '../../terminal/print.js';
+import { writeWhole } from '../../terminal/whole-file.js';
 
 export interface InitFlags {
   readonly run?: string;
@@ -42,7 +43,7 @@ export async function init(folder: string, flags: InitFlags): Promise<number> {
       formatProblems(parsed.problems),
       `${file} was not written; see jobctl init --help`,
     );
-  writeFileSync(file, text);
+  writeWhole(file, text);
   const width = terminalWidth(process.stdout);
   const lines = report(file, parsed.spec, found).flatMap((line) => foldLine(line, width));
   printOut(`${lines.join('\n')}\n`);

@@ -1,5 +1,3 @@
-import { fileErrorWords } from '../../../domain/error-words.js';
-import { writeFileSync } from 'node:fs';
 import { printVerdict, type Verdict } from '../../terminal/file-verdict.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
@@ -16,6 +14,7 @@ import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { readText } from '../../job/job-file.js';
 import { printErr } from '../../terminal/print.js';
+import { writeWhole } from '../../terminal/whole-file.js';
 
 /** Verbs that read quota and pool files on this computer. They need no server. */
 
@@ -60,16 +59,8 @@ export async function quotaFmt(file: string, { write }: QuotaFmtFlags): Promise<
   if (write !== true) process.stdout.write(formatted.text);
   else if (formatted.text === text) printErr(`${file}: in its normal spacing already\n`);
   else {
-    save(file, formatted.text);
+    writeWhole(file, formatted.text);
     printErr(`${file}: written\n`);
   }
   return ExitCode.Done;
-}
-
-function save(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new CliError(ExitCode.Usage, `${file}: cannot be written: ${fileErrorWords(error)}`);
-  }
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Config from '../../../server/config.js';
@@ -9,6 +9,7 @@ import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../../place/packages.js';
 import { printErr, printOut } from '../../terminal/print.js';
+import { isFull, writeErrorWords, writeNew } from '../../terminal/whole-file.js';
 
 export interface ServeFlags {
   readonly config?: string;
@@ -59,7 +60,12 @@ export interface NewKeyFlags {
 export function newKey({ file }: NewKeyFlags): number {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   write(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600);
-  write(`${file}.pub`, publicKey.export({ type: 'spki', format: 'pem' }).toString(), 0o644);
+  try {
+    write(`${file}.pub`, publicKey.export({ type: 'spki', format: 'pem' }).toString(), 0o644);
+  } catch (error) {
+    rmSync(file);
+    throw error;
+  }
   printOut(
     `${file}: the private key, for signingKey.key of the server\n${file}.pub: its public half, for verified.serverKeys of each worker\n`,
   );
@@ -68,12 +74,12 @@ export function newKey({ file }: NewKeyFlags): number {
 
 function write(file: string, text: string, mode: number): void {
   try {
-    writeFileSync(file, text, { mode, flag: 'wx' });
+    writeNew(file, text, mode);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CliError(
-      ExitCode.Usage,
-      `${file} cannot be made (${code})`,
+      isFull(error) ? ExitCode.Failed : ExitCode.Usage,
+      `${file} cannot be made: ${writeErrorWords(error, file, text.length)}`,
       ...(code === 'EEXIST' ? ['a key in use is not replaced: name another file'] : []),
     );
   }

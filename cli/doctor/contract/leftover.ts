@@ -5,7 +5,7 @@ import { CliError } from '../../terminal/cli-error.js';
 import type { StackHome } from '../../terminal/home.js';
 import { isAlive, type ProcessIdentity } from '../../place/stack/process-identity.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
-import { writePrivate } from '../../terminal/private-file.js';
+import { writePrivate } from '../../terminal/whole-file.js';
 
 /** The slice that a `jobctl contract` is about to create. Written before its create call, removed once the slice is gone. */
 export interface Leftover {

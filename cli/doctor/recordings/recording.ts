@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Exchange, OnExchange } from '../../../cloud/exchange.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
-import { writePrivate } from '../../terminal/private-file.js';
+import { writePrivate } from '../../terminal/whole-file.js';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { scrubbed } from './scrub.js';
 

@@ -1,6 +1,7 @@
-import { basename, dirname, posix } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import type { HostConnection } from '../../../cloud/hosts/port.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
+import { isFull, NoRoom } from '../../terminal/whole-file.js';
 import { type RemoteFile, remoteFiles, remoteHash } from './remote-files.js';
 
 /** Destination of the files of one host. */
@@ -59,8 +60,12 @@ export async function fetchFile(
 ): Promise<'unchanged' | number> {
   const isHere = await folder.holds(name, size, () => remoteHash(connection, path, signal));
   if (isHere && (await folder.takesMode(name, mode))) return 'unchanged';
-  return folder.lay({ name, mode }, async (writing) => {
-    const received = await connection.getFile(path, (chunk) => writing.appendFile(chunk), { most: size, signal });
-    return received.size;
-  });
+  try {
+    return await folder.lay({ name, mode }, async (writing) => {
+      const received = await connection.getFile(path, (chunk) => writing.appendFile(chunk), { most: size, signal });
+      return received.size;
+    });
+  } catch (error) {
+    throw isFull(error) ? new NoRoom(error, join(folder.root, name), size) : error;
+  }
 }

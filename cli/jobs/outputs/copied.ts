@@ -1,9 +1,11 @@
 import { relative } from 'node:path';
+import { fileErrorWords } from '../../../domain/error-words.js';
 import { count } from '../../../domain/units.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printErr, printOut } from '../../terminal/print.js';
 import { sizeText } from '../../terminal/render/quantities.js';
+import { freeOn, isFull } from '../../terminal/whole-file.js';
 
 /** Progress of a download's files. */
 export interface Copied {
@@ -11,6 +13,8 @@ export interface Copied {
   unchanged: number;
   bytes: number;
   readonly errors: string[];
+  /** Files that found no room. */
+  full?: { readonly first: string; readonly words: string; files: number; bytes: number };
 }
 
 export const nothingCopied = (): Copied => ({ copied: 0, unchanged: 0, bytes: 0, errors: [] });
@@ -30,7 +34,12 @@ interface Report {
 }
 
 /** Prints the result of a download. @returns the exit code */
-export function reportCopied({ facts, noun, what, root, notes, done, isCut }: Report, { output }: OutputFlag): number {
+export function reportCopied(
+  { facts, noun, what, root, notes, done: all, isCut }: Report,
+  { output }: OutputFlag,
+): number {
+  const { full, ...counts } = all;
+  const done = { ...counts, errors: [...counts.errors, ...(full === undefined ? [] : [fullLine(full, root)])] };
   const code = isCut ? ExitCode.Interrupted : done.errors.length > 0 ? ExitCode.Failed : ExitCode.Done;
   if (output === 'json') {
     printOut(`${JSON.stringify({ ...facts, folder: root, ...done }, null, 2)}\n`);
@@ -53,10 +62,20 @@ export function errorLines(errors: readonly string[]): readonly string[] {
   return [...files].map(([error, number]) => (number === 1 ? error : `${error} (${count(number, 'file')})`));
 }
 
-/** The error of one file, in words for its user. @param root the folder that receives it */
-export function copyProblem(error: unknown, root: string): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code !== 'ENOSPC' && code !== 'EDQUOT') return message;
-  const what = code === 'ENOSPC' ? 'no space is left on its disk' : "its user's quota of disk space is used up";
-  return `${root}: ${what} (${code}); free some, or choose another folder; the same command goes on where it was`;
+/** Notes the error of one file. @param bytes of the file, or those of it that are known */
+export function noteProblem(done: Copied, error: unknown, path: string, bytes: number): void {
+  if (!isFull(error)) return void done.errors.push((error as Error).message);
+  done.full ??= { first: path, words: fileErrorWords(error), files: 0, bytes: 0 };
+  done.full.files += 1;
+  done.full.bytes += bytes;
+}
+
+/** One line about all files that found no room. */
+function fullLine({ first, words, files, bytes }: NonNullable<Copied['full']>, root: string): string {
+  const what =
+    files === 1 ? `this file of ${sizeText(bytes)} is` : `this file and ${files - 1} more (${sizeText(bytes)}) are`;
+  const free = freeOn(root)
+    .map((text) => ` (${text})`)
+    .join('');
+  return `${first}: ${words}${free}: ${what} not there; free some, or choose another folder; the same command goes on where it was`;
 }

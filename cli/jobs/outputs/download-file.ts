@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { OutputFile } from '../../../domain/stored-outputs.js';
+import { writeAll } from '../../terminal/whole-file.js';
 import { type SafeFolder, UselessPart } from '../../terminal/safe-folder.js';
 
 /** Bytes in memory at a time, per active file. */
@@ -62,7 +63,7 @@ async function fill(
     const chunk = await store.read(object, { start: at, end: Math.min(at + CHUNK_BYTES, size) });
     if (chunk === undefined) throw new DownloadFailed(`${path}: its content is not in the store any more (${object})`);
     if (chunk.length === 0) throw new DownloadFailed(`${path}: the store has ${at} bytes of it, not ${size}`);
-    await writing.write(chunk, 0, chunk.length, at);
+    await writeAll(writing, chunk, at);
     hash.update(chunk);
     at += chunk.length;
     onBytes(chunk.length);

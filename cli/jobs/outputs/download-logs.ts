@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isOfStore, type StoreReader } from '../../../cloud/store/port.js';
 import { MOST_HOSTS } from '../../../domain/slice.js';
 import { BUILD_STREAM, logPrefix } from '../../../domain/store-layout.js';
@@ -17,7 +17,7 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
 import { watchEnd } from '../watch/interruptions.js';
-import { type Copied, copyProblem, nothingCopied, reportCopied } from './copied.js';
+import { type Copied, noteProblem, nothingCopied, reportCopied } from './copied.js';
 
 export interface LogChoice {
   /** Absent: all attempts. */
@@ -153,7 +153,7 @@ async function lay(
   } catch (error) {
     if (signal.aborted) return;
     if (isOfStore(error)) throw error;
-    done.errors.push(copyProblem(error, folder.root));
+    noteProblem(done, error, join(folder.root, name), bytes);
   }
 }
 

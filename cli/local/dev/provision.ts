@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { newKeyLine } from '../../../cloud/keys/key-line.js';
@@ -11,6 +11,7 @@ import { createNamespace, DEFAULT_RETENTION_MS, raiseRetention, retentionOf } fr
 import { ensureSearchAttributes } from '../../../client/search-attributes.js';
 import type { DevContext } from '../../place/stack/context.js';
 import type { StackHome } from '../../terminal/home.js';
+import { writeNew, writeWhole } from '../../terminal/whole-file.js';
 
 /** Prepares a stack's store and Temporal. Each step can be repeated. */
 
@@ -61,7 +62,7 @@ export async function provisionTemporal(
 export function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
   mkdirSync(dirname(jobKeySecretFile), { recursive: true, mode: 0o700 });
   try {
-    writeFileSync(jobKeySecretFile, `${newKeyLine(new Date())}\n`, { mode: 0o600, flag: 'wx' });
+    writeNew(jobKeySecretFile, `${newKeyLine(new Date())}\n`, 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
@@ -81,8 +82,8 @@ export async function provisionSshKey(
   if (existsSync(privateKeyFile) && existsSync(publicKeyFile)) return;
   const pair = await generateKeyPair(`jobctl-dev ${userInfo().username}@${hostname()}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(privateKeyFile, pair.private, { mode: 0o600 });
-  writeFileSync(publicKeyFile, `${pair.public}\n`, { mode: 0o644 });
+  writeWhole(privateKeyFile, pair.private, 0o600);
+  writeWhole(publicKeyFile, `${pair.public}\n`, 0o644);
 }
 
 const KEY_TRIES = 10;

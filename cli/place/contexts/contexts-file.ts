@@ -9,6 +9,7 @@ import { addressProblem } from '../../../client/http/server-options.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { type Environment, xdgFolder } from '../../terminal/home.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
+import { notWritten } from '../../terminal/whole-file.js';
 import { type Setting, type SettingKey, type Settings, SETTINGS } from '../../terminal/settings.js';
 
 /** Content of contexts.toml. */
@@ -60,6 +61,8 @@ export function writeContexts(file: string, text: string): void {
     chmodSync(scratch, 0o600);
     parseContexts(text, scratch);
     renameSync(scratch, file);
+  } catch (error) {
+    throw error instanceof CliError ? error : notWritten(error, file, text);
   } finally {
     rmSync(scratch, { force: true });
   }

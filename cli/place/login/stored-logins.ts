@@ -1,11 +1,12 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { acquireLock } from '../stack/file-lock.js';
 import { type Environment, xdgFolder } from '../../terminal/home.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
+import { writePrivate } from '../../terminal/whole-file.js';
 
 /** The source of a user's tokens for one server. */
 export type StoredLogin = OidcLogin | TokenWay;
@@ -107,13 +108,5 @@ function readLogins(file: string): StoredLogins {
 }
 
 function writeLogins(file: string, logins: StoredLogins): void {
-  const scratch = `${file}.${process.pid}`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  try {
-    writeFileSync(scratch, `${JSON.stringify(logins, null, 2)}\n`, { mode: 0o600 });
-    chmodSync(scratch, 0o600);
-    renameSync(scratch, file);
-  } finally {
-    rmSync(scratch, { force: true });
-  }
+  writePrivate(file, `${JSON.stringify(logins, null, 2)}\n`);
 }

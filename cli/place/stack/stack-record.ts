@@ -1,8 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
 import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
 import type { EpochMs } from '../../../domain/units.js';
 import type { StackHome } from '../../terminal/home.js';
+import { writePrivate } from '../../terminal/whole-file.js';
 import type { ProcessIdentity } from './process-identity.js';
 
 /** Parts in the order in which they start. */
@@ -87,10 +87,7 @@ export function writeStackRecord(home: StackHome, record: StackRecord): void {
 
 /** Replaces a whole file: a reader, or a start after a crash, sees the old one or the new one. */
 export function writeJson(path: string, value: unknown): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}.new`;
-  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
-  renameSync(draft, path);
+  writePrivate(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
 /** The file's JSON, or undefined if the file does not exist. */

@@ -94,6 +94,6 @@ export const LEFT_IN_CONTAINER = [
   'run=$1; exec 4<> <(:); nap() { read -rt 0.2 -u 4; }',
   `if [ $code = 0 ]; then patient=$((SECONDS + ${PATIENCE_SECONDS}))`,
   'while waiting && [ $SECONDS -le $patient ]; do nap; done',
-  `if [ "$2" = all ]; then ! waiting || echo "jobctl: the command's shell has ended with code 0; waiting for \${#pids[@]} processes that it has started, whose exit codes are not known (command.wait_for: all)"; while waiting; do nap; done`,
+  `if [ "$2" = all ]; then ! waiting || echo "jobctl: the command's shell has ended with code 0; waiting for what it has started (processes: \${#pids[@]}), whose exit codes are not known (command.wait_for: all)"; while waiting; do nap; done`,
   'elif waiting; then list_left > "$run/left"; kill -TERM "${pids[@]}"; limit=$((SECONDS + ($3 + 999) / 1000)); while find_left && [ $SECONDS -lt $limit ]; do nap; done; fi; fi',
 ].join('; ');

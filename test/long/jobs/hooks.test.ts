@@ -54,9 +54,15 @@ describe('hooks of a job', function () {
   });
 
   it('hear the exit code of a failure, and leave the cause as it is', async () => {
-    const id = await submit('exit 4', { tpu: { accelerator: 'v5litepod-8' }, hooks: { success: SAYS, failure: SAYS } });
+    const id = await submit('exit 4', {
+      tpu: { accelerator: 'v5litepod-8' },
+      hooks: { success: SAYS, failure: SAYS, finally: 'sleep 2000 &' },
+    });
     const { result, exitCode, hooks } = await stack.jobs.wait(id);
-    assert.deepEqual([result, exitCode, hooks], ['failed', 4, [{ hook: 'failure', status: 'done' }]], stack.tail());
+    const [failure, last] = hooks ?? [];
+    assert.deepEqual([result, exitCode, failure], ['failed', 4, { hook: 'failure', status: 'done' }], stack.tail());
+    const left = /^it left running, and was ended: a process on host 0: \d+ 'sleep 2000'$/;
+    assert.ok(last?.status === 'done' && left.test(last.message ?? ''), JSON.stringify(last));
     assert.equal(await logOf(id, 'failure'), 'failure of failed 4 task 0 hello\n');
     await cloudIsEmpty(admin);
   });
