@@ -2,6 +2,8 @@ import { type Choice, choiceIf } from './choices.js';
 import type { JobSpec } from './job-spec.js';
 import { kindOfJob, machineKind } from './machines.js';
 import { environmentOf } from './modules/registry.js';
+import type { NotifyTarget } from './notify.js';
+import type { Path } from './problem.js';
 
 /** All choices of a job that a pool may refuse, with their places in the job file. */
 export function choicesOf(spec: JobSpec): readonly Choice[] {
@@ -10,10 +12,21 @@ export function choicesOf(spec: JobSpec): readonly Choice[] {
   return [
     ...machineKind(kindOfJob(spec)).choices(spec),
     ...choiceIf('images', [environment?.module.name ?? '', 'image'], image),
-    ...(spec.notify ?? []).map(({ workflow: { id } }, index, { length }): Choice => ({
-      key: 'notify',
-      path: ['notify', ...(length === 1 ? [] : [index]), 'workflow', 'id'],
-      value: id,
-    })),
+    ...(spec.notify ?? []).flatMap(({ to }, index, { length }) =>
+      notifyChoices(to).map(([path, value]): Choice => ({
+        key: 'notify',
+        path: ['notify', ...(length === 1 ? [] : [index]), 'to', ...path],
+        value,
+      })),
+    ),
   ];
+}
+
+/** Places below `to`, and values in the form of `[allow] notify`. */
+function notifyChoices(to: NotifyTarget): readonly (readonly [Path, string])[] {
+  if ('workflow' in to) return [[['workflow', 'id'], to.workflow.id]];
+  if ('webhook' in to) return [[['webhook'], to.webhook]];
+  if ('slack' in to) return [[['slack', 'secret'], `slack:${to.slack.secret}`]];
+  if ('channel' in to) return [[['channel'], `channel:${to.channel}`]];
+  return to.mail.map((address, index) => [['mail', index], `mailto:${address}`]);
 }
