@@ -2,7 +2,7 @@ import { type Choice, choiceIf } from './choices.js';
 import type { JobSpec } from './job-spec.js';
 import { kindOfJob, machineKind } from './machines.js';
 import { environmentOf } from './modules/registry.js';
-import type { NotifyTarget } from './notify.js';
+import type { NotifyRule, NotifyTarget } from './notify.js';
 import type { Path } from './problem.js';
 
 /** All choices of a job that a pool may refuse, with their places in the job file. */
@@ -12,18 +12,22 @@ export function choicesOf(spec: JobSpec): readonly Choice[] {
   return [
     ...machineKind(kindOfJob(spec)).choices(spec),
     ...choiceIf('images', [environment?.module.name ?? '', 'image'], image),
-    ...(spec.notify ?? []).flatMap(({ to }, index, { length }) =>
-      notifyChoices(to).map(([path, value]): Choice => ({
-        key: 'notify',
-        path: ['notify', ...(length === 1 ? [] : [index]), 'to', ...path],
-        value,
-      })),
-    ),
+    ...notifyChoices(spec.notify ?? []),
   ];
 }
 
+/** Choices of a job's `notify`. */
+export const notifyChoices = (rules: readonly NotifyRule[]): readonly Choice[] =>
+  rules.flatMap(({ to }, index) =>
+    targetChoices(to).map(([path, value]): Choice => ({
+      key: 'notify',
+      path: ['notify', ...(rules.length === 1 ? [] : [index]), 'to', ...path],
+      value,
+    })),
+  );
+
 /** Places below `to`, and values in the form of `[allow] notify`. */
-function notifyChoices(to: NotifyTarget): readonly (readonly [Path, string])[] {
+function targetChoices(to: NotifyTarget): readonly (readonly [Path, string])[] {
   if ('workflow' in to) return [[['workflow', 'id'], to.workflow.id]];
   if ('webhook' in to) return [[['webhook'], to.webhook]];
   if ('slack' in to) return [[['slack', 'secret'], `slack:${to.slack.secret}`]];

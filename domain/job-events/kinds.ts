@@ -229,6 +229,9 @@ export const KINDS = {
     `notify: ${targetText(to)} told${events === 1 ? '' : ` of ${events} events`}`,
   'not-notified': ({ to, problem }: { readonly to: NotifyTarget; readonly problem: string }) =>
     `notify: ${targetText(to)} ${problem}`,
+  'notices-left': ({ workflow, to }: { readonly workflow: string; readonly to: readonly NotifyTarget[] }) =>
+    `notify: workflow ${workflow} delivers what is left to ${to.map(targetText).join('; ')}`,
+  'notify-test': ({ by }: { readonly by: string }) => `${by} tests who is told of jobs`,
   succeeded: endedText,
   failed: endedText,
   cancelled: endedText,

@@ -109,6 +109,8 @@ export const NEVER_TOLD = [
   'outcome-not-stored',
   'notified',
   'not-notified',
+  'notices-left',
+  'notify-test',
 ] as const satisfies readonly EventKind[];
 
 const topicNames = Object.keys(TOPICS) as TopicName[];

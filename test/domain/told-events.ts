@@ -348,6 +348,16 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
       'notify: workflow w (signal s) could not be told: it is closed',
     ],
   ],
+  'notices-left': [
+    [
+      {
+        workflow: 'notices/train-7f3k',
+        to: [{ webhook: 'https://example.org/x?token=1', secret: 'key' }, { mail: ['a@b.org'] }],
+      },
+      'notify: workflow notices/train-7f3k delivers what is left to webhook https://example.org; mail a@b.org',
+    ],
+  ],
+  'notify-test': [[{ by: 'alice' }, 'alice tests who is told of jobs']],
   succeeded: [[END, 'the command ended with exit code 0']],
   failed: [[{ ...END, by: 'task', message: 'no pip', host: 0, slice: 0, exitCode: 1 }, 'no pip']],
   cancelled: [[{ ...END, by: 'user', message: 'cancelled while queued by alice' }, 'cancelled while queued by alice']],

@@ -1,23 +1,27 @@
-import type { EventNotice, JobNotice } from '../../contract/job.js';
+import type { EventNotice, JobNotice, JobSettings } from '../../contract/job.js';
+import type { NoticesAbout } from '../../contract/notices.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import { eventText, type JobEvent, type ToldEvent } from '../../domain/job-events/event.js';
 import type { Told } from '../../domain/job-events/kinds.js';
 import { isEnd, isTold } from '../../domain/job-events/topics.js';
 import type { Outcome } from '../../domain/job-state.js';
-import { isWorkflowTarget } from '../../domain/notify.js';
+import { isWorkflowTarget, type OutsideTarget } from '../../domain/notify.js';
 import { Sequence } from '../sequence.js';
+import { Courier, type CourierCarry } from './courier.js';
 import type { JobFile } from './job-file.js';
 import { type LineCarry, SignalLines } from './signal-lines.js';
 import type { JobStory } from './story.js';
 
 export interface NoticesCarry {
   readonly lines: readonly LineCarry[];
+  readonly courier?: CourierCarry;
   /** The job's end was told. */
   readonly isOver?: true;
 }
 
 export interface NoticesParts {
   readonly job: JobRef;
+  readonly settings: JobSettings;
   /** Read anew for each event: an edit may change who is told. */
   readonly file: JobFile;
   readonly story: JobStory;
@@ -28,6 +32,7 @@ export class Notices {
   readonly #parts: NoticesParts;
   readonly #ids = new Sequence();
   readonly #lines: SignalLines;
+  readonly #courier: Courier;
   /** The event of the job's end, which is told only once the outcome is stored. */
   #end: JobEvent | undefined;
   #isOver: boolean;
@@ -35,7 +40,9 @@ export class Notices {
   constructor(parts: NoticesParts, carry?: NoticesCarry) {
     this.#parts = parts;
     this.#isOver = carry?.isOver ?? false;
-    this.#lines = new SignalLines(carry?.lines, (problem) => parts.story.note(problem));
+    const note = (told: Told): void => parts.story.note(told);
+    this.#lines = new SignalLines(carry?.lines, note);
+    this.#courier = new Courier(() => this.#about, note, carry?.courier);
     parts.story.listen((event) => this.#hear(event));
     this.#lines.resume();
   }
@@ -45,19 +52,27 @@ export class Notices {
     if (this.#end !== undefined) this.#tell(this.#end, outcome);
     this.#isOver = true;
     await this.settled();
-    return this.#lines.reports();
+    return [...this.#lines.reports(), ...this.#courier.reports()];
   }
 
   /** Resolves when nothing is under way any more, or after a bounded time. */
-  settled(): Promise<void> {
-    return this.#lines.settled();
+  async settled(): Promise<void> {
+    await Promise.all([this.#lines.settled(), this.#courier.settled()]);
   }
 
   /** Undefined: nothing was told yet. */
   carry(): NoticesCarry | undefined {
     const lines = this.#lines.carry();
-    if (lines.length === 0 && !this.#isOver) return undefined;
-    return { lines, ...(this.#isOver ? { isOver: true } : {}) };
+    const courier = this.#courier.carry();
+    if (lines.length === 0 && courier === undefined && !this.#isOver) return undefined;
+    return { lines, ...(courier && { courier }), ...(this.#isOver ? { isOver: true } : {}) };
+  }
+
+  get #about(): NoticesAbout {
+    const { job, file, settings } = this.#parts;
+    const { project, user, label } = settings;
+    const { name, pool } = file.spec;
+    return { job, name, pool, project, user, ...(label === undefined ? {} : { label }) };
   }
 
   #hear(event: JobEvent): void {
@@ -69,16 +84,26 @@ export class Notices {
     const { file, job } = this.#parts;
     const targets = (file.spec.notify ?? []).filter(({ on }) => isTold(on, event)).map(({ to }) => to);
     if (targets.length === 0) return;
+    const number = this.#ids.next();
+    const { at, kind, facts } = event;
+    // An id is the job's run and a number that grows, also over a reset of the job.
+    const told = { id: `${job.run}-${number}`, at, kind, facts, text: eventText(event) } as ToldEvent;
     const about = { v: 1, job: job.id, run: job.run } as const;
     const notice: JobNotice | EventNotice = outcome
       ? { ...about, result: outcome.result, outcome }
-      : { ...about, event: this.#toldEvent(event) };
+      : { ...about, event: told };
     for (const target of targets.filter(isWorkflowTarget)) this.#lines.tell(target, notice);
+    const to = targets.filter((target): target is OutsideTarget => !isWorkflowTarget(target));
+    if (to.length > 0) this.#courier.tell({ number, event: bounded(told), to });
   }
+}
 
-  /** An id is the job's run and a number that grows, also over a reset of the job. */
-  #toldEvent(event: JobEvent): ToldEvent {
-    const { at, kind, facts } = event;
-    return { id: `${this.#parts.job.run}-${this.#ids.next()}`, at, kind, facts, text: eventText(event) } as ToldEvent;
-  }
+/** Words of clouds and programs may be long, and many events wait for a receiver that is down. */
+const MOST_TEXT = 1_000;
+const MOST_FACTS = 2_000;
+
+function bounded(event: ToldEvent): ToldEvent {
+  const text = event.text.length <= MOST_TEXT ? event.text : `${event.text.slice(0, MOST_TEXT)} ..`;
+  const facts = JSON.stringify(event.facts).length <= MOST_FACTS ? event.facts : {};
+  return { ...event, text, facts } as ToldEvent;
 }
