@@ -7,6 +7,7 @@ import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { Timings } from '../domain/timings.js';
 import type { Trust } from './authorization.js';
+import type { Outlets } from './notices.js';
 import type { LogSides } from './done-twice.js';
 import type { PlaceOfBucket } from './near-zones.js';
 import type { PoolSource } from './pool-source.js';
@@ -50,6 +51,7 @@ export interface Installation extends UsualAccounts {
   /** Absent: none is configured, and jobs that name secrets are refused. */
   readonly secrets?: SecretStore;
   readonly trust: Trust;
+  readonly outlets: Outlets;
   readonly taskQueue: string;
   /** The queue that this worker alone polls. */
   readonly claimedQueue: string;

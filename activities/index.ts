@@ -1,6 +1,7 @@
 import type { BuildActivities } from '../contract/build.js';
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
+import type { NoticesActivities } from '../contract/notices.js';
 import type { MachinesActivities } from '../contract/machines.js';
 import type { QuotaActivities } from '../contract/quota-activities.js';
 import type { SliceActivities } from '../contract/slice.js';
@@ -10,6 +11,7 @@ import { doneTwiceActivity } from './done-twice.js';
 import { buildActivities } from './image-builds.js';
 import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
+import { noticesActivities } from './notices.js';
 import { machinesActivities } from './own-machines.js';
 import { quotaActivities } from './quota.js';
 import { sliceActivities } from './slice.js';
@@ -17,7 +19,13 @@ import { sliceActivities } from './slice.js';
 /** All activities of one worker process; both of its Temporal Workers share them, and with them connections and mail. */
 export function createActivities(
   dependencies: ActivityDependencies,
-): JobActivities & SliceActivities & QuotaActivities & JanitorActivities & MachinesActivities & BuildActivities {
+): JobActivities &
+  SliceActivities &
+  QuotaActivities &
+  JanitorActivities &
+  MachinesActivities &
+  BuildActivities &
+  NoticesActivities {
   return {
     ...jobRecordActivities(dependencies),
     ...doneTwiceActivity(dependencies),
@@ -27,5 +35,6 @@ export function createActivities(
     ...janitorActivities(dependencies),
     ...machinesActivities(dependencies),
     ...buildActivities(dependencies),
+    ...noticesActivities(dependencies),
   };
 }

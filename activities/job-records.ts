@@ -31,6 +31,7 @@ import { refuseWithoutAccount, rememberAccount } from './accounts.js';
 import { acceptedPublicKey } from './job-key-record.js';
 import { ofJob } from './job-secrets.js';
 import { withNearZones } from './near-zones.js';
+import { checkNotify } from './notices.js';
 import { underPoolRules } from './pool-rules.js';
 import type { LoadedPool, PoolSource } from './pool-source.js';
 import { secretVariables } from './secret-values.js';
@@ -94,6 +95,7 @@ async function acceptJob(
   }
   // Only to refuse the job now: each start of the command reads them anew.
   await secretVariables(own, spec);
+  await checkNotify(own, spec);
   await checkSetUpInputs(own, spec, input);
   const { limits = {} } = pool;
   const refusal = await userJobs.enter({ pool: spec.pool, user, job, limits, client: Context.current().client });

@@ -4,7 +4,7 @@ import { type HumanCall, query, signal, update } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
 import type { Replaced } from '../domain/job-events/causes.js';
-import type { ShownEvent } from '../domain/job-events/event.js';
+import type { ShownEvent, ToldEvent } from '../domain/job-events/event.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { HostPlace } from '../domain/recovery/host-ends.js';
@@ -65,25 +65,23 @@ export interface JobInput {
 }
 
 /**
- * The one argument of the signal that `notify` asks for: how the job ended. `run` is the first run id of the job's chain: two
- * notices of one job and run report the same end twice (an operator reset the job). `refused`: it never was one of our jobs,
- * because its file is wrong. `message` is the output of `jobctl validate`.
+ * The one argument of the signal by which `notify` tells a job's end. `run` is the first run id of the job's chain: two notices
+ * of one job and run report the same end twice (an operator reset the job). `refused`: it never was one of our jobs, because its
+ * file is wrong. `message` is the output of `jobctl validate`.
  */
-export type JobNotice =
-  | {
-      readonly v: 1;
-      readonly job: string;
-      readonly run: string;
-      readonly result: JobResult;
-      readonly outcome: Outcome;
-    }
-  | {
-      readonly v: 1;
-      readonly job: string;
-      readonly run: string;
-      readonly result: 'refused';
-      readonly message: string;
-    };
+export type JobNotice = AboutJob &
+  (
+    | { readonly result: JobResult; readonly outcome: Outcome }
+    | { readonly result: 'refused'; readonly message: string }
+  );
+/** The same for an event before the job's end. */
+export type EventNotice = AboutJob & { readonly event: ToldEvent };
+
+interface AboutJob {
+  readonly v: 1;
+  readonly job: string;
+  readonly run: string;
+}
 
 /** The worker's knowledge of the place where the job runs. Frozen when the job is accepted. */
 export interface JobSettings extends UsualAccounts {

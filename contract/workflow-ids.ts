@@ -8,6 +8,7 @@ export const WorkflowType = {
   Janitor: 'janitor',
   Machines: 'machines',
   Build: 'build',
+  Notices: 'notices',
 } as const;
 
 export { TASK_QUEUE } from '../domain/task-queue.js';
@@ -16,6 +17,8 @@ export { TASK_QUEUE } from '../domain/task-queue.js';
 export const sliceWorkflowId = (resourceName: string): string => `${OWN_ID_PREFIXES.slice}${resourceName}`;
 export const quotaWorkflowId = (pool: string): string => `${OWN_ID_PREFIXES.quota}${pool}`;
 export const buildWorkflowId = (hash: string): string => `${OWN_ID_PREFIXES.build}${hash}`;
+/** A job's id holds no '/', so a test's id, `notices/test/..`, is no job's. */
+export const noticesWorkflowId = (job: string): string => `${OWN_ID_PREFIXES.notices}${job}`;
 export const JANITOR_SCHEDULE_ID = OWN_ID_PREFIXES.janitor;
 
 /** Identifies a job: a later job with the same id has another first run. */

@@ -2,6 +2,7 @@ import type { MachineRequest } from './machine-kinds/registry.js';
 import type { HookSpecs } from './hooks.js';
 import type { CommandSpec } from './modules/command.js';
 import type { SetUpSpec } from './modules/set-up.js';
+import type { NotifyRule } from './notify.js';
 import type { OutputsSpec } from './outputs.js';
 import type { Retries } from './recovery/budgets.js';
 import type { Pricing } from './slice.js';
@@ -49,8 +50,8 @@ interface CommonSpec extends SetUpSpec {
   readonly outputs?: OutputsSpec;
   /** Seconds without contact from a worker after which a host itself ends the command. Absent: `DEFAULT_UNATTENDED_SECONDS`. */
   readonly maxUnattended?: number | 'never';
-  /** Workflows that get a notice when the job has ended. Absent: none. */
-  readonly notify?: readonly NotifyTarget[];
+  /** Who is told of which events. Absent: nobody. */
+  readonly notify?: readonly NotifyRule[];
 }
 
 /** 1 is served first. */
@@ -78,8 +79,3 @@ export interface JobTimeouts {
 
 /** `timeouts.unreachable` if a job file names none. */
 export const DEFAULT_UNREACHABLE_SECONDS = 6 * 3600;
-
-/** A workflow of the job's namespace (whichever run of the id is open), and the signal that it gets. */
-export interface NotifyTarget {
-  readonly workflow: { readonly id: string; readonly signal: string };
-}

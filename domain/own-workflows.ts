@@ -23,6 +23,7 @@ export const OWN_SIGNALS = [
   'buildWanted',
   'buildLeft',
   'buildNews',
+  'noticesWanted',
 ] as const;
 export type OwnSignal = (typeof OWN_SIGNALS)[number];
 
@@ -33,6 +34,7 @@ export const OWN_ID_PREFIXES = {
   janitor: 'jobctl-janitor',
   machines: 'machines/',
   build: 'build/',
+  notices: 'notices/',
 } as const;
 
 export const isOwnSignal = (name: string): boolean => (OWN_SIGNALS as readonly string[]).includes(name);

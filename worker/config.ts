@@ -12,6 +12,7 @@ import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
 import { systemBucketProblem } from '../domain/system-bucket.js';
 import { storesProblem } from '../domain/store-place.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
+import { notifyConfig } from './notify-config.js';
 
 const milliseconds = z.int().min(1);
 const port = z.int().min(1).max(65_535);
@@ -203,6 +204,7 @@ const configShape = z.strictObject({
   pools: z.record(poolName, poolPlaces).default({}),
   /** Keys of the payload codec, by reference (docs/encryption.md). */
   codec: z.strictObject({ key: keyReference.optional(), decodeKeys: keyReferences.optional() }).optional(),
+  notify: notifyConfig,
   /** docs/pool-file.md */
   poolFile: operatorFile.optional(),
   healthPort: port.optional(),

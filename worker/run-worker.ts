@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { Trust } from '../activities/authorization.js';
+import type { Outlets } from '../activities/notices.js';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
@@ -36,6 +37,7 @@ import { openBuilds, openMachines } from './open-machines.js';
 import { ForeignQueue, QueueGuard } from './queue-guard.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, followApiKey, type WorkerConnection } from './temporal-connection.js';
+import { outletsOf } from './outlets.js';
 import { trustOf } from './trust.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
 import { dataConverterOf, LOADING, workflowCode } from './workflow-code.js';
@@ -49,6 +51,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const key = readInstallationKey(config.ssh);
   const trust = trustOf(config);
   const jobKeys = await readJobKeys(config);
+  const outlets = outletsOf(config);
   const log = installTelemetry(config);
   const meter = createWorkerMeter(Runtime.instance().metricMeter);
   const health =
@@ -58,7 +61,9 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const ports = openPorts(config, key, meter);
   try {
     const changes = new WorkerChanges(ports.store);
-    const run: WorkerRun = { config, codec, key, jobKeys, trust, temporal, ports, changes, meter, health, log, stop };
+    const run: WorkerRun = {
+      ...{ config, codec, key, jobKeys, trust, outlets, temporal, ports, changes, meter, health, log, stop },
+    };
     for (let isFirst = true; !stop.aborted; isFirst = false) {
       const guard = await untilComplete(run, isFirst);
       if (guard === undefined || (await pollWhileAllowed(run, guard)) === 'stopped') break;
@@ -85,6 +90,7 @@ interface WorkerRun {
   readonly key: InstallationKey;
   readonly trust: Trust;
   readonly jobKeys: JobKeys;
+  readonly outlets: Outlets;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
   readonly changes: WorkerChanges;
@@ -222,7 +228,7 @@ async function pollWhileAllowed(run: WorkerRun, guard: QueueGuard): Promise<'sto
 }
 
 async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
-  const { config, codec, key, trust, jobKeys, temporal, ports, changes, meter, health, log, stop } = run;
+  const { config, codec, key, trust, jobKeys, outlets, temporal, ports, changes, meter, health, log, stop } = run;
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const { owner } = guard;
   const { secrets, operatorFor, ...outside } = ports;
@@ -240,6 +246,7 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
       readsKeyFiles: config.ssh.readsKeyFiles,
       ...(secrets === undefined ? {} : { secrets }),
       trust,
+      outlets,
       taskQueue: config.taskQueue,
       claimedQueue,
       timings: config.timings,

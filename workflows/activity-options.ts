@@ -13,6 +13,7 @@ import { type MachinesActivities, MACHINES_TIMEOUT_MS } from '../contract/machin
 import type { BuildActivities } from '../contract/build.js';
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
+import { DELIVERY_LIMIT_MS, type NoticesActivities } from '../contract/notices.js';
 import type { QuotaActivities } from '../contract/quota-activities.js';
 import type { SliceActivities } from '../contract/slice.js';
 import { FailureType } from '../domain/failure-types.js';
@@ -195,3 +196,23 @@ export const ownMachines = calls<MachinesActivities>({
   startToCloseTimeout: MACHINES_TIMEOUT_MS,
   retry: { maximumAttempts: 2 },
 });
+
+/**
+ * One delivery of an event. The pauses between its tries grow, and a receiver may ask for longer ones. They cost no history.
+ * @param leftMs time until it is given up
+ */
+export function delivery(leftMs: number, tries?: number): Calls<NoticesActivities> {
+  return calls({
+    startToCloseTimeout: '60s',
+    scheduleToCloseTimeout: Math.min(Math.max(leftMs, 60_000), DELIVERY_LIMIT_MS),
+    // A delivery that is under way when it is cancelled may take effect: its result is waited for.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: {
+      initialInterval: '5s',
+      backoffCoefficient: 2,
+      maximumInterval: '30m',
+      ...(tries === undefined ? {} : { maximumAttempts: tries }),
+      nonRetryableErrorTypes: NEVER_RETRIED,
+    },
+  });
+}

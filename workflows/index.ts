@@ -3,5 +3,6 @@ export { build } from './build.js';
 export { janitor } from './janitor.js';
 export { job } from './job.js';
 export { machines } from './machines.js';
+export { notices } from './notices.js';
 export { quota } from './quota.js';
 export { slice } from './slice.js';

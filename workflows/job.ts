@@ -12,7 +12,7 @@ import { describeQuery, type JobInput } from '../contract/job.js';
 import { FailureType } from '../domain/failure-types.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
-import { tellEnd, withDoneTwice } from './job/end.js';
+import { storeOutcome, tellEnd, withDoneTwice } from './job/end.js';
 import { afterHooks } from './job/hooks.js';
 import { carryOf, type Job, openJob } from './job/parts.js';
 import type { JobCarry } from './job/state.js';
@@ -79,6 +79,7 @@ async function untilOutcome(open: Job): Promise<Outcome | undefined> {
     // A requested set-up ends with its run, and the person who asked for it was promised its end.
     if (requestedSetUp.isUnderWay) continue;
     await open.lease.settled();
+    await open.notices.settled();
     await condition(allHandlersFinished);
     if (!requestedSetUp.isUnderWay) return undefined;
   }
@@ -111,16 +112,16 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     const outcome = isConcluded ? concluded : await withDoneTwice(open, concluded);
     story.end(outcome);
     // The outcome of a job that kept its slices was told before. It is stored once more, with later events.
-    if (isConcluded) await tellEnd([], outcome, story);
+    if (isConcluded) await storeOutcome(open.job, outcome, story);
     else await conclude(open, outcome);
     await condition(allHandlersFinished);
     return outcome;
   });
 }
 
-async function conclude({ file, story }: Job, outcome: Outcome): Promise<void> {
+async function conclude(open: Job, outcome: Outcome): Promise<void> {
   meter.ended(outcome);
-  await tellEnd(file.spec.notify ?? [], outcome, story);
+  await tellEnd(open, outcome);
 }
 
 const failure = (outcome: Outcome): ApplicationFailure =>

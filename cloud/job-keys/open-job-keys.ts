@@ -43,7 +43,7 @@ export async function openJobKeys(
  */
 export function refuseStoredSecrets({ current, former = [] }: JobKeyReferences, secretStore: string | undefined): void {
   for (const reference of [...(current === undefined ? [] : [current]), ...former]) {
-    if (!isInStore(reference, secretStore)) continue;
+    if (!isInSecretStore(reference, secretStore)) continue;
     throw new JobKeySecretError(
       `${reference}: is in the secret store, and jobs can read every secret of that\n` +
         '  keep it elsewhere: in a file outside of that folder, or under a name of Secret Manager without jobctl-',
@@ -51,7 +51,8 @@ export function refuseStoredSecrets({ current, former = [] }: JobKeyReferences, 
   }
 }
 
-function isInStore(reference: string, secretStore: string | undefined): boolean {
+/** Returns whether a reference leads into the secret store of the installation, which jobs can read. */
+export function isInSecretStore(reference: string, secretStore: string | undefined): boolean {
   if (!reference.startsWith('file:')) return /^projects\/[^/]+\/secrets\/jobctl-/.test(reference);
   if (secretStore?.startsWith('file:') !== true) return false;
   const folder = resolve(fileURLToPath(secretStore));

@@ -14,6 +14,8 @@ export class KeyFailure extends Error {}
 export interface KeyUse {
   /** `codec key` */
   readonly noun: string;
+  /** The value of a variable that holds it. Absent: a key line. */
+  readonly holds?: string;
   /** Tells the user how to make such a key. */
   readonly makeOne: string;
   readonly Failure: new (message: string) => KeyFailure;

@@ -15,14 +15,15 @@ const FORMS = 'wanted file:///PATH, env:NAME or projects/P/secrets/S/versions/V 
 
 /** Loads the key that a reference names. Configuration contains references only, never keys. @throws use.Failure */
 export async function loadKey(reference: string, places: KeyPlaces, use: KeyUse): Promise<NamedKey> {
-  return parseKeyLine(await keyText(reference, places, use), reference, use);
+  return parseKeyLine(await readReference(reference, places, use), reference, use);
 }
 
-function keyText(
+/** Reads the text that a reference names. @throws use.Failure */
+export async function readReference(
   reference: string,
   { environment, secretManagerEndpoint }: KeyPlaces,
   use: KeyUse,
-): string | Promise<string> {
+): Promise<string> {
   if (reference.startsWith('file:')) return keyFile(reference, use);
   if (reference.startsWith('env:')) return keyVariable(reference, environment, use);
   if (SECRET_VERSION.test(reference)) return readSecret(reference, use, secretManagerEndpoint);
@@ -31,10 +32,14 @@ function keyText(
   throw new use.Failure(`${use.noun}: ${shown} no reference to a key: ${FORMS}`);
 }
 
-function keyVariable(reference: string, environment: KeyPlaces['environment'], { Failure }: KeyUse): string {
+function keyVariable(
+  reference: string,
+  environment: KeyPlaces['environment'],
+  { Failure, holds = 'the key, ID:BASE64' }: KeyUse,
+): string {
   const text = environment[reference.slice('env:'.length)];
   if (text) return text;
-  throw new Failure(`${reference}: this environment variable is not set; its value is the key, ID:BASE64`);
+  throw new Failure(`${reference}: this environment variable is not set; its value is ${holds}`);
 }
 
 function keyFile(reference: string, use: KeyUse): string {

@@ -38,3 +38,6 @@ export type ShownEvent = OldEvent &
   (JobEvent | { readonly kind?: never; readonly facts?: never; readonly phase?: never });
 
 export const shownEvent = (event: JobEvent): ShownEvent => ({ ...event, text: eventText(event) });
+
+/** An event as others are told of it. `id` is the same each time that it is told. */
+export type ToldEvent = Told & { readonly id: string; readonly at: EpochMs; readonly text: string };

@@ -2,6 +2,7 @@ import { buildText, type RemoteBuild } from '../build/remote.js';
 import { type EndHook, type HookReport, hookText } from '../hooks.js';
 import { type Asker, askerText, type JobResult, type OutcomeCause } from '../job-state.js';
 import { type LeftReport, leftText } from '../left-processes.js';
+import { type NotifyTarget, targetText } from '../notify.js';
 import { type OutputsReport, outputsText } from '../outputs.js';
 import type { Pricing } from '../slice.js';
 import { count, type EpochMs, utc } from '../units.js';
@@ -224,8 +225,13 @@ export const KINDS = {
       ? `its outcome could not be stored: ${reason}`
       : `its outcome is not stored yet, which is tried for 6 h: ${reason}`,
   ),
-  notified: (target: Target) => `${targetText(target)} told`,
-  'not-notified': ({ problem, ...target }: Target & { readonly problem: string }) => `${targetText(target)} ${problem}`,
+  notified: ({ to, events = 1 }: { readonly to: NotifyTarget; readonly events?: number }) =>
+    `notify: ${targetText(to)} told${events === 1 ? '' : ` of ${events} events`}`,
+  'not-notified': ({ to, problem }: { readonly to: NotifyTarget; readonly problem: string }) =>
+    `notify: ${targetText(to)} ${problem}`,
+  'notices-left': ({ workflow, to }: { readonly workflow: string; readonly to: readonly NotifyTarget[] }) =>
+    `notify: workflow ${workflow} delivers what is left to ${to.map(targetText).join('; ')}`,
+  'notify-test': ({ by }: { readonly by: string }) => `${by} tests who is told of jobs`,
   succeeded: endedText,
   failed: endedText,
   cancelled: endedText,
@@ -264,11 +270,6 @@ interface Holding {
   readonly message?: string;
   readonly when: string;
 }
-interface Target {
-  readonly workflow: string;
-  readonly signal: string;
-}
-const targetText = ({ workflow, signal }: Target): string => `notify: workflow ${workflow} (signal ${signal})`;
 
 type Kinds = typeof KINDS;
 export type EventKind = keyof Kinds;

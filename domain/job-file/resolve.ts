@@ -21,7 +21,7 @@ import { foreignKeyHint } from './foreign/keys.js';
 import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
 import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
-import { resolveNotify } from './notify.js';
+import { resolveNotify, targetKeyHint } from './notify.js';
 import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
 import { deeperThan, hasMoreThan, inFileOrder, isMapping, mapStrings, valueAt } from './plain-tree.js';
 import { refuseForPods } from './pods.js';
@@ -118,7 +118,11 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
 const withoutNotes = (tree: unknown): unknown =>
   isMapping(tree) ? Object.fromEntries(Object.entries(tree).filter(([key]) => !key.startsWith('x-'))) : tree;
 
-const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', foreignHint: foreignKeyHint };
+const JOB_FILE = {
+  schema: jobFileSchema(),
+  title: 'a job file',
+  foreignHint: (path: Path, value: unknown) => targetKeyHint(path, value) ?? foreignKeyHint(path, value),
+};
 
 /** More than any job file has. A workflow task has 5 s to find all problems in them. */
 const MOST_VALUES = 5_000;

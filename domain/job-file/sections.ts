@@ -3,6 +3,7 @@ import { buildForm } from '../build/section.js';
 import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
+import { notifyForm } from '../notify.js';
 import { outputsForm } from '../outputs.js';
 import { MOST_SLICES } from '../slice.js';
 import { duration, flag, oneOf, scalarText, section, text, textMap, wholeNumber } from './fields.js';
@@ -34,16 +35,6 @@ const retries = section({
   infrastructure: wholeNumber(0, 10_000).nullish(),
   task: wholeNumber(0, 10_000).nullish(),
   requested: wholeNumber(0, 10_000).nullish().describe('Starts that command.restart_on may ask for.'),
-});
-
-const notifyTarget = section({
-  workflow: section({
-    id: text().nullish().describe('Id of the workflow that is told, in the namespace of the job.'),
-    signal: text().nullish().describe('The signal it gets, with one argument: the notice (docs/contract.md).'),
-  }).nullish(),
-});
-const notify = z.union([notifyTarget, z.array(notifyTarget)], {
-  error: 'a section {workflow: {id, signal}} or a list of such',
 });
 
 /** The values of `keep`, or of its key `when`. */
@@ -104,7 +95,7 @@ const schema = section({
     .union([duration(), z.literal('never')], { error: 'a duration such as 72h, or never' })
     .nullish()
     .describe('How long the command may run with no worker speaking to its host; 72h without it.'),
-  notify: notify.nullish().describe('Who is told when the job has ended.'),
+  notify: notifyForm().nullish().describe('Who is told of which events; without it nobody.'),
   job: job.nullish(),
   ...requestForms(),
   build: buildForm().nullish().describe('The image of the job, built at submit from a commit.'),

@@ -48,7 +48,7 @@ class Sweep:
 
     @workflow.run
     async def run(self, sweep: SweepInput) -> list[JobEnd]:
-        notify = {"workflow": {"id": workflow.info().workflow_id, "signal": "job_ended"}}
+        notify = {"to": {"workflow": {"id": workflow.info().workflow_id, "signal": "job_ended"}}}
         children = [
             await workflow.start_child_workflow(
                 JOB_WORKFLOW,

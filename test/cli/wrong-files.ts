@@ -209,7 +209,7 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
   ),
   'a notify that is no URL': wrong(
     `notify: nobody\n${GOOD}`,
-    "FILE:1:9: notify: 'nobody' is not a section {workflow: {id, signal}} or a list of such",
+    "FILE:1:9: notify: 'nobody' is not a section {on, to} or a list of such",
   ),
   'keep without its time': wrong(
     `keep: sometimes\n${GOOD}`,

@@ -36,7 +36,7 @@ describe('a redacted job file', () => {
     command: { run: 'python3 train.py --data ${gcsfuse.mount_path}', workers: 'all' },
     timeouts: { run: '90m', no_output: '30m' },
     keep: { when: 'on-failure', for: '2h' },
-    notify: { workflow: { id: 'sweep-7', signal: 'jobEnded' } },
+    notify: { to: { workflow: { id: 'sweep-7', signal: 'jobEnded' } } },
   };
 
   it('has its run where jobctl names a job', () => {

@@ -36,7 +36,7 @@ export const EXAMPLES = {
       tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a', allocation_mode: 'queued-resources', pricing: 'spot' },
       env: { LEARNING_RATE: 0.001 },
       command: { run: 'echo "learning rate $LEARNING_RATE"' },
-      notify: { workflow: { id: 'my-workflow', signal: 'jobEnded' } },
+      notify: { to: { workflow: { id: 'my-workflow', signal: 'jobEnded' } } },
     },
   } satisfies JobInput,
 

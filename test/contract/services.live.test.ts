@@ -16,7 +16,7 @@ import type { listener, parent } from './parents.js';
 
 const PARENTS = fileURLToPath(new URL('./parents.ts', import.meta.url));
 const LISTENER = 'contract-listener';
-const notify = { workflow: { id: LISTENER, signal: 'jobEnded' } };
+const notify = { to: { workflow: { id: LISTENER, signal: 'jobEnded' } } };
 const small = (run: string, more: object = {}): object => ({
   v: 1,
   job: { ...EXAMPLES['least input'].job, command: { run }, ...more },
@@ -30,7 +30,10 @@ const STARTED: Readonly<Record<string, unknown>> = {
   'contract-refused': small('true', { notify, priority: '3' }),
   'contract-v2': { v: 2, job: { notify } },
   'contract-deaf': small('true', {
-    notify: [{ workflow: { id: 'nobody-there', signal: 's' } }, { workflow: { id: 'contract-v2', signal: 's' } }],
+    notify: [
+      { to: { workflow: { id: 'nobody-there', signal: 's' } } },
+      { to: { workflow: { id: 'contract-v2', signal: 's' } } },
+    ],
   }),
   'contract-cancelled': small('sleep 600', { notify }),
 };

@@ -181,15 +181,16 @@ describe('job file: defaults', () => {
     const hosts = (workers: string): unknown => specOf(`${TPU}command: {run: x, workers: ${workers}}\n`).command?.hosts;
     assert.deepEqual(['2', '[0, 3]', 'all', '"all"'].map(hosts), [[2], [0, 3], 'all', 'all']);
   });
-  it('notify is one target or a list of them, each told once', () => {
+  it('notify is one rule or a list of them, which tells the end unless it names topics', () => {
     const notify = (yaml: string): unknown => specOf(`${TPU}notify: ${yaml}\n`).notify;
-    const target = (id: string): unknown => ({ workflow: { id, signal: 's' } });
-    const yaml = (id: string): string => `{workflow: {id: ${id}, signal: s}}`;
-    assert.deepEqual(notify(yaml('a')), [target('a')]);
-    assert.deepEqual(notify(`[${yaml('a')}, ${yaml('b')}, ${yaml('a')}]`), [target('a'), target('b')]);
+    const rule = (id: string, on = ['ended']): unknown => ({ on, to: { workflow: { id, signal: 's' } } });
+    const yaml = (id: string, on = ''): string => `{${on} to: {workflow: {id: ${id}, signal: s}}}`;
+    assert.deepEqual(notify(yaml('a')), [rule('a')]);
+    const two = notify(`[${yaml('a', 'on: [preempted, holding-ended],')}, ${yaml('b')}]`);
+    assert.deepEqual(two, [rule('a', ['preempted', 'holding-ended']), rule('b')]);
     assert.deepEqual([notify('[]'), notify('null')], [undefined, undefined]);
     // Workflows of others may have ids that only look like ours.
-    assert.deepEqual(notify(yaml('my/slice/x')), [target('my/slice/x')]);
+    assert.deepEqual(notify(yaml('my/slice/x')), [rule('my/slice/x')]);
   });
   it('without setup.modules what has a section runs, in order', () => {
     const text = `command: {run: x}\nvenv: {name: a}\nssh: {private_key: k}\n${TPU}`;
@@ -199,9 +200,13 @@ describe('job file: defaults', () => {
 
 describe('a refused job', () => {
   it('tells nobody that notify must not name, and whoever else it names', () => {
-    const told = (id: string, signal: string): number =>
-      readableNotify({ notify: { workflow: { id, signal } }, nonsense: 1 }).length;
-    assert.deepEqual([told('mine', 'jobEnded'), told('quota/default', 'jobEnded'), told('mine', 'wake')], [1, 0, 0]);
+    const failed = { kind: 'failed', facts: { attempts: 0, preemptions: 0 } } as const;
+    const told = (to: unknown, on = ['ended']): number =>
+      readableNotify({ notify: { on, to }, nonsense: 1 }, failed).length;
+    const [mine, pool] = ['mine', 'quota/default'].map((id) => ({ workflow: { id, signal: 'jobEnded' } }));
+    const own = { workflow: { id: 'mine', signal: 'wake' } };
+    assert.deepEqual([told(mine), told(pool), told(own), told({ mail: ['a@b.org'] })], [1, 0, 0, 0]);
+    assert.deepEqual([told(mine, ['failed']), told(mine, ['cancelled', 'preempted'])], [1, 0]);
   });
 });
 

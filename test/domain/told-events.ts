@@ -10,6 +10,7 @@ const REFUSED = {
   kind: 'refused',
   facts: { slice: 0, zone: 'us-east5-a', provider: 'Cloud TPU', scope: 'zone', message: 'no more capacity' },
 } as const;
+const TARGET = { workflow: { id: 'w', signal: 's' } } as const;
 const END = { attempts: 2, preemptions: 1 };
 
 /** Each kind with its facts, and the sentence that stands in logs and stores since before there were kinds. */
@@ -337,13 +338,26 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
     [{ reason: '503', hasGivenUp: true }, 'its outcome could not be stored: 503'],
     [{ isOver: true }, ''],
   ],
-  notified: [[{ workflow: 'w', signal: 'jobEnded' }, 'notify: workflow w (signal jobEnded) told']],
+  notified: [
+    [{ to: TARGET }, 'notify: workflow w (signal s) told'],
+    [{ to: TARGET, events: 3 }, 'notify: workflow w (signal s) told of 3 events'],
+  ],
   'not-notified': [
     [
-      { workflow: 'w', signal: 's', problem: 'could not be told: it is closed' },
+      { to: TARGET, problem: 'could not be told: it is closed' },
       'notify: workflow w (signal s) could not be told: it is closed',
     ],
   ],
+  'notices-left': [
+    [
+      {
+        workflow: 'notices/train-7f3k',
+        to: [{ webhook: 'https://example.org/x?token=1', secret: 'key' }, { mail: ['a@b.org'] }],
+      },
+      'notify: workflow notices/train-7f3k delivers what is left to webhook https://example.org; mail a@b.org',
+    ],
+  ],
+  'notify-test': [[{ by: 'alice' }, 'alice tests who is told of jobs']],
   succeeded: [[END, 'the command ended with exit code 0']],
   failed: [[{ ...END, by: 'task', message: 'no pip', host: 0, slice: 0, exitCode: 1 }, 'no pip']],
   cancelled: [[{ ...END, by: 'user', message: 'cancelled while queued by alice' }, 'cancelled while queued by alice']],

@@ -21,16 +21,21 @@ const targets: Readonly<Record<string, { readonly id: string; readonly signal: s
   'another job, as its pool': { id: 'victim-1', signal: 'revoked' },
 };
 
+const FAILED = { kind: 'failed', facts: { attempts: 0, preemptions: 0 } } as const;
+
 describe('F1: who a job may signal', () => {
   afterEach(() => BareRun.end());
 
   for (const [name, workflow] of Object.entries(targets))
     it(`not ${name}; a job that is refused signals nobody there either`, () => {
-      const job = { tpu: TPU, command: { run: 'true' }, notify: { workflow } };
+      const job = { tpu: TPU, command: { run: 'true' }, notify: { to: { workflow } } };
       const resolved = resolveJob(job);
       assert.ok(!resolved.ok);
-      assert.match(formatProblems(resolved.problems), /^notify\.workflow\.(id|signal): '.*' is a (signal|workflow)/);
-      assert.deepEqual(readableNotify({ ...job, nonsense: 1 }), []);
+      assert.match(
+        formatProblems(resolved.problems),
+        /^notify\.to\.workflow\.(id|signal): '.*' is a (signal|workflow)/,
+      );
+      assert.deepEqual(readableNotify({ ...job, nonsense: 1 }, FAILED), []);
     });
 
   it('a pool drops what is no list of lease messages, whoever sends it, and hears the next one', () => {

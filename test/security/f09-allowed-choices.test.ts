@@ -82,8 +82,11 @@ const CHOICES: Readonly<Record<string, readonly [job: object, refused: readonly 
     [word('docker.image', 'evil/image:1')],
   ],
   'somebody’s workflow': [
-    { ...tpu(), notify: [{ workflow: { id: 'a', signal: 's' } }, { workflow: { id: 'b', signal: 's' } }] },
-    [word('notify.0.workflow.id', 'a'), word('notify.1.workflow.id', 'b')],
+    {
+      ...tpu(),
+      notify: [{ to: { workflow: { id: 'a', signal: 's' } } }, { to: { workflow: { id: 'b', signal: 's' } } }],
+    },
+    [word('notify.0.to.workflow.id', 'a'), word('notify.1.to.workflow.id', 'b')],
   ],
   'VMs, which get none of the pool’s identity and network': [
     { compute_engine: { machine_type: 'n2-standard-8' } },
@@ -180,15 +183,15 @@ secrets = ["*/default/team-a-*"]
     assert.ok(allowed);
     const job = {
       ...tpu({ service_account: 'x@other.iam.gserviceaccount.com' }),
-      notify: { workflow: { id: 'a', signal: 's' } },
+      notify: { to: { workflow: { id: 'a', signal: 's' } } },
     };
     assert.equal(
       formatProblems(notAllowed(allowed, choicesOf(specOf(job, pool)))),
       `tpu.service_account: 'x@other.iam.gserviceaccount.com' is not allowed in pool research
   allowed: trainer@my-project.iam.gserviceaccount.com, eval@my-project.iam.gserviceaccount.com
   for another one ask ann or bob (admins of the pool): [allow] service_accounts in pool.toml
-notify.workflow.id: 'a' is not allowed in pool research
-  pool research allows none: leave notify.workflow.id out
+notify.to.workflow.id: 'a' is not allowed in pool research
+  pool research allows none: leave notify.to.workflow.id out
   for another one ask ann or bob (admins of the pool): [allow] notify in pool.toml`,
     );
   });
@@ -209,11 +212,14 @@ notify.workflow.id: 'a' is not allowed in pool research
     // Without [allow] a pool whose users are verified allows what is its own, and nothing else.
     const strict = { ...question(tpu({ project: 'other-project' }), true), pool: poolOf() };
     assert.throws(() => underPoolRules(strict), /'other-project' is not allowed in pool research/);
-    const edit = specOf({ ...tpu({ project: 'my-project' }), notify: { workflow: { id: 'b', signal: 's' } } }, pool);
+    const edit = specOf(
+      { ...tpu({ project: 'my-project' }), notify: { to: { workflow: { id: 'b', signal: 's' } } } },
+      pool,
+    );
     assert.ok(allowed);
     assert.deepEqual(
       notAllowed(allowed, choicesOf(edit)).map(({ path }) => path.join('.')),
-      ['notify.workflow.id'],
+      ['notify.to.workflow.id'],
     );
     assert.deepEqual(Object.keys(allowedInEdits(allowed).lists), ['images', 'notify']);
   });

@@ -68,21 +68,21 @@ describe('F9, F10, F12: jobs that are started in Temporal directly', function ()
       service_account: 'x@other.iam.gserviceaccount.com',
     };
     await refused(
-      await start(job({ tpu, notify: { workflow: { id: 'evil', signal: 's' } } })),
-      /^tpu\.project: 'other-project' is not allowed in pool direct\n[^]*\ntpu\.service_account: [^]*\nnotify\.workflow\.id: 'evil' is not allowed in pool direct\n {2}allowed: sweep-\*\n {2}for another one ask root \(admins of the pool\): \[allow\] notify in .*pool\.toml$/,
+      await start(job({ tpu, notify: { to: { workflow: { id: 'evil', signal: 's' } } } })),
+      /^tpu\.project: 'other-project' is not allowed in pool direct\n[^]*\ntpu\.service_account: [^]*\nnotify\.to\.workflow\.id: 'evil' is not allowed in pool direct\n {2}allowed: sweep-\*\n {2}for another one ask root \(admins of the pool\): \[allow\] notify in .*pool\.toml$/,
     );
   });
 
   it('an edit gets nothing past that, also by an update that no client has checked', async () => {
-    const id = await start(job({ notify: { workflow: { id: 'sweep-1', signal: 's' } } }));
+    const id = await start(job({ notify: { to: { workflow: { id: 'sweep-1', signal: 's' } } } }));
     await taken(id);
     const handle = worker.client.workflow.getHandle(id);
     const edit = (more: object) => handle.executeUpdate('restart', { args: [{ v: 1, by: 'x', ...more }] });
     const why = (error: Error, words: RegExp): boolean =>
       words.test(String((error.cause as Error | undefined)?.message ?? error.message));
-    const target = (value: string) => ({ set: [{ path: ['notify', 'workflow', 'id'], value }] });
+    const target = (value: string) => ({ set: [{ path: ['notify', 'to', 'workflow', 'id'], value }] });
     await assert.rejects(edit(target('evil')), (error: Error) =>
-      why(error, /notify\.workflow\.id: 'evil' is not allowed in pool direct/),
+      why(error, /notify\.to\.workflow\.id: 'evil' is not allowed in pool direct/),
     );
     const docker = { docker: { image: 'evil/image:1' }, setup: { modules: ['docker', 'command'] } };
     await assert.rejects(edit({ job: job(docker) }), (error: Error) =>

@@ -30,7 +30,7 @@ import { askerOf } from './requests.js';
 import type { JobCarry } from './state.js';
 import { uncheckedDetails } from './details.js';
 import { inputProblems, isOfKnownVersion } from './check-input.js';
-import { tellOfEnd } from './end.js';
+import { tellWorkflows } from './end.js';
 import { chainRunId, endBeforeAccepted } from './story.js';
 
 /**
@@ -139,15 +139,21 @@ function refuseRepetition(input: JobInput): void {
   );
 }
 
-/** Tells the end of a job that has no run to tell it: it was refused, or cancelled while it waited for a worker to take it. */
+/**
+ * Tells the end of a job that has no run to tell it: it was refused, or cancelled while it waited for a worker to take it. Only
+ * workflows are told: no pool has said that the job may use another target.
+ */
 async function tellOfRefusal(input: JobInput, error: Error): Promise<void> {
   const of = { v: 1, job: workflowInfo().workflowId, run: chainRunId() } as const;
   const notice: JobNotice = isCancellation(error)
     ? { ...of, result: 'cancelled', outcome: cancelledBeforeAccepted(noteOfCancel()) }
     : { ...of, result: 'refused', message: error.message };
   endBeforeAccepted(notice);
-  if (isOfKnownVersion(input)) await tellOfEnd(readableNotify(input.job), notice);
+  const told = { kind: notice.result === 'cancelled' ? 'cancelled' : 'failed', facts: NO_ATTEMPTS } as const;
+  if (isOfKnownVersion(input)) await tellWorkflows(readableNotify(input.job, told), notice);
 }
+
+const NO_ATTEMPTS = { attempts: 0, preemptions: 0 } as const;
 
 /** Temporal hands over a waiting signal inside `open`. */
 function noteOfCancel(): Asker | undefined {

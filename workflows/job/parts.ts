@@ -23,6 +23,7 @@ import { Interruptions } from './interruption.js';
 import { JobFile } from './job-file.js';
 import { SliceKeeper } from './keep-slices.js';
 import { LeaseHold } from './lease.js';
+import { Notices } from './notices.js';
 import { Recovery } from './recovery.js';
 import { askerOf, Requests } from './requests.js';
 import { RequestedSetUp } from './set-up.js';
@@ -48,6 +49,7 @@ export interface Job {
   readonly attempt: Attempt;
   readonly answers: ZoneAnswers;
   // Parts that act on it.
+  readonly notices: Notices;
   readonly image: ImageBuild;
   readonly lease: LeaseHold;
   readonly interruptions: Interruptions;
@@ -78,9 +80,10 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     attempt: new Attempt(carried.attempt),
     answers: new ZoneAnswers(carried.answers),
   };
+  const notices = new Notices(known, carried.notices);
   const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
   const image = new ImageBuild(known.story);
-  const held = { ...known, image, lease, interruptions: new Interruptions(lease, known.requests) };
+  const held = { ...known, notices, image, lease, interruptions: new Interruptions(lease, known.requests) };
   const gang = new Gang(held, carried.gang.zoneTry, carried.gang.zones);
   const race = new ZoneRace({ ...held, gang });
   const ready = { ...held, gang, race, requestedSetUp: new RequestedSetUp(known.story) };
@@ -100,6 +103,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
 export function carryOf({ carried, ...job }: Job): JobCarry {
   const requests = job.requests.carry();
   const zones = job.gang.zones.carry();
+  const notices = job.notices.carry();
   const { kept } = job.inbox;
   return {
     v: 1,
@@ -113,6 +117,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     gang: { ...job.slices.carry(), zoneTry: job.gang.zones.current, ...(zones && { zones }) },
     attempt: job.attempt.carry(),
     ...(job.answers.all.length === 0 ? {} : { answers: job.answers.all }),
+    ...(notices === undefined ? {} : { notices }),
     ...(kept.length === 0 ? {} : { kept }),
   };
 }

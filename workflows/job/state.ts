@@ -10,6 +10,7 @@ import type { EpochMs } from '../../domain/units.js';
 import type { AttemptCarry } from './attempt.js';
 import type { EditedFile } from './job-file.js';
 import type { LeaseCarry } from './lease.js';
+import type { NoticesCarry } from './notices.js';
 import type { RefusalsCarry } from './refusals.js';
 import type { RequestsCarry } from './requests.js';
 import type { SlicesCarry } from './slices.js';
@@ -44,6 +45,8 @@ export interface JobCarry {
   readonly lease: LeaseCarry;
   readonly gang: SlicesCarry & { readonly zoneTry: number; readonly zones?: ZonesCarry };
   readonly attempt: AttemptCarry;
+  /** Whom it told of its events. Absent: nobody. */
+  readonly notices?: NoticesCarry;
   /** Messages of a version that this worker does not know. Absent: none. */
   readonly kept?: readonly KeptMessage[];
 }

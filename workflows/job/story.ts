@@ -29,6 +29,8 @@ export class JobStory {
   readonly #events: JobEvent[];
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
   #describe: (() => string) | undefined;
+  /** Hears of each event. */
+  #listener: (event: JobEvent) => void = () => undefined;
 
   constructor(carry?: StoryCarry) {
     this.#setback = carry?.setback;
@@ -114,6 +116,11 @@ export class JobStory {
     return this.#setback;
   }
 
+  /** @param listener hears of each event from now on */
+  listen(listener: (event: JobEvent) => void): void {
+    this.#listener = listener;
+  }
+
   describeBy(describe: () => string): void {
     this.#describe = describe;
     this.show();
@@ -136,6 +143,7 @@ export class JobStory {
     this.#events.push(event);
     if (this.#events.length > MOST_EVENTS) this.#events.splice(1, this.#events.length - MOST_EVENTS);
     this.show();
+    this.#listener(event);
   }
 
   /** Callers that wait for the outcome must not wait for the end of the workflow. */

@@ -38,7 +38,7 @@ export async function sweep({ jobs, jobQueue }: SweepInput): Promise<readonly Jo
     // A job that an operator reset may tell its end a second time.
     if (!notices.some(({ job, run }) => job === notice.job && run === notice.run)) notices.push(notice);
   });
-  const notify = { workflow: { id: workflowInfo().workflowId, signal: jobEnded.name } };
+  const notify = { to: { workflow: { id: workflowInfo().workflowId, signal: jobEnded.name } } };
   const children = await Promise.all(
     jobs.map(({ id, input }) =>
       startChild<(input: JobInput) => Promise<Outcome>>('job', {

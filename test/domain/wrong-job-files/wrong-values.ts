@@ -1,5 +1,8 @@
 import { TPU, type WrongFile } from './wrong-file.js';
 
+const TOPICS =
+  '  topics: queued, started, refused, preempted, lost, retried, stuck, asked, paused, resumed, saved, succeeded, failed, cancelled, ended, or a kind of event by its name (docs/notify.md)';
+
 /** References, commands, budgets, names and targets that are wrong; wrong `--set`. */
 export const WRONG_VALUES: Readonly<Record<string, WrongFile>> = {
   'a reference to nothing': {
@@ -226,50 +229,122 @@ secrets: {A: a, JOBCTL_X: b, 1B: c, D: 'hf_secret value', E: 'secret:e'}
   },
   'a notify that is no section': {
     text: `${TPU}notify: me\n`,
-    want: ["train.yaml:2:9: notify: 'me' is not a section {workflow: {id, signal}} or a list of such"],
+    want: ["train.yaml:2:9: notify: 'me' is not a section {on, to} or a list of such"],
   },
   'a notify with a key that is none, and one that is missing': {
-    text: `${TPU}notify: {workflow: {id: a, sginal: b}}\n`,
+    text: `${TPU}notify: {to: {workflow: {id: a, sginal: b}}}\n`,
     want: [
-      'train.yaml:2:10: notify.workflow.signal: is missing',
-      '  such as notify: {workflow: {id: my-workflow, signal: jobEnded}}',
-      'train.yaml:2:28: sginal: no such key in notify.workflow',
+      'train.yaml:2:15: notify.to.workflow.signal: is missing',
+      '  such as notify: {on: [preempted, ended], to: {workflow: {id: my-workflow, signal: jobNews}}}',
+      'train.yaml:2:33: sginal: no such key in notify.to.workflow',
       '  did you mean signal?',
       '  known here: id, signal',
     ],
   },
   'a list of notify with targets that cannot be told': {
-    text: `${TPU}notify: [{workflow: {id: ${'a'.repeat(256)}, signal: __temporal_x}}]\n`,
+    text: `${TPU}notify: [{to: {workflow: {id: ${'a'.repeat(256)}, signal: __temporal_x}}}]\n`,
     want: [
-      `train.yaml:2:26: id: '${'a'.repeat(56)}... is too long: 256 characters`,
+      `train.yaml:2:31: id: '${'a'.repeat(56)}... is too long: 256 characters`,
       '  255 at most',
-      "train.yaml:2:292: signal: '__temporal_x' is a name that Temporal keeps for itself",
+      "train.yaml:2:297: signal: '__temporal_x' is a name that Temporal keeps for itself",
       '  take another name',
     ],
   },
   "a notify that names jobctl's own workflows and signals": {
     text: `${TPU}notify:
-  - {workflow: {id: quota/default, signal: leaseMessages}}
-  - {workflow: {id: slice/x, signal: jobEnded}}
-  - {workflow: {id: jobctl-janitor-workflow-1, signal: jobEnded}}
-  - {workflow: {id: victim-1, signal: revoked}}
+  - to: {workflow: {id: quota/default, signal: leaseMessages}}
+  - to: {workflow: {id: slice/x, signal: jobEnded}}
+  - to: {workflow: {id: jobctl-janitor-workflow-1, signal: jobEnded}}
+  - to: {workflow: {id: victim-1, signal: revoked}}
 `,
     want: [
-      "train.yaml:3:21: id: 'quota/default' is a workflow of jobctl itself",
+      "train.yaml:3:25: id: 'quota/default' is a workflow of jobctl itself",
       '  name a workflow of yours',
-      "train.yaml:3:44: signal: 'leaseMessages' is a signal between the workflows of jobctl",
+      "train.yaml:3:48: signal: 'leaseMessages' is a signal between the workflows of jobctl",
       '  take another name, such as jobEnded',
-      "train.yaml:4:21: id: 'slice/x' is a workflow of jobctl itself",
+      "train.yaml:4:25: id: 'slice/x' is a workflow of jobctl itself",
       '  name a workflow of yours',
-      "train.yaml:5:21: id: 'jobctl-janitor-workflow-1' is a workflow of jobctl itself",
+      "train.yaml:5:25: id: 'jobctl-janitor-workflow-1' is a workflow of jobctl itself",
       '  name a workflow of yours',
-      "train.yaml:6:39: signal: 'revoked' is a signal between the workflows of jobctl",
+      "train.yaml:6:43: signal: 'revoked' is a signal between the workflows of jobctl",
       '  take another name, such as jobEnded',
     ],
   },
   'a notify of eleven targets': {
-    text: `${TPU}notify: [${'{workflow: {id: a, signal: b}}, '.repeat(11)}]\n`,
-    want: ['train.yaml:2:9: notify: has 11 targets', '  10 at most'],
+    text: `${TPU}notify: [${'{to: {workflow: {id: a, signal: b}}}, '.repeat(11)}]\n`,
+    want: ['train.yaml:2:9: notify: has 11 rules', '  10 at most'],
+  },
+  'a notify of the form without to': {
+    text: `${TPU}notify:\n  - {workflow: {id: a, signal: b}}\n  - {on: [ended], webhook: "https://example.org/"}\n`,
+    want: [
+      'train.yaml:3:6: workflow: no such key in notify[0]',
+      '  write it below to: notify[0]: {to: {workflow: {"id":"a","signal":"b"}}}',
+      'train.yaml:4:19: webhook: no such key in notify[1]',
+      '  write it below to: notify[1]: {to: {webhook: https://example.org/}}',
+    ],
+  },
+  'topics of notify that are none, or there twice': {
+    text: `${TPU}notify: {on: [preemted, ended, ended, notified], to: {channel: ops}}\n`,
+    want: [
+      "train.yaml:2:15: on[0]: 'preemted' is no topic",
+      '  did you mean preempted?',
+      TOPICS,
+      "train.yaml:2:32: on[2]: 'ended' is in the list twice",
+      '  keep one',
+      "train.yaml:2:39: on[3]: 'notified' is no topic",
+      TOPICS,
+    ],
+  },
+  'targets of notify that nobody could reach, or that could reach others': {
+    text: `${TPU}notify:
+  - to: {webhook: "http://example.org/x", secret: key}
+  - to: {webhook: "https://ann:hunter2@example.org/", secret: key}
+  - to: {webhook: "https://example.org/#x"}
+  - to: {webhook: "ftp://example.org/", secret: "https://hooks.example.org"}
+  - to: {slack: {secret: "xoxb-1"}, mail: [ann@example.org]}
+  - to: {mail: ["ann@example.org\\nBcc: bob@example.org", ann, "a@b.org", "a@b.org"]}
+  - to: {mail: []}
+  - to: {slack: {}}
+  - {on: [], to: {channel: "#ops"}}
+`,
+    want: [
+      "train.yaml:3:19: webhook: 'http://example.org/x' is not https",
+      '  http is for this computer alone (http://127.0.0.1:PORT), if its worker allows it',
+      "train.yaml:4:19: webhook: 'https://..@example.org/' is a URL with a login",
+      '  leave out what stands before @: the signature proves the sender',
+      'train.yaml:5:5: notify[2].to.secret: is missing',
+      '  the name of the secret with its signing key: jobctl secret put NAME (docs/notify.md)',
+      "train.yaml:5:19: webhook: 'https://example.org/#x' is a URL with a fragment",
+      '  leave out # and what follows',
+      "train.yaml:6:19: webhook: 'ftp://example.org/' is no https URL",
+      '  such as https://example.org/jobs',
+      'train.yaml:6:49: notify[3].to.secret: is no name of a secret',
+      "  a secret's name: a letter, then letters, digits, - and _; 100 characters at most",
+      '  the name of the secret with its signing key: jobctl secret put NAME (docs/notify.md)',
+      'train.yaml:7:9: to: has slack and mail',
+      '  a target is one of them; several targets are a list: notify: [{to: ..}, {to: ..}]',
+      "train.yaml:8:17: mail[0]: 'ann@example.org\\nBcc: bob@example.org' is no mail address",
+      '  such as ann@example.org',
+      "train.yaml:8:58: mail[1]: 'ann' is no mail address",
+      '  such as ann@example.org',
+      "train.yaml:8:74: mail[3]: 'a@b.org' is in the list twice",
+      '  keep one',
+      'train.yaml:9:16: mail: is an empty list',
+      '  such as mail: [ann@example.org]',
+      'train.yaml:10:10: notify[7].to.slack.secret: is missing',
+      '  the name of the secret with the URL of the incoming webhook: jobctl secret put NAME (docs/notify.md)',
+      'train.yaml:11:10: on: is an empty list',
+      '  leave it out for [ended], or remove the rule',
+      "train.yaml:11:28: channel: '#ops' is no name of a channel",
+      '  a letter, then letters, digits, - and _',
+    ],
+  },
+  'two rules of notify for one target': {
+    text: `${TPU}notify:\n  - {on: [started], to: {channel: ops}}\n  - {to: {channel: ops}}\n`,
+    want: [
+      'train.yaml:4:10: to: is the target of notify[0] too',
+      '  put the topics of both into one list: on: [..] in notify[0]',
+    ],
   },
   'a list of indexes with a word in it': {
     text: `${TPU}command: {run: x, workers: [a]}\n`,

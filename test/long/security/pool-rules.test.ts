@@ -74,19 +74,19 @@ describe('a pool with rules', function () {
       service_account: 'x@other.iam.gserviceaccount.com',
     };
     await refused(
-      await start(job('true', { tpu, notify: { workflow: { id: 'evil', signal: 's' } } })),
-      /^tpu\.project: 'other-project' is not allowed in pool ruled\n[^]*\ntpu\.service_account: [^]*\nnotify\.workflow\.id: 'evil' is not allowed in pool ruled\n {2}allowed: sweep-\*\n {2}for another one ask root \(admins of the pool\): \[allow\] notify in .*pool\.toml$/,
+      await start(job('true', { tpu, notify: { to: { workflow: { id: 'evil', signal: 's' } } } })),
+      /^tpu\.project: 'other-project' is not allowed in pool ruled\n[^]*\ntpu\.service_account: [^]*\nnotify\.to\.workflow\.id: 'evil' is not allowed in pool ruled\n {2}allowed: sweep-\*\n {2}for another one ask root \(admins of the pool\): \[allow\] notify in .*pool\.toml$/,
     );
-    const id = await start(job('sleep 60', { notify: { workflow: { id: 'sweep-1', signal: 's' } } }));
+    const id = await start(job('sleep 60', { notify: { to: { workflow: { id: 'sweep-1', signal: 's' } } } }));
     await running(id);
-    const edit = (target: string) => ({ set: [{ path: ['notify', 'workflow', 'id'], value: target }] });
+    const edit = (target: string) => ({ set: [{ path: ['notify', 'to', 'workflow', 'id'], value: target }] });
     await assert.rejects(
       stack.jobs.restart(id, 'x', edit('evil')),
-      /notify\.workflow\.id: 'evil' is not allowed in pool ruled/,
+      /notify\.to\.workflow\.id: 'evil' is not allowed in pool ruled/,
     );
     await stack.jobs.restart(id, 'x', edit('sweep-2'));
     const { spec } = await running(id, 2);
-    assert.equal(spec.notify?.[0]?.workflow.id, 'sweep-2');
+    assert.deepEqual(spec.notify?.[0]?.to, { workflow: { id: 'sweep-2', signal: 's' } });
     await stack.jobs.cancel(id);
   });
 

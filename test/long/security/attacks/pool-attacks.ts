@@ -30,7 +30,7 @@ const notify: Attack = {
     const first = await startDirectly(attacked, newName('f1'), jobOf(attacked, 'true'), attacked.people.alice);
     await untilIn(attacked, first, attacked.people.alice, 'succeeded');
     const workflow = { id: `quota/${attacked.pool}`, signal: 'leaseMessages' };
-    const evil = { ...jobOf(attacked, 'true'), notify: { workflow }, nonsense: 1 };
+    const evil = { ...jobOf(attacked, 'true'), notify: { to: { workflow } }, nonsense: 1 };
     await untilOver(
       attacked,
       await startDirectly(attacked, newName('f1'), evil, attacked.people.mallory),

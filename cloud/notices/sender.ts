@@ -1,0 +1,193 @@
+import { createHmac } from 'node:crypto';
+import nodemailer from 'nodemailer';
+import { boundedLine } from '../../domain/visible-text.js';
+import { type Answer, ForbiddenAddress, guardedPost, type Reach } from './guarded-post.js';
+import type { Delivery, Destination, NoticeMessage, NoticeSender } from './port.js';
+
+/** The mail server: a URL such as `smtps://USER:PASSWORD@HOST`, read anew for each mail, and the address that mails are from. */
+export interface MailSettings {
+  readonly url: () => Promise<string>;
+  readonly from: string;
+}
+
+export function noticeSender(reach: Reach, mail: MailSettings | undefined): NoticeSender {
+  return {
+    sendsMail: mail !== undefined,
+    send: async (to, message) => {
+      try {
+        return await sendTo(to, message, reach, mail);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        return { kind: error instanceof ForbiddenAddress ? 'never' : 'later', why: boundedLine(why, MOST_WHY) };
+      }
+    },
+  };
+}
+
+const MOST_WHY = 400;
+
+function sendTo(
+  to: Destination,
+  message: NoticeMessage,
+  reach: Reach,
+  mail: MailSettings | undefined,
+): Promise<Delivery> {
+  switch (to.kind) {
+    case 'webhook':
+      return sendWebhook(to, message, reach);
+    case 'slack':
+      return sendSlack(to.url, message, reach);
+    case 'mail':
+      return mail === undefined
+        ? Promise.resolve({ kind: 'never', why: 'this installation sends no mail' })
+        : sendMail(to.to, message, mail);
+  }
+}
+
+// Webhooks -------------------------------------------------------------------------------------------------------------
+
+const KEY_PREFIX = 'whsec_';
+const KEY_BYTES = { least: 24, most: 64 };
+export const KEY_RULE = `${KEY_PREFIX} and ${KEY_BYTES.least} to ${KEY_BYTES.most} bytes in base64`;
+
+/** The bytes of a signing key, or undefined if the text is none. */
+export function signingKey(text: string): Buffer | undefined {
+  const line = text.trim();
+  const base64 = line.slice(KEY_PREFIX.length);
+  if (!line.startsWith(KEY_PREFIX) || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
+  const bytes = Buffer.from(base64, 'base64');
+  return bytes.length >= KEY_BYTES.least && bytes.length <= KEY_BYTES.most ? bytes : undefined;
+}
+
+/** The header `webhook-signature` of Standard Webhooks 1.0. @param timestamp in seconds */
+export const signatureOf = (key: Buffer, id: string, timestamp: number, body: string): string =>
+  `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+
+async function sendWebhook(
+  { url, key: text }: Extract<Destination, { kind: 'webhook' }>,
+  { id, type, timestamp: at, data }: NoticeMessage,
+  reach: Reach,
+): Promise<Delivery> {
+  const key = signingKey(text);
+  if (key === undefined) return { kind: 'never', why: `its secret is no signing key: ${KEY_RULE}` };
+  const body = JSON.stringify({ type, timestamp: at, data });
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signed = {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatureOf(key, id, timestamp, body),
+  };
+  return deliveryOf(await guardedPost(url, body, { ...HEADERS, ...signed }, reach));
+}
+
+const HEADERS = { 'content-type': 'application/json', 'user-agent': 'jobctl' };
+
+/** Answers of the 4xx class that may pass. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+const LONGEST_ASKED_MS = 3_600_000;
+
+export function deliveryOf({ status, retryAfter, text }: Answer): Delivery {
+  if (status >= 200 && status < 300) return { kind: 'sent' };
+  const said = text === '' ? '' : `: ${text}`;
+  if (status >= 300 && status < 400)
+    return { kind: 'never', why: `it answered ${status}, and redirects are not followed` };
+  if (status >= 400 && status < 500 && !PASSING.has(status))
+    return { kind: 'never', why: `it answered ${status}${said}` };
+  const afterMs = pauseOf(retryAfter, Date.now());
+  return { kind: 'later', why: `it answered ${status}${said}`, ...(afterMs === undefined ? {} : { afterMs }) };
+}
+
+/** The pause that Retry-After asks for, in seconds or until a date. */
+function pauseOf(retryAfter: string | undefined, now: number): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - now;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1_000), LONGEST_ASKED_MS);
+}
+
+// Slack ----------------------------------------------------------------------------------------------------------------
+
+/** Slack allows 3,000 characters in the text of a block. */
+const MOST_SLACK_TEXT = 2_900;
+
+/** Text in Slack's markup, in which nothing is a link, a mention or a command. */
+export const slackEscaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** The body for an incoming webhook: a text for notifications, and the same as blocks. */
+export function slackBody({ title, lines }: Pick<NoticeMessage, 'title' | 'lines'>): unknown {
+  const cut = (text: string): string => slackEscaped(text.slice(0, MOST_SLACK_TEXT / 5)).slice(0, MOST_SLACK_TEXT);
+  const [first = '', ...rest] = lines;
+  const section = { type: 'section', text: { type: 'mrkdwn', text: `*${cut(title)}*\n${cut(first)}` } };
+  const context = { type: 'context', elements: rest.map((line) => ({ type: 'mrkdwn', text: cut(line) })) };
+  return { text: cut(title), blocks: rest.length === 0 ? [section] : [section, context] };
+}
+
+async function sendSlack(address: string, message: NoticeMessage, reach: Reach): Promise<Delivery> {
+  const url = address.trim();
+  if (!URL.canParse(url)) return { kind: 'never', why: 'its secret is no URL of an incoming webhook' };
+  return deliveryOf(await guardedPost(url, JSON.stringify(slackBody(message)), HEADERS, reach));
+}
+
+// Mail -----------------------------------------------------------------------------------------------------------------
+
+const MOST_SUBJECT = 150;
+const SMTP_TIMEOUT_MS = 20_000;
+
+interface SmtpError extends Error {
+  readonly code?: string;
+  readonly responseCode?: number;
+}
+
+async function sendMail(
+  to: readonly string[],
+  { id, title, lines }: NoticeMessage,
+  { url, from }: MailSettings,
+): Promise<Delivery> {
+  const transport = nodemailer.createTransport({
+    ...smtpOptions((await url()).trim()),
+    connectionTimeout: SMTP_TIMEOUT_MS,
+    greetingTimeout: SMTP_TIMEOUT_MS,
+    socketTimeout: SMTP_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  try {
+    await transport.sendMail({
+      from,
+      to: to.map((address) => ({ name: '', address })),
+      subject: boundedLine(title, MOST_SUBJECT),
+      text: `${lines.join('\n')}\n`,
+      messageId: `<${id}@jobctl>`,
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    });
+    return { kind: 'sent' };
+  } catch (error) {
+    const { code, responseCode = 0, message } = error as SmtpError;
+    const why = boundedLine(`the mail server: ${message}`, MOST_WHY);
+    // The operator can mend a login; the server's refusal of a mail or a recipient stays.
+    const isFinal = responseCode >= 500 && code !== 'EAUTH';
+    return { kind: isFinal ? 'never' : 'later', why };
+  } finally {
+    transport.close();
+  }
+}
+
+/** @throws Error without the URL, which holds a password */
+function smtpOptions(text: string): {
+  host: string;
+  port: number;
+  secure: boolean;
+  auth?: { user: string; pass: string };
+} {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['smtp:', 'smtps:'].includes(url.protocol))
+    throw new Error('notify.smtp.url is no URL of a mail server: smtp://HOST:PORT or smtps://USER:PASSWORD@HOST');
+  const secure = url.protocol === 'smtps:';
+  const login = { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) };
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+    secure,
+    ...(login.user === '' ? {} : { auth: login }),
+  };
+}

@@ -1,0 +1,152 @@
+import type { Reaction } from './causes.js';
+import type { Cause, EventKind, Told } from './kinds.js';
+
+interface Topic {
+  /** Completes "tell me when ..". */
+  readonly when: string;
+  readonly kinds: readonly EventKind[];
+  /** Events of any kind after which the job does this are of the topic too. */
+  readonly reactions?: readonly Reaction['do'][];
+}
+
+/**
+ * Topics of `notify`, named for people (docs/notify.md). A topic that has the name of a kind includes that kind. A kind that
+ * repeats a cause, such as `backoff`, belongs to the topics of that cause too.
+ */
+export const TOPICS = {
+  queued: { when: 'it waits for its pool', kinds: ['queued'] },
+  started: { when: 'its command has started, in each attempt', kinds: ['running'] },
+  refused: { when: 'a cloud refused its slices, or was too slow', kinds: ['refused', 'slice-late', 'zone-lost'] },
+  preempted: {
+    when: 'the provider or its pool took its slices',
+    kinds: ['preempted', 'preempted-by-quota', 'lease-taken'],
+  },
+  lost: {
+    when: 'it lost slices, hosts or its lease otherwise',
+    kinds: ['slice-lost', 'slice-failed', 'lease-lost', 'lease-returned', 'host-bad', 'run-lost'],
+  },
+  retried: { when: 'it tries again, whatever the cause', kinds: [], reactions: ['retry', 'loop'] },
+  stuck: {
+    when: 'it makes no progress: a silent command, hosts that do not answer, a timeout',
+    kinds: [
+      'no-output',
+      'hosts-silent',
+      'hosts-unreachable',
+      'accelerator-awaited',
+      'store-trouble',
+      'set-up-late',
+      'set-up-timed-out',
+      'run-late',
+      'run-timed-out',
+    ],
+  },
+  asked: {
+    when: 'a person changed it: stop, requeue, restart, edit, priority, set-up',
+    kinds: ['stopped', 'requeued', 'restarted', 'edited', 'priority-changed', 'set-up-requested'],
+  },
+  paused: { when: 'it stopped and waits for a person', kinds: ['paused', 'pause-ended', 'released'] },
+  resumed: { when: 'a person resumed it', kinds: ['resumed'] },
+  saved: { when: 'outputs were stored, or brought back', kinds: ['saved', 'restored'] },
+  succeeded: { when: 'it succeeded', kinds: ['succeeded'] },
+  failed: { when: 'it failed', kinds: ['failed'] },
+  cancelled: { when: 'it was cancelled', kinds: ['cancelled'] },
+  ended: { when: 'it ended, in any way', kinds: ['succeeded', 'failed', 'cancelled'] },
+} as const satisfies Readonly<Record<string, Topic>>;
+
+export type TopicName = keyof typeof TOPICS;
+
+/** Topics of a rule that names none. */
+export const DEFAULT_TOPICS = ['ended'] as const satisfies readonly TopicName[];
+
+/** Kinds that are details of another event: told only to those who name the kind. */
+export const BY_NAME_ALONE = [
+  'accepted',
+  'building-image',
+  'image-build-joined',
+  'image-progress',
+  'image-built',
+  'provisioning',
+  'backoff',
+  'zone-asked',
+  'moved',
+  'zone-given-up',
+  'put-aside-failed',
+  'setting-up',
+  'hosts-renumbered',
+  'set-up-not-ended',
+  'set-up-awaited',
+  'requested-set-up-done',
+  'requested-set-up-failed',
+  'requested-set-up-cut',
+  'attempt-found',
+  'worker-lost',
+  'worker-error',
+  'worker-failed',
+  'module-failed',
+  'exited',
+  'interrupted',
+  'ended-before',
+  'stacks-stored',
+  'stop-failed',
+  'processes-left',
+  'last-lines-late',
+  'last-lines-lost',
+  'record-not-stored',
+  'finishing',
+  'hook-started',
+  'hook-ended',
+  'holding-ended',
+] as const satisfies readonly EventKind[];
+
+/**
+ * Kinds that nobody is told of. Notices about notices would never end; `submitted` comes before anybody is told of anything,
+ * and `outcome-not-stored` after the end that is told. `holding` is told as the end that it is.
+ */
+export const NEVER_TOLD = [
+  'note',
+  'submitted',
+  'holding',
+  'outcome-not-stored',
+  'notified',
+  'not-notified',
+  'notices-left',
+  'notify-test',
+] as const satisfies readonly EventKind[];
+
+const topicNames = Object.keys(TOPICS) as TopicName[];
+
+/** Every word that `on` takes: the topics first. */
+export const TOPIC_WORDS: readonly string[] = [
+  ...new Set([
+    ...topicNames,
+    ...Object.values(TOPICS).flatMap(({ kinds }): readonly string[] => kinds),
+    ...BY_NAME_ALONE,
+  ]),
+];
+
+/** Returns whether a rule with these topics is told of the event. */
+export function isTold(on: readonly string[], told: Told): boolean {
+  const kinds = kindsIn(told);
+  const reaction = 'reaction' in told.facts ? told.facts.reaction?.do : undefined;
+  return on.some((word) => {
+    if (!isTopic(word)) return kinds.some((kind) => kind === word);
+    const topic: Topic = TOPICS[word];
+    const isReaction = reaction !== undefined && topic.reactions?.includes(reaction) === true;
+    return isReaction || kinds.some((kind) => topic.kinds.includes(kind));
+  });
+}
+
+const isTopic = (word: string): word is TopicName => Object.hasOwn(TOPICS, word);
+
+/** The event's kind, and that of the cause that it repeats. Empty: nobody is told of it. */
+function kindsIn({ kind, facts }: Told): readonly EventKind[] {
+  // The same trouble, when it is over.
+  if ('isOver' in facts) return [];
+  if (kind === 'holding') return [facts.result];
+  if ((NEVER_TOLD as readonly EventKind[]).includes(kind)) return [];
+  const after: Cause | undefined = 'after' in facts ? facts.after : undefined;
+  return after === undefined ? [kind] : [kind, after.kind];
+}
+
+/** Returns whether the event is the end of its job. Slices may stay (`keep`). */
+export const isEnd = (told: Told): boolean => isTold(DEFAULT_TOPICS, told);
