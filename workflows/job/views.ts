@@ -15,6 +15,7 @@ import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import { chainRunId, type JobStory } from './story.js';
 import type { ZoneAnswers } from './zone-answers.js';
+import type { Wait } from './wait.js';
 import type { ZoneRace } from './zone-race.js';
 
 /** The parts of a job that people look at. */
@@ -28,18 +29,19 @@ export interface ShownParts {
   readonly recovery: Recovery;
   readonly lease: LeaseHold;
   readonly race: ZoneRace;
+  readonly wait: Wait;
   readonly answers: ZoneAnswers;
 }
 
 /** The answer of the query `describe`. */
 export function jobView(parts: ShownParts): JobView {
-  const { carried, file, story, requests, slices, attempt, recovery, lease, race, answers } = parts;
+  const { carried, file, story, requests, slices, attempt, recovery, lease, race, wait, answers } = parts;
   const { settings, submittedAt } = carried;
   const request = requests.current;
   const { granted } = lease;
   // Read from the job file each time.
   const { build } = file;
-  const nextZone = story.phase === JobPhase.Provisioning ? (recovery.pausesFor ?? race.nextZone) : undefined;
+  const nextZone = story.phase === JobPhase.Provisioning ? (wait.pausesFor ?? race.nextZone) : undefined;
   return {
     id: workflowInfo().workflowId,
     run: chainRunId(),
