@@ -7,21 +7,21 @@ accessconfigs accessdenied accessexplained accesskeyid accessnotconfigured acces
 accounts accountsprefix accounttext acctg acquire act actas action actions activate activation active activedata
 activedeadlineseconds activefrom activities activity actors ad add added additionalproperties addothers address
 addresses adds addversion admin adminerror administrator adminport admins admission admissionreason adr advancedto aes
-af affinity africa after aftereffect afterms ag again against age agenda agent agenthours aggregated aggregatedlist
-aging agingms ago ahead ai ai1a ai1b akia alg algorithm algorithms alias alias_props aliases alike alive all allocatable
-allocation allocation_mode allocationmode allow allowall allowed allowedvalues allowform allows alone along alpha
-alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname altnames always
-amazon amazonaws amd amd64 among amounts amp amz an anaconda anchor anchors and anew annotate annotations announce
-announces anonymous another answer answered answerlost answerms answers any anybody anyof anything anyway anyzone apart
-api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal apiresourcelist apis apiversion
-apiversions app apparmorprofile append application applied appliedby applier apply applyfiles applymodules apps
-apptainer apt architecture archive archived are arecontainers aretakenback aretakentogether arg args argument arguments
-argv arm64 around array arrive arrived as asc asia aside ask askcounts asked askedat askedby askedin asker asking
-asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment async at atinstant atomic
-attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes audience audit audited
-auditline australia auth authclient authenticated authentication authenticationrequired autherror authhandler
-authmethods authoptions authority authorization authorizationheadermalformed authorize authorized authorizedkeys
-authprovider authtaglength auto autocreatesubnetworks autodelete autodown automatic automaticrestart
+af affinity africa after aftereffect afterms ag again againafter againat against age agenda agent agenthours aggregated
+aggregatedlist aging agingms ago ahead ai ai1a ai1b akia alg algorithm algorithms alias alias_props aliases alike alive
+all allocatable allocation allocation_mode allocationmode allow allowall allowed allowedvalues allowform allows alone
+along alpha alphanumeric alpnprotocols already already_exists alreadyexists also alsoput alt alternatively altname
+altnames always amazon amazonaws amd amd64 among amounts amp amz an anaconda anchor anchors and anew annotate
+annotations announce announces anonymous another answer answered answerlost answerms answers any anybody anyof anything
+anyway anyzone apart api apiendpoint apienum apierror apiextensions apigrouplist apikey apikeyfile apirefusal
+apiresourcelist apis apiversion apiversions app apparmorprofile append application applied appliedby applier apply
+applyfiles applymodules apps apptainer apt architecture archive archived are arecontainers aretakenback aretakentogether
+arg args argument arguments argv arm64 around array arrive arrived as asc asia aside ask askcounts asked askedat askedby
+askedin asker asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment async at
+atinstant atomic attach attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes
+audience audit audited auditline australia auth authclient authenticated authentication authenticationrequired autherror
+authhandler authmethods authoptions authority authorization authorizationheadermalformed authorize authorized
+authorizedkeys authprovider authtaglength auto autocreatesubnetworks autodelete autodown automatic automaticrestart
 automountserviceaccounttoken autopaginate autoscaler autoscaleroptions autostop availability available await awaitbuild
 awaited awaiting awaitslice away awk aws axbxc axes axlearn b200 back backenderror background backoff backoffcoefficient
 backofflimit backofflimitexceeded backs backslash backtrace bad bad_alias bad_collection_type bad_directive
@@ -155,18 +155,18 @@ interrupt interrupted interruption interruptions interrupts into inturn inuse in
 invalidaccesskeyid invalidargument invalidimagename invalidinput invalidjob invalidparameter invalidpart invalidrange
 invalidtoken invalidvalue inventory involvedobject io iommu ip ipaddress ipc ipcidrrange ipprotocol ips ipynb ironwood
 is isactive isadopted isafterblank isafterloss isagain isalive isall isalldenied isallowed isanyzone isapplied isarray
-isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscoarse iscomplete
-iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isexported isfinal
-isfirst isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere isimplied
-isinall isincloud isincomplete isingress isinimage isinner isinoutputdir isinquota isinternal isjobopen isknown
-islasting islate isleaseheld isleaving isled isliteral islost islosttail ismain ismaintained ismeantaskey ismisnumbered
-isn isname isnamedmain isnamespaced isneveraccepted isnew isnozoneleft isolation isopaque isopen isoptional isover
-isoverquota isown isownlogin isparked ispartial ispermanent isplain ispreempted ispreemptible isprobe isproof isqueued
-isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrehearsed isrelease
-isreplaced isrequestleft isrestartcode isrestarted isresting issent isserviceenabled issick issignedby issilent isspot
-isstartassumed isstarting isstopped isstored isstoringoutputs isstrict issuer issuers issuspended istable istalk
-isterminal isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted iswarned iswhole
-iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax
+isasked isattended isbeingmade isbeside isbetweenhosts isbooted isborrowing isbusy ischanged ischosen iscoarse
+iscomplete iscooling isdeleting isdisabled isdone isdraining isdue isended isending isendunknown isenforced isexported
+isfinal isfirst isfolder isforanybody isforced isforit isforray isfromreservation isfrozen isfull isgot isheld ishere
+isimplied isinall isincloud isincomplete isingress isinimage isinner isinoutputdir isinquota isinternal isjobopen
+isknown islasting islate isleaseheld isleaving isled isliteral islost islosttail ismain ismaintained ismeantaskey
+ismisnumbered isn isname isnamedmain isnamespaced isneveraccepted isnew isnozoneleft isolation isopaque isopen
+isoptional isover isoverquota isown isownlogin isparked ispartial ispermanent isplain ispreempted ispreemptible isprobe
+isproof isqueued isreachable isreadonly isready isrebuilding isreclaimed isrecursive isrefused isrefusing isrehearsed
+isrelease isreplaced isrequestleft isrestartcode isrestarted isresting issent isserviceenabled issick issignedby
+issilent isspot isstartassumed isstarting isstopped isstored isstoringoutputs isstrict issuer issuers issuspended
+istable istalk isterminal isthere istogo istold istruncated isunconfirmed isurgent isverified isversioned iswanted
+iswarned iswhole iswholeonly iswide isworkflowopen iswrong iszonestrict it items iter iteration its itself janitor jax
 jax_coordinator_address jax_num_processes jax_process_id jaxport jc jid jitter job job_completion_index job_id job_index
 job_nodelist job_num_nodes jobaccelerator jobclient jobclosedforms jobcounts jobctl jobctl_attempt jobctl_bucket
 jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
@@ -176,9 +176,9 @@ jobctl_zone jobdescription jobended jobevent jobfailed jobhistoryevents jobid jo
 jobkeyunknown jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobpage jobphase jobpool jobproject jobs
 jobsended jobset jobset_name jobspec jobtemplate jobuid jobuser join join_timeout joinbuild joined joins joinseconds
 journal journalseq js json jsonl judged jupyter just jwk jwt k8s kb keep keepalive keepalivecountmax keepaliveinterval
-keepalivems keepbook keeper keeps keepsplace kept keptaswritten keptfrom kernel kex key keycertsign keycharacters keygen
-keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill killall killat killed killedformemory killer
-killing killprocesses kills kind kinds know known knows knowsray ksh kube kubeconfig kubectl kubelet kubeletready
+keepalivems keepbook keeper keeps keepsplace kept keptaswritten keptfrom keptms kernel kex key keycertsign keycharacters
+keygen keyrings keys keytype keyusage keyword keywordlist kfd ki kib kid kill killall killat killed killedformemory
+killer killing killprocesses kills kind kinds know known knows knowsray ksh kube kubeconfig kubectl kubelet kubeletready
 kubeletversion kuberay kubernetes kubernetesport kueue l4 label labelfingerprint labels labelselector lack lacks lag
 lagms laid land lang language large larger largest largest_slice largestslice last lastaddress lastat lasted lastetag
 lastgood lastgot lastheartbeattime lasting lastinguid lastmodified lastprobetime lastproblem lastrefusal lasts laststate

@@ -21,7 +21,7 @@ export interface Answers {
   readonly removeMs?: (zone: string) => number | undefined;
 }
 
-/** One job that waits for chips, in virtual time. Its pool grants at once. */
+/** One job that waits for chips, in virtual time. Its pool grants at once, or never. */
 export class WaitingJob {
   readonly server: VirtualServer;
   /** Zones in the order in which they were asked, and when, in ms since the submit. */
@@ -37,11 +37,13 @@ export class WaitingJob {
     file: { readonly zones: readonly string[]; readonly tpu?: object; readonly [key: string]: unknown },
     answers: Answers,
     timings: Partial<Timings> = {},
+    pool: 'grants' | 'is silent' = 'grants',
   ): Promise<WaitingJob> {
     const { zones, tpu, ...more } = file;
     const server = new VirtualServer(Sandboxes.ofBundle(await bundle()), { startAt: START, delayMs: () => 50 });
     const job = new WaitingJob(server);
-    server.serve(virtualActivities(server, job.#cloud(answers), { ...DEFAULT_TIMINGS, ...timings }));
+    const silent = pool === 'grants' ? [] : [{ sendLease: async () => undefined }];
+    server.serve(virtualActivities(server, job.#cloud(answers), { ...DEFAULT_TIMINGS, ...timings }, ...silent));
     const spot = { accelerator: 'v6e-8', allocation_mode: 'queued-resources', pricing: 'spot' };
     const input = { name: 'train', tpu: { ...spot, zones, ...tpu }, command: { run: 'train' }, ...more };
     void server.start(WorkflowType.Job, ID, { v: 1, job: input }).then((end) => (job.end = { ...end, at: job.#now }));
@@ -58,6 +60,8 @@ export class WaitingJob {
 
   /** Lets time pass until `ms` after the submit. */
   async until(ms: number): Promise<this> {
+    // Else a call of a person would come at the time of the last event.
+    this.server.at(START + ms, () => undefined);
     await this.server.run(START + ms);
     return this;
   }
@@ -66,8 +70,9 @@ export class WaitingJob {
     return this.server.query<JobView>(ID, describeQuery.name);
   }
 
-  ask(update: string, call: object = {}): void {
-    this.server.update(ID, update, call);
+  /** @returns the job's answer @throws its refusal */
+  ask(update: string, call: object = {}): Promise<string> {
+    return this.server.update(ID, update, call);
   }
 
   cancel(): void {

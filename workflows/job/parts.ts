@@ -98,6 +98,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
   };
   if (!workflowInfo().continuedFromExecutionRunId) begin(job, input);
   listen(job);
+  job.story.waitBy(() => job.wait.endsAt);
   job.story.describeBy(() => jobDetails(jobFacts(job)));
   return job;
 }

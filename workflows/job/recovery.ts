@@ -98,7 +98,7 @@ export class Recovery {
         return undefined;
       case 'ask for lease':
         this.#parts.story.move(JobPhase.Evicting, what);
-        await gang.evict(toldText(what), undefined, this.#parts.wait.begin());
+        await gang.evict(toldText(what), undefined, this.#parts.wait.until);
         lease.lost();
         return undefined;
       case 'fail':
@@ -273,8 +273,9 @@ export class Recovery {
       story.note(note);
       return undefined;
     }
+    wait.until();
     story.move(JobPhase.Evicting, note);
-    await gang.evict(toldText(what), slices, wait.begin());
+    await gang.evict(toldText(what), slices, wait.until);
     if (budget === 'preemption') await moves.afterPreemption(what);
     return undefined;
   }

@@ -24,12 +24,16 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
   const step = stepDue(job);
   switch (step.do) {
     case 'wait for lease': {
+      putEditInForce(job);
       const image = await buildImage(job);
       if (image === 'there') return waitForLease(job);
       return image === 'unwanted' ? undefined : image;
     }
     case 'use lease':
-      if (!slices.isWhole) return provision(job);
+      if (!slices.isWhole) {
+        putEditInForce(job);
+        return provision(job);
+      }
       await settle(job);
       return runAttempt(job);
     case 'save':
@@ -99,9 +103,9 @@ export const queued = (project: string, isAgain: boolean): Told => ({
 });
 
 async function waitForLease({ settings, file, story, requests, lease, attempt, recovery, wait }: Job) {
-  story.move(JobPhase.Queued, queued(settings.project, recovery.quotaPreemptions > 0 || attempt.number > 0));
   const askedAt = Date.now();
-  const waitsUntil = wait.begin();
+  const waitsUntil = wait.until();
+  story.move(JobPhase.Queued, queued(settings.project, recovery.quotaPreemptions > 0 || attempt.number > 0));
   const isUnwanted = (): boolean => requests.current !== undefined;
   const isAnswered = await lease.acquire(isUnwanted, waitsUntil && Math.max(1, waitsUntil - askedAt));
   if (lease.isHeld) meter.queued(file.spec.pool, Date.now() - askedAt);
@@ -113,7 +117,7 @@ async function provision(job: Job): Promise<Outcome | undefined> {
   if (wait.isOver) return recovery.waitedInVain('its zones gave no chips');
   race.choose();
   story.move(JobPhase.Provisioning, race.where);
-  const patience = { patienceMs: moves.patienceMs, waitsUntil: wait.begin() };
+  const patience = { patienceMs: moves.patienceMs, waitsUntil: wait.until() };
   const end = await race.bringUp(interruptions.isUnwanted, patience);
   await settle(job);
   if (interruptions.isUnwanted() || end === undefined) return undefined;
@@ -129,13 +133,15 @@ async function settle({ slices, race, moves }: Job): Promise<void> {
 
 /** Set-up and command. */
 async function runAttempt(job: Job): Promise<Outcome | undefined> {
-  const { lease, slices, attempt, attempts, recovery } = job;
+  const { lease, slices, attempts, recovery } = job;
   if (lease.isParked) await lease.park(false);
-  if (!attempt.isOpen) putEditInForce(job);
+  putEditInForce(job);
   return recovery.afterAttempt(await attempts.run(slices.ready, (result) => recovery.facts(result)));
 }
 
+/** A job that waits does so by the changed file too. While an attempt is under way its own file stays in force. */
 function putEditInForce({ requests, attempt, file, story }: Job): void {
+  if (attempt.isOpen) return;
   const edit = requests.takeEdit();
   if (edit === undefined) return;
   const next = attempt.number + 1;
@@ -200,7 +206,7 @@ async function letSlicesGo(
   if (attempt.isOpen) attempt.close(end);
   if (slices.present.length > 0) {
     story.move(JobPhase.Evicting, why);
-    const until = requests.current?.kind === 'stop' ? undefined : wait.begin();
+    const until = requests.current?.kind === 'stop' ? undefined : wait.until;
     await gang.evict(toldText(why), which === 'all' ? undefined : which, until);
   } else story.note(why);
 }

@@ -86,7 +86,7 @@ export class ZoneMoves {
     story.move(JobPhase.Evicting, what);
     // A gang lies in one zone, so its slices that are here already go too.
     const all = slices.views.map(({ index }) => index);
-    await gang.evict('another zone is asked for the whole gang', all, wait.begin());
+    await gang.evict('another zone is asked for the whole gang', all, wait.until);
     if (await this.#followRival(what)) return;
     race.leaveZone();
     this.#refusals.leftZone();
@@ -97,7 +97,7 @@ export class ZoneMoves {
   async askAgain(what: Cause): Promise<void> {
     const { story, gang, slices, wait } = this.#parts;
     story.setBack(what);
-    await gang.evict(toldText(what), slices.refused, wait.begin());
+    await gang.evict(toldText(what), slices.refused, wait.until);
     await this.#pause(what, this.#refusals.pauseHereMs);
   }
 
