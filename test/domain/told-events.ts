@@ -73,6 +73,12 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
     ],
   ],
   refused: [[REFUSED.facts, 'Cloud TPU refused slice 0 in us-east5-a: no more capacity']],
+  'run-duration-over': [
+    [
+      { endsAt: Date.UTC(2026, 10, 22, 9, 10) },
+      'the run duration of its slices is over (tpu.run_duration): its provider may delete them from 2026-11-22 09:10:00 UTC on',
+    ],
+  ],
   backoff: [
     [
       { after: REFUSED, zone: 'us-east5-a', at: Date.UTC(2026, 10, 22, 9, 10) },

@@ -1,3 +1,4 @@
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { type JobView, describeQuery } from '../../contract/job.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
 import type { MachinePlan, MachineRef } from '../../domain/machines.js';
@@ -13,10 +14,12 @@ export const START = Date.UTC(2026, 10, 1);
 const ID = 'waits';
 
 /** What a cloud answers; what a script leaves out takes no time and is good, and no slice is ever ready. */
-export interface Answers {
+export interface Answers extends Partial<Pick<VirtualCloud, 'stop'>> {
   readonly create?: (zone: string, nth: number) => CreateAnswer;
   /** Of a request that was accepted. Undefined: it waits on. */
   readonly wait?: (zone: string, nth: number) => Condition | undefined;
+  /** Of a command. Undefined: it runs on until the signal. */
+  readonly run?: (input: AttemptInput, signal: AbortSignal) => Promise<AttemptEnd> | undefined;
   /** Undefined: it is never gone. */
   readonly removeMs?: (zone: string) => number | undefined;
 }
@@ -85,7 +88,7 @@ export class WaitingJob {
     return error.details?.[0] as Outcome;
   }
 
-  #cloud({ create, wait, removeMs = () => 0 }: Answers): VirtualCloud {
+  #cloud({ create, wait, run, stop, removeMs = () => 0 }: Answers): VirtualCloud {
     const times = new Map<string, number>();
     const nth = (what: string): number => {
       times.set(what, (times.get(what) ?? 0) + 1);
@@ -104,7 +107,8 @@ export class WaitingJob {
         const ms = removeMs(zone);
         return ms === undefined ? never() : this.server.sleep(ms);
       },
-      run: (_, signal) => never(signal),
+      run: (input, signal) => run?.(input, signal) ?? never(signal),
+      ...(stop && { stop }),
     };
   }
 }

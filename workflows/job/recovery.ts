@@ -5,6 +5,7 @@ import { type Budget, budgetLeft, charge, type Retries } from '../../domain/reco
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact, Facts } from '../../domain/recovery/facts.js';
 import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
+import { endingWith } from '../../domain/slice-end.js';
 import type { EpochMs } from '../../domain/units.js';
 import { kindOfJob, providerOf } from '../../domain/machines.js';
 import { aside } from '../activity-options.js';
@@ -162,6 +163,8 @@ export class Recovery {
       case 'loop':
         this.#quickEnds = quickEnds;
         return this.#startAgain(cause, pauseMs ?? 0);
+      case 'replace':
+        return this.#replaceEnding(cause);
       case 'retry':
         return this.#retry(decision.budget, cause, this.#replaced(decision.replace, result));
       case 'fail':
@@ -277,6 +280,17 @@ export class Recovery {
     story.move(JobPhase.Evicting, note);
     await gang.evict(toldText(what), slices, wait.until);
     if (budget === 'preemption') await moves.afterPreemption(what);
+    return undefined;
+  }
+
+  /** Slices that end as they were bought go, and others are asked for. */
+  async #replaceEnding(what: Cause): Promise<undefined> {
+    const { file, story, gang, slices, wait } = this.#parts;
+    const ending = endingWith(slices.views, file.spec.graceSeconds).map(({ index }) => index);
+    story.setBack(what);
+    wait.until();
+    story.move(JobPhase.Evicting, what);
+    await gang.evict(toldText(what), ending, wait.until);
     return undefined;
   }
 
