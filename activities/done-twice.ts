@@ -16,11 +16,11 @@ const MOST_ATTEMPTS = 20;
 const HOST = 0;
 
 /**
- * The next attempt was begun because this one was lost, taken by quota or failed. Otherwise it asked for another start
+ * The next attempt was begun because this one was lost, taken by quota, at the end of its run duration, or failed. Otherwise it asked for another start
  * (`command.restart_on`), loops, a person began it anew, or its record is missing.
  */
 export function wasLost({ end, ended }: Pick<AttemptRecord, 'end' | 'ended'>): boolean {
-  if (end === 'revoked') return true;
+  if (end === 'revoked' || end === 'run-duration-over') return true;
   const decision = ended && rowsFor('attempt ended', ended)[0]?.decision;
   return decision?.do === 'retry' && decision.budget !== 'requested';
 }

@@ -83,7 +83,9 @@ async function acceptJob(
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const pool = await loadPool(pools, spec.pool);
-  const machines = await withNearZones(completeMachines(pool, job, input), spec, { placeOf, own: store.bucket });
+  const { isVerified } = submitter;
+  const near = { placeOf, own: store.bucket, isVerified };
+  const machines = await withNearZones(completeMachines(pool, job, input), spec, near);
   refuseWithoutAccount(installation, machines);
   const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
   const rules = underPoolRules({ spec: { ...spec, ...machines }, input, pool, config, project, installation });

@@ -2,14 +2,23 @@ import { type BucketPlace, nearFirst } from '../domain/bucket-place.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 
-/** Returns the place of a bucket; undefined if it is not known. It may reject, or take long. */
-export type PlaceOfBucket = (bucket: string, signal: AbortSignal) => Promise<BucketPlace | undefined>;
+/** Returns the place of a bucket; undefined if it is not known. It may reject, or take long. @param login `none`: as anybody may ask */
+export type PlaceOfBucket = (
+  bucket: string,
+  signal: AbortSignal,
+  login: 'own' | 'none',
+) => Promise<BucketPlace | undefined>;
 
 interface Buckets {
   /** Absent: places cannot be known here. */
   readonly placeOf?: PlaceOfBucket | undefined;
   /** The installation's own bucket, for a job that mounts none. */
   readonly own: string;
+  /**
+   * Users are told apart by a server: the worker's rights are not theirs, and the order of zones must not tell them where a bucket
+   * lies that they may not read.
+   */
+  readonly isVerified?: boolean;
 }
 
 /**
@@ -19,13 +28,16 @@ interface Buckets {
 export async function withNearZones(
   machines: MachineRequest,
   { gcsfuse = [] }: Pick<JobSpec, 'gcsfuse'>,
-  { placeOf, own }: Buckets,
+  { placeOf, own, isVerified = false }: Buckets,
 ): Promise<MachineRequest> {
   if (!('tpu' in machines) || machines.tpu.anyZone !== true || placeOf === undefined) return machines;
   const mounted = [...new Set(gcsfuse.map(({ bucket }) => bucket))];
   const buckets = mounted.length === 0 ? [own] : mounted.slice(0, MOST_BUCKETS);
   const deadline = AbortSignal.timeout(MOST_MS);
-  const places = await Promise.all(buckets.map((bucket) => placeOf(bucket, deadline).catch(() => undefined)));
+  const loginFor = (bucket: string) => (isVerified && bucket !== own ? 'none' : 'own');
+  const places = await Promise.all(
+    buckets.map((bucket) => placeOf(bucket, deadline, loginFor(bucket)).catch(() => undefined)),
+  );
   const known = places.filter((place) => place !== undefined);
   return { tpu: { ...machines.tpu, zones: nearFirst(known, machines.tpu.zones) } };
 }

@@ -28,6 +28,8 @@ export interface JobRow {
   readonly endedAt?: EpochMs;
   readonly attempts: number;
   readonly why?: string;
+  /** While it waits for its pool or for chips: when `timeouts.queue` ends it. Absent: it does not wait, or without a bound. */
+  readonly waitsUntil?: EpochMs;
   /** REHEARSAL if the job runs on simulated machines. */
   readonly label?: string;
   readonly outcome?: Outcome;
@@ -61,7 +63,7 @@ export interface JobPage {
 export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
   const { memo, encryptedWith } = readable(execution.memo ?? {});
   const attribute = (name: JobSearchAttribute): string => String(execution.searchAttributes[name]?.[0] ?? '-');
-  const { phaseSince = execution.startTime.getTime(), attempts = 0, label, outcome } = memo;
+  const { phaseSince = execution.startTime.getTime(), attempts = 0, label, outcome, waitsUntil } = memo;
   const why = memo.why ?? (encryptedWith === undefined ? undefined : whyNot(encryptedWith));
   // A job that another service started has no attributes until a worker has accepted it.
   const isAccepted = execution.searchAttributes['JobPhase'] !== undefined;
@@ -81,6 +83,8 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
     ...(execution.closeTime ? { endedAt: execution.closeTime.getTime() } : {}),
     attempts,
     ...(why === undefined ? {} : { why }),
+    // A job that was ended from outside has the memo of its last wait.
+    ...(waitsUntil === undefined || execution.closeTime ? {} : { waitsUntil }),
     ...(label === undefined ? {} : { label }),
     ...(outcome === undefined ? {} : { outcome }),
     ...(encryptedWith === undefined ? {} : { encryptedWith }),

@@ -37,6 +37,8 @@ export interface JobMemo {
   readonly phaseSince?: EpochMs;
   /** One sentence: the reason why the job waits, or its end. */
   readonly why?: string;
+  /** While it waits for its pool or for chips: when `timeouts.queue` ends it. Absent: it does not wait, or without a bound. */
+  readonly waitsUntil?: EpochMs;
   /** Set when the job has ended, or holds its slices with its outcome known. */
   readonly outcome?: Outcome;
   /** Set if its workflow may stay open long after its outcome is known (`keep`). */
@@ -152,9 +154,11 @@ export interface JobView {
   /** Requests in other zones, beside `slices`, that exist or are being deleted (docs/adr/0101). Absent: there are none. */
   readonly rivals?: readonly SliceView[];
   /** The last refusal of each zone since its slices were last all ready. Absent: none. */
-  readonly answers?: readonly ZoneAnswer[];
+  readonly answers?: readonly (ZoneAnswer & ZoneTurn)[];
   /** The next zone to ask, at this time, if none of those asked has the slices before. Absent: there is no next zone. */
   readonly nextZone?: { readonly zone: string; readonly at: EpochMs };
+  /** When `timeouts.queue` ends it, if it waits until then. Absent: it does not wait, or without a bound. */
+  readonly waitsUntil?: EpochMs;
   /** The pool's last grant, and how its slices are bought. Absent: nothing yet, or by a pool without tiers. */
   readonly granted?: Granted;
   /** Login for the job's hosts. Absent: the job is not accepted yet. */
@@ -172,6 +176,15 @@ export interface ZoneAnswer {
   readonly at: EpochMs;
   readonly scope: RefusalScope;
   readonly message: string;
+}
+
+/** When a zone that refused is asked again, if nothing comes before. */
+export interface ZoneTurn {
+  readonly againAt?: EpochMs;
+  /** Its turn comes after that of this zone: no time is known. */
+  readonly againAfter?: string;
+  /** It is asked again already. */
+  readonly isAsked?: true;
 }
 
 /** A grant of chips: the tier of the pool, from 0 (best), and how that tier is bought if its pool file says so. */

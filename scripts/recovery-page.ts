@@ -36,7 +36,7 @@ const TITLES: { readonly [Q in Question]: readonly [title: string, text: string]
   ],
   'command interrupted': [
     'A command has to end early',
-    '`by`: the pool revoked the lease, a person asked, `timeouts.run` or `timeouts.no_output` is over. `save` sends the notice and SIGTERM, waits for the grace, then sends SIGKILL. `end`: how the command ended after that.',
+    '`by`: the pool revoked the lease, a person asked, `timeouts.run` or `timeouts.no_output` is over, or its slices are about to end as they were bought (flex-start). `save` sends the notice and SIGTERM, waits for the grace, then sends SIGKILL. `end`: how the command ended after that.',
   ],
   'step due': [
     'The pool or a person wants something',
@@ -99,6 +99,8 @@ function doText(decision: Decisions[Question]): string {
       return `give slices and lease back, then ${decision.next}`;
     case 'retry':
       return decision.replace === 'nothing' ? 'new attempt' : `replace ${decision.replace}, then new attempt`;
+    case 'replace':
+      return 'replace the slices that end, then new attempt';
     case 'fail':
       return 'fail';
     default:

@@ -133,9 +133,12 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     quota: quotaSource(files, store),
     pySpy: pySpyFrom(undefined),
     logSides: (prefix: string, host: number, most: number) => logSides(store, prefix, host, most),
-    placeOfBucket: async (bucket: string, signal: AbortSignal) =>
+    placeOfBucket: async (bucket: string, signal: AbortSignal, login: 'own' | 'none') =>
       isGoogleBucket(bucket)
-        ? bucketPlace(bucket, { ...definedOnly({ endpoint: kind === 'google' ? place.endpoint : undefined }), signal })
+        ? bucketPlace(bucket, {
+            ...definedOnly({ endpoint: kind === 'google' ? place.endpoint : undefined }),
+            ...{ signal, login },
+          })
         : undefined,
   };
 }

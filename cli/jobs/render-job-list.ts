@@ -13,6 +13,7 @@ import { userColumn } from '../terminal/render/shown-user.js';
 import type { Colour, Look } from '../terminal/render/look.js';
 import { type Column, renderOneLineTable } from '../terminal/render/one-line-table.js';
 import { formatDuration } from '../terminal/render/quantities.js';
+import { untilText } from '../terminal/render/wait-times.js';
 
 export interface ShownBoard extends Omit<Board, 'lines'> {
   readonly places: Places;
@@ -90,7 +91,9 @@ const timeOf = ({ phaseSince, submittedAt, endedAt }: JobRow, now: EpochMs): num
 function whyText(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): string {
   if (row.failingTask !== undefined) return failingText(row.failingTask, now);
   const why = place === undefined ? reasonOf(row) : oneLine(place.why);
-  return row.endedAt === undefined ? why : `${formatDuration(now - row.endedAt)} ago: ${why}`;
+  if (row.endedAt !== undefined) return `${formatDuration(now - row.endedAt)} ago: ${why}`;
+  // First, since a narrow terminal cuts the end.
+  return [untilText(row, now), why].filter((part) => part !== '').join(': ');
 }
 
 const COLOURS: Readonly<Partial<Record<ShownPhase, Colour>>> = {

@@ -149,6 +149,8 @@ export const CAUSES = {
   // The command.
   exited: exitText,
   'no-output': silenceText,
+  'run-duration-over': ({ endsAt }: { readonly endsAt: EpochMs }) =>
+    `the run duration of its slices is over (tpu.run_duration): its provider may delete them from ${utc(endsAt)} on`,
   'run-late': ({ seconds }: Allowed) => `its command has run for ${durationText(seconds)} (timeouts.run)`,
   'run-timed-out': ({ seconds }: Allowed) =>
     `the command ran for ${durationText(seconds)}, as long as timeouts.run allows`,

@@ -71,9 +71,12 @@ interface Asked {
   readonly tier?: { readonly number: number; readonly pricing?: Pricing };
   /** Last answers of its other zones. Absent: there are none. */
   readonly answers?: string;
+  /** The zone that is asked from this time on, if nothing comes before. Absent: there is none. */
+  readonly next?: { readonly zone: string; readonly at: EpochMs };
 }
-function askedText({ answers, ...asked }: Asked): string {
-  return answers === undefined ? askedForText(asked) : `${askedForText(asked)}; ${answers}`;
+function askedText({ answers, next, ...asked }: Asked): string {
+  const then = next === undefined ? '' : `; ${next.zone} is asked from ${utc(next.at)} on`;
+  return `${askedForText(asked)}${answers === undefined ? '' : `; ${answers}`}${then}`;
 }
 function askedForText({ slices, accelerator, zones, tier }: Asked): string {
   const bought = tier?.pricing === undefined ? '' : ` (${tier.pricing})`;
@@ -240,17 +243,15 @@ export const KINDS = {
 interface BackOff {
   readonly after: Cause;
   readonly zone: string;
-  /** Time at which the zone is asked again; or, if it comes before, that at which `timeouts.queue` ends the job. */
+  /** Time at which the zone is asked again. Absent: `timeouts.queue` is over before. */
   readonly at?: EpochMs;
-  readonly endsAt?: EpochMs;
   readonly isNoZoneLeft?: true;
 }
 /** Times, and no remaining times: the sentence stands in lists until the pause is over. */
-function backOffText({ after, zone, at = 0, endsAt, isNoZoneLeft }: BackOff): string {
-  const none = isNoZoneLeft ? 'each zone of the job refused it last; ' : '';
-  const then =
-    endsAt === undefined ? `${zone} is asked again at ${utc(at)}` : `timeouts.queue ends it at ${utc(endsAt)}`;
-  return `${toldText(after)}; ${none}${then}`;
+function backOffText({ after, zone, at, isNoZoneLeft }: BackOff): string {
+  const none = isNoZoneLeft ? '; each zone of the job refused it last' : '';
+  const then = at === undefined ? '' : `; ${zone} is asked again at ${utc(at)}`;
+  return `${toldText(after)}${none}${then}`;
 }
 /** `after`: it lost what it had asked for. `turnOf`: another zone takes its place in the line. Else all slices are ready there. */
 interface Moved {

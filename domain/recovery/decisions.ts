@@ -45,6 +45,8 @@ export interface Decisions {
     | { readonly do: 'succeed' }
     | { readonly do: 'stored outcome' }
     | { readonly do: 'loop' }
+    /** Other slices in place of those that end. No budget pays: nothing has failed. */
+    | { readonly do: 'replace' }
     | Retry
     | Failure;
 }

@@ -114,6 +114,8 @@ export const FACTS = {
       /** One of `command.restart_on`. */
       'restart code',
       'run time over',
+      /** Slices that were bought for a time come to its end. Their command was told to save before. */
+      'run duration over',
       'silent',
       'set-up time over',
       'run lost',

@@ -77,8 +77,13 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
     { name: 'the pool or a person interrupted it', when: { end: 'interrupted' }, decision: { do: 'keep' } },
     {
       name: 'slices were lost that had to go anyway',
-      when: { end: ['slices preempted', 'slices failed'], lease: 'revoked' },
+      when: { end: ['slices preempted', 'slices failed', 'run duration over'], lease: 'revoked' },
       decision: { do: 'keep' },
+    },
+    {
+      name: 'the run duration of its slices is over',
+      when: { end: 'run duration over', lease: 'stands' },
+      decision: { do: 'replace' },
     },
     {
       name: 'slices were preempted by the provider',

@@ -16,15 +16,19 @@ interface Asked {
   readonly mounts?: readonly string[];
   /** Null: the worker cannot tell where buckets lie. */
   readonly places?: PlaceOfBucket | null;
+  readonly isVerified?: boolean;
 }
 
-async function zonesOf(zones: readonly string[] | 'any', { mounts = [], places = placeOf }: Asked = {}) {
+async function zonesOf(
+  zones: readonly string[] | 'any',
+  { mounts = [], places = placeOf, isVerified = false }: Asked = {},
+) {
   const job = { tpu: { accelerator: 'v6e-8', zones }, command: { run: 'true' } };
   const resolved = resolveJob(job, { pool: { pool: 'default', listedZones: ZONES } });
   assert.ok(resolved.ok, JSON.stringify(resolved));
   const gcsfuse = mounts.map((bucket) => ({ bucket, path: `/mnt/${bucket}` }));
   const spec = { ...resolved.spec, gcsfuse } as typeof resolved.spec;
-  const buckets = { placeOf: places ?? undefined, own: 'own' };
+  const buckets = { placeOf: places ?? undefined, own: 'own', isVerified };
   return askedMachines(await withNearZones(machineRequestOf(spec), spec, buckets)).zones;
 }
 
@@ -44,6 +48,18 @@ describe('the zones of a job that takes any', () => {
     assert.deepEqual(await zonesOf('any', { mounts: ['gone'] }), ZONES);
     assert.deepEqual(await zonesOf('any', { places: refuses }), ZONES);
     assert.deepEqual(await zonesOf('any', { places: null }), ZONES);
+  });
+
+  it('tell a user whom a server has verified nothing of a bucket that the worker alone may read', async () => {
+    const asAnybody: PlaceOfBucket = async (bucket, _, login) =>
+      login === 'own' || bucket === 'public' ? (PLACES[bucket] ?? PLACES['data']) : undefined;
+    const shown = (mounts: readonly string[], isVerified: boolean) =>
+      zonesOf('any', { mounts, places: asAnybody, isVerified });
+    const near = ['europe-west4-a', 'us-east5-a', 'us-central1-b'];
+    assert.deepEqual(await shown(['data'], false), near);
+    assert.deepEqual(await shown(['data'], true), ZONES);
+    assert.deepEqual(await shown(['public'], true), near);
+    assert.deepEqual(await shown([], true), ['us-central1-b', 'us-east5-a', 'europe-west4-a'], 'its own');
   });
 
   it('and those of a list stay as they are written', async () =>

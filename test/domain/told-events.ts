@@ -40,6 +40,16 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
   provisioning: [
     [{ slices: 1, accelerator: 'v5litepod-16', zones: ['us-east5-a'] }, '1 x v5litepod-16 in us-east5-a'],
     [
+      {
+        slices: 1,
+        accelerator: 'v4-8',
+        zones: ['a'],
+        answers: 'b refused: full',
+        next: { zone: 'b', at: Date.UTC(2026, 10, 22, 9, 10) },
+      },
+      '1 x v4-8 in a; b refused: full; b is asked from 2026-11-22 09:10:00 UTC on',
+    ],
+    [
       { slices: 1, accelerator: 'v4-8', zones: ['a', 'b'], tier: { number: 2, pricing: 'spot' } },
       'v4-8 in a or b, whichever has it first, in tier 2 of its pool (spot)',
     ],
@@ -64,14 +74,20 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
     ],
   ],
   refused: [[REFUSED.facts, 'Cloud TPU refused slice 0 in us-east5-a: no more capacity']],
+  'run-duration-over': [
+    [
+      { endsAt: Date.UTC(2026, 10, 22, 9, 10) },
+      'the run duration of its slices is over (tpu.run_duration): its provider may delete them from 2026-11-22 09:10:00 UTC on',
+    ],
+  ],
   backoff: [
     [
       { after: REFUSED, zone: 'us-east5-a', at: Date.UTC(2026, 10, 22, 9, 10) },
       'Cloud TPU refused slice 0 in us-east5-a: no more capacity; us-east5-a is asked again at 2026-11-22 09:10:00 UTC',
     ],
     [
-      { after: REFUSED, zone: 'us-east5-a', endsAt: Date.UTC(2026, 10, 22, 9, 10), isNoZoneLeft: true },
-      'Cloud TPU refused slice 0 in us-east5-a: no more capacity; each zone of the job refused it last; timeouts.queue ends it at 2026-11-22 09:10:00 UTC',
+      { after: REFUSED, zone: 'us-east5-a', isNoZoneLeft: true },
+      'Cloud TPU refused slice 0 in us-east5-a: no more capacity; each zone of the job refused it last',
     ],
   ],
   'zone-asked': [[{ zone: 'b', beside: 'a' }, 'b is asked beside a: the first that has all slices is used']],

@@ -58,6 +58,9 @@ function saidSo(messages: ReadonlySet<string> | undefined, text: string): boolea
   return said !== '' && [...(messages ?? [])].some((message) => message.startsWith(said));
 }
 
+const ANSWER =
+  /^ {2}(\S+) refused .+? ago \([a-z-]+\)(, and is asked again( now| at (?:\w+ \d+ )?\d\d:\d\d, in [^:]+)?|, and has its next turn after (\S+?))?: (.*)$/;
+
 function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
   const { there, refused, gave } = cloud;
   const present = [...there.values()].filter(({ states }) => !LEAVING.has(states.at(-1) ?? ''));
@@ -67,7 +70,9 @@ function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
     line,
   );
   if (head) {
-    const [requests = '', ...answers] = (head[1] ?? '').split(/; (?=\S+ refused(?:, a right is missing)?: )/);
+    const [, reason = '', next] = /^(.*?)(?:; (\S+) is asked from \S+ \S+ UTC on)?$/.exec(head[1] ?? '') ?? [];
+    if (next !== undefined && isNow && open.has(next)) return false;
+    const [requests = '', ...answers] = reason.split(/; (?=\S+ refused(?:, a right is missing)?: )/);
     const told = answers.map((answer) => /^(\S+) refused(?:, a right is missing)?: (.*)$/.exec(answer));
     if (!told.every((each) => each !== null && saidSo(refused.get(each[1] ?? ''), each[2] ?? ''))) return false;
     const zones = zonesIn(requests);
@@ -87,10 +92,15 @@ function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
     return detail.startsWith(`asking ${zone}`) && (isNow ? found?.zone === zone : cloud.asked.includes(zone));
   }
 
-  const answer = /^ {2}(\S+) refused .+? ago \([a-z-]+\): (.*)$/.exec(line);
-  if (answer) return saidSo(refused.get(answer[1] ?? ''), answer[2] ?? '');
+  const answer = ANSWER.exec(line);
+  if (answer) {
+    const [, zone = '', again, asked, after, text = ''] = answer;
+    // Asked again, or not yet.
+    if (isNow && again !== undefined && open.has(zone) !== (asked === undefined && after === undefined)) return false;
+    return saidSo(refused.get(zone), text) && after !== zone;
+  }
 
-  const next = /^If nothing comes before, (\S+) is asked (?:now|in .*)\.$/.exec(line);
+  const next = /^If nothing comes before, (\S+) is asked (?:now|at (?:\w+ \d+ )?\d\d:\d\d, in .*)\.$/.exec(line);
   if (next) return !isNow || !open.has(next[1] ?? '');
 
   const seen =

@@ -5,6 +5,7 @@ import { leaseAnswerSignal } from '../../contract/slice.js';
 import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import type { MachinePlan, MachineRef } from '../../domain/machines.js';
 import type { Condition, CreateAnswer } from '../../domain/slice.js';
+import type { StopNotice } from '../../domain/stop-notice.js';
 import type { Timings } from '../../domain/timings.js';
 import { plainActivities } from './plain-activities.js';
 import type { VirtualActivities, VirtualServer } from './virtual-server.js';
@@ -19,6 +20,8 @@ export interface VirtualCloud {
   remove(ref: MachineRef): Promise<void>;
   /** A command on slices, until it ends or they are lost. */
   run(input: AttemptInput, signal: AbortSignal): Promise<AttemptEnd>;
+  /** It is told to end. Absent: it does not hear. */
+  stop?(input: AttemptInput & { readonly notice: StopNotice }): Promise<void>;
 }
 
 type PoolActivities = Pick<QuotaActivities, 'sendLease'>;
@@ -39,6 +42,7 @@ export function virtualActivities(
     awaitSlice: ({ ref }: { readonly ref: MachineRef }, signal) => cloud.wait(ref, signal),
     deleteUntilGone: ({ ref }: { readonly ref: MachineRef }) => cloud.remove(ref),
     isJobOpen: async ({ id }: { readonly id: string }) => server.isOpen(id),
+    stopAttempt: async (input: AttemptInput & { readonly notice: StopNotice }) => cloud.stop?.(input),
     superviseAttempt: (input: AttemptInput, signal) => supervise(server, cloud, timings, input, signal),
   };
 }

@@ -9,6 +9,7 @@ type Job = coresdk.workflow_activation.IWorkflowActivationJob;
 type Command = coresdk.workflow_commands.IWorkflowCommand;
 type Payload = temporal.api.common.v1.IPayload;
 type Failure = temporal.api.failure.v1.IFailure;
+type Answer = coresdk.workflow_commands.IUpdateResponse;
 
 /** An activity of a script. It may wait for virtual time (`VirtualServer.sleep`), and rejects when it is told to end. */
 export type VirtualActivity = (input: never, signal: AbortSignal) => Promise<unknown>;
@@ -54,6 +55,9 @@ export class VirtualServer {
   readonly #known = new Set<string>();
   readonly #ends = new Map<string, (end: Ended) => void>();
   readonly #due: Run[] = [];
+  /** Of updates that are not answered yet. */
+  readonly #answers = new Map<string, (answer: Answer) => void>();
+  #updates = 0;
   /** How long a message or an answer is under way, in ms. */
   readonly #delayMs: () => number;
   #activities: VirtualActivities = {};
@@ -111,11 +115,17 @@ export class VirtualServer {
     this.#tell(this.#open.get(id) as Run, { cancelWorkflow: { reason: 'asked for' } });
   }
 
-  /** A person's call; what the workflow answers is not looked at. */
-  update(id: string, name: string, call: object): void {
+  /** A person's call, between two events. @returns the message of the workflow's answer @throws its refusal */
+  async update(id: string, name: string, call: object): Promise<string> {
     const input = [DATA.toPayload({ v: 1, by: 'alice', ...call })];
-    const doUpdate = { id: name, protocolInstanceId: name, name, input, headers: {}, meta: {}, runValidator: true };
+    const protocolInstanceId = `update-${(this.#updates += 1)}`;
+    const doUpdate = { id: name, protocolInstanceId, name, input, headers: {}, meta: {}, runValidator: true };
+    const answer = new Promise<Answer>((resolve) => this.#answers.set(protocolInstanceId, resolve));
     this.#tell(this.#open.get(id) as Run, { doUpdate });
+    await this.run(this.now);
+    const { completed, rejected } = await answer;
+    if (rejected) throw errorOf(rejected);
+    return (valueOf(completed) as { readonly message: string }).message;
   }
 
   /** Of an open workflow that has begun, between two events. */
@@ -231,6 +241,7 @@ export class VirtualServer {
       await this.#end(run, { kind: 'completed', value: valueOf(command.completeWorkflowExecution.result) });
     else if (command.failWorkflowExecution)
       await this.#end(run, { kind: 'failed', error: errorOf(command.failWorkflowExecution.failure) });
+    else if (command.updateResponse) this.#answer(command.updateResponse);
     else if (command.cancelWorkflowExecution) await this.#end(run, { kind: 'cancelled' });
     else if (command.continueAsNewWorkflowExecution) {
       const before = run.runId;
@@ -238,6 +249,12 @@ export class VirtualServer {
       run.runId = `run-${(this.#runs += 1)}`;
       await this.#begin(run, command.continueAsNewWorkflowExecution.arguments ?? [], before);
     }
+  }
+
+  #answer(answer: Answer): void {
+    if (answer.accepted) return;
+    this.#answers.get(answer.protocolInstanceId ?? '')?.(answer);
+    this.#answers.delete(answer.protocolInstanceId ?? '');
   }
 
   /** A run ends, and its chain perhaps not: its children are asked to cancel in both cases. */

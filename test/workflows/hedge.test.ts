@@ -57,11 +57,13 @@ describe('how many requests a job may have at once', () => {
 });
 
 describe('a job that hedges', () => {
-  const hedge = (): Hedge => new Hedge({ zoneBackoffMs: 10, zoneBackoffMaxMs: 35 });
+  const TIMINGS = { zoneBackoffMs: 10, zoneBackoffMaxMs: 35 };
+  const hedge = (patienceMs: number | undefined): Hedge =>
+    new Hedge(TIMINGS, () => ({ patienceMs, keptMs: patienceMs }));
 
   it('asks a zone that refused again after a while, which grows to its bound', () => {
-    const state = hedge();
-    state.wait(0, 1_000);
+    const state = hedge(1_000);
+    state.wait(0);
     for (const pause of [10, 20, 35, 35]) {
       state.refuse('a', 100);
       assert.deepEqual([state.dueAt, state.isOpen('b', 100)], [100, true]);
@@ -79,12 +81,24 @@ describe('a job that hedges', () => {
   });
 
   it('whose pool has no room asks no more, until it has left its zone', () => {
-    const state = hedge();
-    state.deny(5, 20);
+    const state = hedge(20);
+    state.deny();
+    state.wait(5);
     assert.deepEqual([state.isDenied, state.dueAt], [true, 25]);
     state.leftZone();
-    assert.deepEqual([state.isDenied, state.dueAt], [false, undefined]);
-    state.wait(7, undefined);
-    assert.equal(state.dueAt, undefined);
+    assert.deepEqual([state.isDenied, state.dueAt, state.isTimed], [false, undefined, false]);
+  });
+
+  it('counts from when it asked, by the times that hold now', () => {
+    let patience = { patienceMs: 20 as number | undefined, keptMs: 50 as number | undefined };
+    const state = new Hedge(TIMINGS, () => patience);
+    state.wait(100);
+    assert.equal(state.dueAt, 120);
+    state.wait(100, true);
+    assert.equal(state.dueAt, 150);
+    patience = { patienceMs: 3, keptMs: 4 };
+    assert.equal(state.dueAt, 104);
+    patience = { patienceMs: undefined, keptMs: undefined };
+    assert.deepEqual([state.dueAt, state.isTimed], [undefined, true]);
   });
 });

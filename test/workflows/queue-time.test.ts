@@ -80,7 +80,7 @@ describe('the pause between two rounds of refusals ends early', function () {
   for (const call of [{}, { release: true }])
     it(`for a stop ${JSON.stringify(call)}`, async () => {
       const job = await inPause();
-      job.ask('stop', call);
+      await job.ask('stop', call);
       await job.until(MINUTE + SLACK_MS);
       assert.equal((await job.view()).phase, 'released');
     });
@@ -92,7 +92,7 @@ describe('the pause between two rounds of refusals ends early', function () {
   ] as const)
     it(`for a ${update} ${JSON.stringify(call)}, and ${first} is asked next`, async () => {
       const job = await inPause();
-      job.ask(update, call);
+      await job.ask(update, call);
       await job.until(MINUTE + SLACK_MS);
       assert.equal(job.asked[2]?.zone, first);
     });

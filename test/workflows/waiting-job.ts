@@ -1,3 +1,4 @@
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { type JobView, describeQuery } from '../../contract/job.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
 import type { MachinePlan, MachineRef } from '../../domain/machines.js';
@@ -12,15 +13,17 @@ export const START = Date.UTC(2026, 10, 1);
 const ID = 'waits';
 
 /** What a cloud answers; what a script leaves out takes no time and is good, and no slice is ever ready. */
-export interface Answers {
+export interface Answers extends Partial<Pick<VirtualCloud, 'stop'>> {
   readonly create?: (zone: string, nth: number) => CreateAnswer;
   /** Of a request that was accepted. Undefined: it waits on. */
   readonly wait?: (zone: string, nth: number) => Condition | undefined;
+  /** Of a command. Undefined: it runs on until the signal. */
+  readonly run?: (input: AttemptInput, signal: AbortSignal) => Promise<AttemptEnd> | undefined;
   /** Undefined: it is never gone. */
   readonly removeMs?: (zone: string) => number | undefined;
 }
 
-/** One job that waits for chips, in virtual time. Its pool grants at once. */
+/** One job that waits for chips, in virtual time. Its pool grants at once, or never. */
 export class WaitingJob {
   readonly server: VirtualServer;
   /** Zones in the order in which they were asked, and when, in ms since the submit. */
@@ -36,11 +39,13 @@ export class WaitingJob {
     file: { readonly zones: readonly string[]; readonly tpu?: object; readonly [key: string]: unknown },
     answers: Answers,
     timings: Partial<Timings> = {},
+    pool: 'grants' | 'is silent' = 'grants',
   ): Promise<WaitingJob> {
     const { zones, tpu, ...more } = file;
     const server = new VirtualServer(await Sandboxes.ofThisProcess(), { startAt: START, delayMs: () => 50 });
     const job = new WaitingJob(server);
-    server.serve(virtualActivities(server, job.#cloud(answers), { ...DEFAULT_TIMINGS, ...timings }));
+    const silent = pool === 'grants' ? [] : [{ sendLease: async () => undefined }];
+    server.serve(virtualActivities(server, job.#cloud(answers), { ...DEFAULT_TIMINGS, ...timings }, ...silent));
     const spot = { accelerator: 'v6e-8', allocation_mode: 'queued-resources', pricing: 'spot' };
     const input = { name: 'train', tpu: { ...spot, zones, ...tpu }, command: { run: 'train' }, ...more };
     void server.start(WorkflowType.Job, ID, { v: 1, job: input }).then((end) => (job.end = { ...end, at: job.#now }));
@@ -57,6 +62,8 @@ export class WaitingJob {
 
   /** Lets time pass until `ms` after the submit. */
   async until(ms: number): Promise<this> {
+    // Else a call of a person would come at the time of the last event.
+    this.server.at(START + ms, () => undefined);
     await this.server.run(START + ms);
     return this;
   }
@@ -65,8 +72,9 @@ export class WaitingJob {
     return this.server.query<JobView>(ID, describeQuery.name);
   }
 
-  ask(update: string, call: object = {}): void {
-    this.server.update(ID, update, call);
+  /** @returns the job's answer @throws its refusal */
+  ask(update: string, call: object = {}): Promise<string> {
+    return this.server.update(ID, update, call);
   }
 
   cancel(): void {
@@ -79,7 +87,7 @@ export class WaitingJob {
     return error.details?.[0] as Outcome;
   }
 
-  #cloud({ create, wait, removeMs = () => 0 }: Answers): VirtualCloud {
+  #cloud({ create, wait, run, stop, removeMs = () => 0 }: Answers): VirtualCloud {
     const times = new Map<string, number>();
     const nth = (what: string): number => {
       times.set(what, (times.get(what) ?? 0) + 1);
@@ -98,7 +106,8 @@ export class WaitingJob {
         const ms = removeMs(zone);
         return ms === undefined ? never() : this.server.sleep(ms);
       },
-      run: (_, signal) => never(signal),
+      run: (input, signal) => run?.(input, signal) ?? never(signal),
+      ...(stop && { stop }),
     };
   }
 }

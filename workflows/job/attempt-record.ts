@@ -128,6 +128,8 @@ export function endCause(result: AttemptResult, spec: JobSpec): EndCause {
       const cause = { kind: 'exited', facts } as const;
       return code === 0 && isStopped ? { cause } : { cause, at, exitCode: code };
     }
+    case 'run-duration-over':
+      return { cause: { kind: 'run-duration-over', facts: { endsAt: result.endsAt } } };
     case 'timed-out':
       return { cause: { kind: 'run-timed-out', facts: { seconds: timeouts?.run ?? 0 } } };
     case 'no-output':

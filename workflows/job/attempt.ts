@@ -41,9 +41,16 @@ export const NO_ATTEMPT: AttemptCarry = { number: 0, state: { kind: 'closed' } }
 
 /** The pool, a person or a clock ended the attempt: its command was stopped, or had not begun. */
 export interface Interrupted {
-  readonly kind: Exclude<InterruptedEnd, 'no-output'>;
+  readonly kind: Exclude<InterruptedEnd, 'no-output' | 'run-duration-over'>;
   /** Hosts that were not set up in time, if their worker could tell. */
   readonly unready?: UnreadyHosts;
+}
+
+/** Slices that were bought for a time come to its end. Their command was told to save before. */
+export interface RunDurationOver {
+  readonly kind: 'run-duration-over';
+  /** When the first of them may end. */
+  readonly endsAt: EpochMs;
 }
 
 /** The end of an attempt, as the job decides on it. `unwatched`: nothing ended; the job may continue as new here. */
@@ -53,6 +60,7 @@ export type AttemptResult =
   /** `isPermanent`: a text of the job that no host takes. */
   | { readonly kind: 'worker-failed'; readonly message: string; readonly isPermanent?: true }
   | Interrupted
+  | RunDurationOver
   | { readonly kind: 'unwatched' };
 
 /** The attempts of a job, one at a time. State only: `Attempts` sets up, starts and watches. */

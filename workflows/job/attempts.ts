@@ -5,6 +5,7 @@ import { attemptTroubleSignal, unreachableHostsSignal } from '../../contract/job
 import { FailureType } from '../../domain/failure-types.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Facts } from '../../domain/recovery/facts.js';
+import { endingWith, firstSave } from '../../domain/slice-end.js';
 import type { Inbox } from '../inbox.js';
 import { meter } from '../meter.js';
 import { attemptInput, type AttemptParts, type AttemptResult } from './attempt.js';
@@ -118,6 +119,8 @@ export class Attempts {
         return { kind: 'unwatched' };
       }
       if (end !== undefined) return end;
+      const early = this.#endsBefore(input);
+      if (early !== undefined) return early;
       attempt.setUp();
     }
     const where = { hosts: hostCount(input), zone: input.slices[0]?.ref.zone ?? '' };
@@ -125,13 +128,26 @@ export class Attempts {
     story.move(JobPhase.Running, running, { attempts: attempt.number });
     this.#sayUnreachable();
     await this.#record(input);
-    const end = await this.#command.untilEnded(input);
-    if (end === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return { kind: 'unwatched' };
-    if (end.kind !== 'fenced') return end;
+    const ran = await this.#command.untilEnded(input);
+    if (ran === undefined || ran.kind === 'handed-over' || ran.kind === 'still-running') return { kind: 'unwatched' };
+    if (ran.kind !== 'fenced') return ran;
     // The job was reset to a time before that attempt; the command goes on under its own number.
-    story.note({ kind: 'attempt-found', facts: { attempt: end.epoch } });
-    attempt.runs(end.epoch);
+    story.note({ kind: 'attempt-found', facts: { attempt: ran.epoch } });
+    attempt.runs(ran.epoch);
     return { kind: 'unwatched' };
+  }
+
+  /**
+   * A command that would be told to save as soon as it began is not started. That costs a retry: with a set-up that takes longer than
+   * its slices live, a job would buy slices for ever.
+   */
+  #endsBefore({ spec }: AttemptInput): AttemptResult | undefined {
+    const { slices } = this.#parts;
+    const at = firstSave(slices.views, spec.graceSeconds);
+    if (at === undefined || at > Date.now()) return undefined;
+    const ending = endingWith(slices.views, spec.graceSeconds);
+    const message = 'its run duration (tpu.run_duration) is over before its command could begin';
+    return { kind: 'slices-lost', slices: ending.map(({ index }) => ({ index, cause: 'preempted', message })) };
   }
 
   async #close(input: AttemptInput, end: string, result?: AttemptResult, factsOf?: FactsOf): Promise<void> {

@@ -4,18 +4,21 @@ import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import { withReaction } from '../../domain/job-events/kinds.js';
 import { outputsWaitMs } from '../../domain/outputs.js';
+import { firstEnd, firstSave } from '../../domain/slice-end.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import { stopping } from '../activity-options.js';
-import type { Attempt, Interrupted } from './attempt.js';
+import type { Attempt, Interrupted, RunDurationOver } from './attempt.js';
 import { hostsOf, silenceOf, watchSummary } from './attempt-record.js';
 import { type ClaimedWorker, reasonOf } from './claimed-worker.js';
-import { bySilence, type Interruption, type Interruptions, type Met, runClock } from './interruption.js';
+import { bySilence, type Interruption, type Interruptions, type Met, runClock, sliceClock } from './interruption.js';
+import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
 
 export interface CommandParts {
   readonly story: JobStory;
   readonly attempt: Attempt;
   readonly interruptions: Interruptions;
+  readonly slices: Slices;
 }
 
 /** The end of a supervision. Undefined: its worker is gone. */
@@ -35,22 +38,24 @@ export class Command {
   }
 
   /** Starts the command, or attaches to it, and watches it. @throws a cancellation, after the command was stopped */
-  async untilEnded(input: AttemptInput): Promise<AttemptEnd | Interrupted | undefined> {
-    const { attempt, interruptions } = this.#parts;
+  async untilEnded(input: AttemptInput): Promise<AttemptEnd | Interrupted | RunDurationOver | undefined> {
+    const { attempt, interruptions, slices } = this.#parts;
     const isFirst = !attempt.isRunning;
     attempt.runs();
     const watching = this.#watch(input, isFirst);
     const cancelled = CancellationScope.current().cancelRequested;
-    const clock = runClock(input.spec.timeouts?.run, attempt.lastedMs);
+    const runs = runClock(input.spec.timeouts?.run, attempt.lastedMs);
+    const lives = sliceClock(firstSave(slices.views, input.spec.graceSeconds), firstEnd(slices.views));
     let first: Watched | Met;
     try {
-      first = await Promise.race([watching, cancelled, interruptions.met(), ...clock.late]);
+      first = await Promise.race([watching, cancelled, interruptions.met(), ...runs.late, ...lives.late]);
     } catch (error) {
       if (!isCancellation(error)) throw error;
       await CancellationScope.nonCancellable(() => this.#stop(input, watching, CANCELLED));
       throw error;
     } finally {
-      clock.stop();
+      runs.stop();
+      lives.stop();
     }
     if (first?.kind !== 'interrupted' && first?.kind !== 'no-output') return this.#noted(first);
     if (first.kind === 'no-output' && first.stacks !== undefined)
@@ -58,6 +63,7 @@ export class Command {
     const interruption = first.kind === 'no-output' ? bySilence(silenceOf(first, input.spec)) : first.interruption;
     const end = await CancellationScope.nonCancellable(() => this.#interrupt(input, watching, interruption));
     if (end !== undefined) return end;
+    if (interruption.why.kind === 'run-duration-over') return { kind: 'run-duration-over', ...interruption.why.facts };
     return first.kind === 'no-output' ? first : interrupted(interruption);
   }
 
@@ -154,7 +160,7 @@ function unlessCancelled(error: unknown): undefined {
 }
 
 function interrupted({ end }: Interruption): Interrupted {
-  if (end === 'no-output') throw new TypeError('silence has an end of its own');
+  if (end === 'no-output' || end === 'run-duration-over') throw new TypeError(`${end} has an end of its own`);
   return { kind: end };
 }
 

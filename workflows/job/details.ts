@@ -20,6 +20,8 @@ export interface JobFacts {
   readonly phase: JobPhase;
   readonly phaseSince: EpochMs;
   readonly why?: string;
+  /** The end of a wait that is on, by `timeouts.queue`. */
+  readonly waitsUntil?: EpochMs;
   readonly outcome?: Outcome;
   readonly attempt: number;
   readonly spent: Retries;
@@ -67,9 +69,10 @@ function headline({ spec, settings }: JobFacts): string {
 }
 
 function phaseNow(facts: JobFacts): string {
-  const { phase, phaseSince, why } = facts;
+  const { phase, phaseSince, why, waitsUntil } = facts;
   const reason = why === undefined ? '' : `: ${plain(why)}`;
-  return `**${phase}** since ${utc(phaseSince)}${reason}\n\n${nextStep(facts)}`;
+  const until = waitsUntil === undefined ? '' : ` It waits until ${utc(waitsUntil)} at most (timeouts.queue).`;
+  return `**${phase}** since ${utc(phaseSince)}${reason}\n\n${nextStep(facts)}${until}`;
 }
 
 /** The reason why it waits, and the remedy. */

@@ -28,6 +28,8 @@ export function endFact(
       if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
       if (asksForRestart(result.code, command)) return 'restart code';
       return isMachineAtFault ? 'machine at fault' : 'another code';
+    case 'run-duration-over':
+      return 'run duration over';
     case 'timed-out':
       return 'run time over';
     case 'no-output':

@@ -94,17 +94,21 @@ export class Gang {
   /**
    * Tells these slices of the job to end (without `indexes`: all, in every zone), and waits until they are seen gone or, with
    * `indexes`, until another zone has all slices. A slice that was asked for together with others takes them with it.
-   * @param until the job waits no longer than that
+   * @param until the job waits no longer than that; it may change
    */
-  async evict(reason: string, indexes?: readonly number[], until?: EpochMs): Promise<void> {
+  async evict(reason: string, indexes?: readonly number[], until?: () => EpochMs | undefined): Promise<void> {
     const { slices } = this.#parts;
     const leaving = indexes === undefined ? slices.present : slices.presentFor(indexes);
     if (indexes === undefined) for (const rival of slices.rivals) slices.drop(rival);
     await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
     const isGone = (): boolean => !slices.present.some(({ name }) => leaving.some((ref) => ref.name === name));
     const isOver = (): boolean => isGone() || slices.readyRival !== undefined;
-    if (until === undefined) await condition(isOver);
-    else await condition(isOver, Math.max(1, until - Date.now()), { summary: 'timeouts.queue' });
+    while (!isOver()) {
+      const end = until?.();
+      const isNews = (): boolean => isOver() || until?.() !== end;
+      if (end === undefined) await condition(isNews);
+      else if (!(await condition(isNews, Math.max(1, end - Date.now()), { summary: 'timeouts.queue' }))) return;
+    }
   }
 
   /** Tells all slices to end and does not wait: their workflows and the lease see to the rest. */

@@ -33,20 +33,43 @@ export function mostRequests(spec: JobSpec, { limits }: Pick<JobSettings, 'limit
   return Math.min(askedMachines(spec).hedge ?? 1, limits?.requestsPerJob ?? Infinity);
 }
 
+/** When a job acts next: at a time, or when it has waited for long enough. `isFull`: it has as many requests as it may have. */
+type Timer = { readonly at: EpochMs } | { readonly since: EpochMs; readonly isFull: boolean };
+
+/** Times for which zones are asked before the job moves on, in ms. Undefined: for ever. */
+export interface HedgePatience {
+  readonly patienceMs: number | undefined;
+  /** The same for a job that has as many requests as it may have. */
+  readonly keptMs: number | undefined;
+}
+
 /** When a job moves on from the zones that it asks, and which zones are asked beside the first (docs/adr/0101). State only. */
 export class Hedge {
-  #dueAt: EpochMs | undefined;
+  #timer: Timer | undefined;
   #isDenied = false;
   readonly #refused = new Map<string, { readonly times: number; readonly until: EpochMs }>();
   readonly #timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>;
+  /** Of the job file in force, so that a changed file counts for a wait that is on. */
+  readonly #patience: () => HedgePatience;
 
-  constructor(timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>) {
+  constructor(timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>, patience: () => HedgePatience) {
     this.#timings = timings;
+    this.#patience = patience;
   }
 
   /** Time at which the job acts if nothing happens before. Undefined: never. */
   get dueAt(): EpochMs | undefined {
-    return this.#dueAt;
+    const timer = this.#timer;
+    if (timer === undefined) return undefined;
+    if ('at' in timer) return timer.at;
+    const { patienceMs, keptMs } = this.#patience();
+    const ms = timer.isFull ? keptMs : patienceMs;
+    return ms === undefined ? undefined : timer.since + ms;
+  }
+
+  /** Whether it counts the time since a zone was asked. */
+  get isTimed(): boolean {
+    return this.#timer !== undefined;
   }
 
   /** The pool has no room for a second request. */
@@ -54,14 +77,17 @@ export class Hedge {
     return this.#isDenied;
   }
 
-  /** Zones are asked from now on. */
-  wait(now: EpochMs, patienceMs: number | undefined): void {
-    this.#dueAt = patienceMs === undefined ? undefined : now + patienceMs;
+  /** Zones are asked from now on. @param isFull one more would be too many */
+  wait(now: EpochMs, isFull = false): void {
+    this.#timer = { since: now, isFull };
   }
 
-  deny(now: EpochMs, patienceMs: number): void {
+  deny(): void {
     this.#isDenied = true;
-    this.#dueAt = now + patienceMs;
+  }
+
+  act(now: EpochMs): void {
+    this.#timer = { at: now };
   }
 
   /** The zone refused a request beside the first. It is asked again after a pause, which grows. */
@@ -70,23 +96,31 @@ export class Hedge {
     const { zoneBackoffMs, zoneBackoffMaxMs } = this.#timings;
     const pauseMs = Math.min(zoneBackoffMs * 2 ** (times - 1), zoneBackoffMaxMs);
     this.#refused.set(zone, { times, until: now + pauseMs });
-    this.#dueAt = now;
+    this.act(now);
   }
 
   isOpen(zone: string, now: EpochMs): boolean {
     return (this.#refused.get(zone)?.until ?? 0) <= now;
   }
 
+  /** Times after `now` at which zones that refused may be asked again, the soonest first. */
+  opensAfter(now: EpochMs): readonly EpochMs[] {
+    return [...this.#refused.values()]
+      .map(({ until }) => until)
+      .filter((until) => until > now)
+      .toSorted((a, b) => a - b);
+  }
+
   /** No zone is left to be asked now. The job waits until one may be asked again. */
   rest(now: EpochMs): void {
-    const ends = [...this.#refused.values()].map(({ until }) => until).filter((until) => until > now);
-    this.#dueAt = ends.length === 0 ? undefined : Math.min(...ends);
+    const [at] = this.opensAfter(now);
+    this.#timer = at === undefined ? undefined : { at };
   }
 
   /** The job left its first zone alone: room may be found beside the next. */
   leftZone(): void {
     this.#isDenied = false;
-    this.#dueAt = undefined;
+    this.#timer = undefined;
   }
 
   /** All slices are ready. */

@@ -3,6 +3,7 @@ import { type Cause, toldText } from '../../domain/job-events/kinds.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
+import type { EpochMs } from '../../domain/units.js';
 import type { Preemption } from '../../quota/quota-config.js';
 import { type Request, type Requests, requestCause } from './requests.js';
 
@@ -50,6 +51,7 @@ export type InterruptedEnd =
   | 'restarted'
   | 'timed-out'
   | 'set-up-timed-out'
+  | 'run-duration-over'
   | 'no-output';
 
 /** Interruptions of a job that the pool and people ask for at present. */
@@ -140,15 +142,33 @@ export function setUpClock(seconds: number | undefined): Clock {
   return clock(seconds, 0, { end: 'set-up-timed-out', phase: JobPhase.SettingUp, why });
 }
 
+/**
+ * The end of slices that were bought for a time. Their command is told to save before, as by the provider that takes them.
+ * @param at when it is told. Undefined: they have no such end
+ */
+export function sliceClock(at: EpochMs | undefined, endsAt: EpochMs | undefined): Clock {
+  if (at === undefined || endsAt === undefined) return NO_CLOCK;
+  const why = { kind: 'run-duration-over', facts: { endsAt } } as const;
+  return ringing(at - Date.now(), 'the end of its slices', {
+    ...{ by: 'clock', end: 'run-duration-over', phase: JobPhase.Evicting, why },
+    notice: { cause: 'preemption', reason: toldText(why) },
+  });
+}
+
 type Late = Pick<Interruption, 'end' | 'phase' | 'why'>;
 
 function clock(seconds: number | undefined, lastedMs: number, { end, phase, why }: Late): Clock {
-  if (seconds === undefined) return { late: [], stop: () => undefined };
+  if (seconds === undefined) return NO_CLOCK;
   const notice = { cause: 'cancel', reason: toldText(why) } as const;
-  const interruption: Interruption = { by: 'clock', end, phase, why, notice };
-  const scope = new CancellationScope();
   const summary = end === 'timed-out' ? 'timeouts.run' : 'timeouts.setup';
-  const time = scope.run(() => sleep(Math.max(1, seconds * 1000 - lastedMs), { summary }));
+  return ringing(seconds * 1000 - lastedMs, summary, { by: 'clock', end, phase, why, notice });
+}
+
+const NO_CLOCK: Clock = { late: [], stop: () => undefined };
+
+function ringing(ms: number, summary: string, interruption: Interruption): Clock {
+  const scope = new CancellationScope();
+  const time = scope.run(() => sleep(Math.max(1, ms), { summary }));
   const late = time.then((): Met => ({ kind: 'interrupted', interruption }));
   // A cancel of the job, or of the clock, is not the attempt's end.
   late.catch(() => undefined);

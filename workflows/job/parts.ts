@@ -32,6 +32,8 @@ import { demandOf, type JobCarry } from './state.js';
 import { chainRunId, JobStory } from './story.js';
 import { takeUpdates } from './updates.js';
 import { ZoneAnswers } from './zone-answers.js';
+import { Wait } from './wait.js';
+import { ZoneMoves } from './zone-moves.js';
 import { ZoneRace } from './zone-race.js';
 import { jobFacts, jobView } from './views.js';
 
@@ -55,6 +57,8 @@ export interface Job {
   readonly interruptions: Interruptions;
   readonly gang: Gang;
   readonly race: ZoneRace;
+  readonly wait: Wait;
+  readonly moves: ZoneMoves;
   readonly requestedSetUp: RequestedSetUp;
   readonly attempts: Attempts;
   readonly recovery: Recovery;
@@ -86,7 +90,9 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
   const held = { ...known, notices, image, lease, interruptions: new Interruptions(lease, known.requests) };
   const gang = new Gang(held, carried.gang.zoneTry, carried.gang.zones);
   const race = new ZoneRace({ ...held, gang });
-  const ready = { ...held, gang, race, requestedSetUp: new RequestedSetUp(known.story) };
+  const wait = new Wait({ ...held, gang, race }, carried);
+  const moves = new ZoneMoves({ ...held, gang, race, wait }, carried);
+  const ready = { ...held, gang, race, wait, moves, requestedSetUp: new RequestedSetUp(known.story) };
   const job: Job = {
     ...ready,
     attempts: new Attempts(ready),
@@ -95,6 +101,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
   };
   if (!workflowInfo().continuedFromExecutionRunId) begin(job, input);
   listen(job);
+  job.story.waitBy(() => job.wait.endsAt);
   job.story.describeBy(() => jobDetails(jobFacts(job)));
   return job;
 }
@@ -113,6 +120,8 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     ...(requests === undefined ? {} : { requests }),
     story: job.story.carry(),
     ...job.recovery.carry(),
+    ...job.wait.carry(),
+    ...job.moves.carry(),
     lease: job.lease.carry(),
     gang: { ...job.slices.carry(), zoneTry: job.gang.zones.current, ...(zones && { zones }) },
     attempt: job.attempt.carry(),

@@ -98,6 +98,12 @@ export class Slices {
     return presentOf(this.#members).filter(({ name }) => names.has(name));
   }
 
+  /** Whether each of the job's own requests was made, and none of them is lost. */
+  get isAsking(): boolean {
+    const states = this.#members.map(({ state }) => state);
+    return states.length > 0 && states.every((state) => state === 'starting' || state === 'ready');
+  }
+
   /** Whether any of the job's own requests may still exist. */
   get hasOwn(): boolean {
     return presentOf(this.#members).length > 0;

@@ -24,12 +24,16 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
   const step = stepDue(job);
   switch (step.do) {
     case 'wait for lease': {
+      putEditInForce(job);
       const image = await buildImage(job);
       if (image === 'there') return waitForLease(job);
       return image === 'unwanted' ? undefined : image;
     }
     case 'use lease':
-      if (!slices.isWhole) return provision(job);
+      if (!slices.isWhole) {
+        putEditInForce(job);
+        return provision(job);
+      }
       await settle(job);
       return runAttempt(job);
     case 'save':
@@ -44,7 +48,7 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
       if (request) await keeper.pause(request);
       return undefined;
     case 'rest':
-      job.recovery.waitsNoMore();
+      job.wait.end();
       if (request) await keeper.rest(request);
       return undefined;
     case 'start anew':
@@ -98,10 +102,10 @@ export const queued = (project: string, isAgain: boolean): Told => ({
   facts: { ...(project !== NO_PROJECT && { project }), ...(isAgain && { isAgain }) },
 });
 
-async function waitForLease({ settings, file, story, requests, lease, attempt, recovery }: Job) {
-  story.move(JobPhase.Queued, queued(settings.project, recovery.quotaPreemptions > 0 || attempt.number > 0));
+async function waitForLease({ settings, file, story, requests, lease, attempt, recovery, wait }: Job) {
   const askedAt = Date.now();
-  const waitsUntil = recovery.waits();
+  const waitsUntil = wait.until();
+  story.move(JobPhase.Queued, queued(settings.project, recovery.quotaPreemptions > 0 || attempt.number > 0));
   const isUnwanted = (): boolean => requests.current !== undefined;
   const isAnswered = await lease.acquire(isUnwanted, waitsUntil && Math.max(1, waitsUntil - askedAt));
   if (lease.isHeld) meter.queued(file.spec.pool, Date.now() - askedAt);
@@ -109,11 +113,11 @@ async function waitForLease({ settings, file, story, requests, lease, attempt, r
 }
 
 async function provision(job: Job): Promise<Outcome | undefined> {
-  const { story, race, interruptions, recovery } = job;
-  if (recovery.isWaitOver) return recovery.waitedInVain('its zones gave no chips');
+  const { story, race, interruptions, recovery, moves, wait } = job;
+  if (wait.isOver) return recovery.waitedInVain('its zones gave no chips');
   race.choose();
   story.move(JobPhase.Provisioning, race.where);
-  const patience = { patienceMs: recovery.zonePatienceMs, waitsUntil: recovery.waits() };
+  const patience = { patienceMs: moves.patienceMs, waitsUntil: wait.until() };
   const end = await race.bringUp(interruptions.isUnwanted, patience);
   await settle(job);
   if (interruptions.isUnwanted() || end === undefined) return undefined;
@@ -121,21 +125,23 @@ async function provision(job: Job): Promise<Outcome | undefined> {
 }
 
 /** If all slices are ready, ends requests elsewhere and the job's wait. */
-async function settle({ slices, race, recovery }: Job): Promise<void> {
+async function settle({ slices, race, moves }: Job): Promise<void> {
   if (!slices.isWhole) return;
   await race.settle();
-  recovery.slicesReady();
+  moves.slicesReady();
 }
 
 /** Set-up and command. */
 async function runAttempt(job: Job): Promise<Outcome | undefined> {
-  const { lease, slices, attempt, attempts, recovery } = job;
+  const { lease, slices, attempts, recovery } = job;
   if (lease.isParked) await lease.park(false);
-  if (!attempt.isOpen) putEditInForce(job);
+  putEditInForce(job);
   return recovery.afterAttempt(await attempts.run(slices.ready, (result) => recovery.facts(result)));
 }
 
+/** A job that waits does so by the changed file too. While an attempt is under way its own file stays in force. */
 function putEditInForce({ requests, attempt, file, story }: Job): void {
+  if (attempt.isOpen) return;
   const edit = requests.takeEdit();
   if (edit === undefined) return;
   const next = attempt.number + 1;
@@ -154,7 +160,7 @@ export async function giveBack({ gang, lease }: Job, { result }: Outcome): Promi
 
 /** The slices go, then the lease: its pool counts it until both are gone. */
 async function giveBackToPool(job: Job): Promise<void> {
-  const { story, recovery, race, lease } = job;
+  const { story, recovery, moves, race, lease } = job;
   const { revocation } = lease;
   if (revocation === undefined) throw new TypeError('a lease that was not revoked is not given back to the pool');
   const why = revocationCause(revocation);
@@ -164,7 +170,7 @@ async function giveBackToPool(job: Job): Promise<void> {
   await letSlicesGo(job, why, 'revoked');
   // The zone that gave nothing cools down: another comes first.
   if (!isPreemptionByQuota(revocation)) race.leaveZone();
-  if (revocation.cause === 'tier') recovery.leaveTier(tier);
+  if (revocation.cause === 'tier') moves.leaveTier(tier);
   // A person may have stopped the job meanwhile.
   const due = stepDue(job);
   await lease.giveBack(due.do === 'give back' && due.next === 'rest');
@@ -192,7 +198,7 @@ function fulfil({ race, requests }: Job, request: Request): void {
 }
 
 async function letSlicesGo(
-  { attempt, slices, story, gang, requests, recovery }: Job,
+  { attempt, slices, story, gang, requests, wait }: Job,
   why: Cause,
   end: InterruptedEnd,
   which: Replaced = 'all',
@@ -200,7 +206,7 @@ async function letSlicesGo(
   if (attempt.isOpen) attempt.close(end);
   if (slices.present.length > 0) {
     story.move(JobPhase.Evicting, why);
-    const until = requests.current?.kind === 'stop' ? undefined : recovery.waits();
+    const until = requests.current?.kind === 'stop' ? undefined : wait.until;
     await gang.evict(toldText(why), which === 'all' ? undefined : which, until);
   } else story.note(why);
 }

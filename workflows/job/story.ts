@@ -27,6 +27,9 @@ export class JobStory {
   /** The reason of the phase without the troubles. */
   #usual = '';
   readonly #events: JobEvent[];
+  #waitsUntil: () => EpochMs | undefined = () => undefined;
+  /** As the memo says it. */
+  #toldUntil: EpochMs | undefined;
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
   #describe: (() => string) | undefined;
   /** Hears of each event. */
@@ -34,6 +37,7 @@ export class JobStory {
 
   constructor(carry?: StoryCarry) {
     this.#setback = carry?.setback;
+    this.#toldUntil = carry?.waitsUntil;
     this.#phase = carry?.phase ?? JobPhase.Queued;
     this.#phaseSince = carry?.phaseSince ?? Date.now();
     this.#events = (carry?.events ?? []).map(readEvent);
@@ -61,6 +65,15 @@ export class JobStory {
     this.#usual = toldText(why);
     this.#say(phase, this.#usual, memo);
     this.#push({ ...why, at: Date.now(), phase });
+  }
+
+  /** Says the reason of the present phase anew: it is the same with other times, and no event. */
+  restate(why: Told): void {
+    const text = toldText(why);
+    if (text === this.#usual) return;
+    this.#usual = text;
+    this.#say(this.#phase, this.#reason());
+    this.show();
   }
 
   /** Adds a trouble to the reason of the present phase, until the same kind says that it is over or the job moves on. */
@@ -96,7 +109,20 @@ export class JobStory {
       upsertSearchAttributes([{ key: PHASE, value: phase }]);
     }
     this.#why = why;
-    upsertMemo({ ...memo, why, phaseSince: this.#phaseSince });
+    upsertMemo({ ...memo, why, phaseSince: this.#phaseSince, ...this.#untilNews() });
+  }
+
+  /** `undefined` takes the field out of a memo. */
+  #untilNews(): Pick<JobMemo, 'waitsUntil'> {
+    const until = this.#waitsUntil();
+    if (until === this.#toldUntil) return {};
+    this.#toldUntil = until;
+    return { waitsUntil: until } as Pick<JobMemo, 'waitsUntil'>;
+  }
+
+  /** @param until the end of the wait that is on, which each reason of a phase brings with it */
+  waitBy(until: () => EpochMs | undefined): void {
+    this.#waitsUntil = until;
   }
 
   /** Shows the progress of a phase to people who look at the job. Not for lists: that would be an upsert each time. */
@@ -174,6 +200,7 @@ export class JobStory {
       phaseSince: this.#phaseSince,
       events: this.#events,
       ...(this.#setback === undefined ? {} : { setback: this.#setback }),
+      ...(this.#toldUntil === undefined ? {} : { waitsUntil: this.#toldUntil }),
     };
   }
 
@@ -194,6 +221,8 @@ export interface StoryCarry {
   readonly events: readonly CarriedEvent[];
   /** Why the last attempt or slice was lost. */
   readonly setback?: string;
+  /** End of the wait that its memo tells. Absent: none. */
+  readonly waitsUntil?: EpochMs;
 }
 
 /** Carried and shown; the store keeps what was written before. About 25 KB, if no text from outside is long. */

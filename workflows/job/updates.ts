@@ -7,8 +7,8 @@ import { askedMachines } from '../../domain/machines.js';
 import { reactionText, replacedText } from '../../domain/job-events/causes.js';
 import { isDone, JobPhase } from '../../domain/job-state.js';
 import { withFiles } from '../../domain/local-files.js';
-import { formatPath } from '../../domain/problem.js';
-import { durationText } from '../../domain/units.js';
+import { formatPath, formatProblems } from '../../domain/problem.js';
+import { durationText, utc } from '../../domain/units.js';
 import { editForm, requeueForm, restartForm, setUpForm, stopForm } from '../../contract/job-forms.js';
 import { mustBeForm, refusal, wrongFile } from '../human-call.js';
 import {
@@ -31,6 +31,7 @@ import { personOf, type Requests } from './requests.js';
 import type { RequestedSetUp } from './set-up.js';
 import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
+import type { Wait } from './wait.js';
 
 /** The parts of a job that people's updates read or change. */
 export interface UpdatedParts extends AttemptParts {
@@ -39,6 +40,7 @@ export interface UpdatedParts extends AttemptParts {
   readonly lease: LeaseHold;
   readonly slices: Slices;
   readonly requestedSetUp: RequestedSetUp;
+  readonly wait: Wait;
 }
 
 /** All slices are there, under a lease that is held. */
@@ -62,7 +64,7 @@ export function takeUpdates(job: UpdatedParts): void {
       mustBeForm(editForm, call);
       mustBeOpen(job);
       mustBeStopped(job);
-      mustBeUnderRules(editOf(job, call), job.settings);
+      mustBeTakeable(job, editOf(job, call));
     },
   });
   setHandler(requeueUpdate, (call) => requeue(job, call), {
@@ -86,7 +88,7 @@ export function takeUpdates(job: UpdatedParts): void {
       mustBeOpen(job);
       mustBeRestartable(job, call);
       mustHaveSlices(job, call);
-      mustBeUnderRules(editOf(job, call), job.settings);
+      mustBeTakeable(job, editOf(job, call));
     },
   });
 }
@@ -141,7 +143,7 @@ function restart(job: UpdatedParts, call: RestartCall): Answer {
     job.attempt.isRunning && command !== undefined
       ? `${reactionText(job.attempt.saving(graceSeconds))}, then it starts again ${where}`
       : `its next attempt starts anew${replace === undefined ? '' : ` ${where}`}`;
-  return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}` };
+  return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}${waitText(job)}` };
 }
 
 function setUp(job: UpdatedParts, call: SetUpCall): Answer {
@@ -156,6 +158,12 @@ function setUp(job: UpdatedParts, call: SetUpCall): Answer {
 }
 
 const changedText = (edit: JobEdit | undefined): string => (edit === undefined ? '' : ', by the changed job file');
+
+/** Until when a job that waits for chips does so, also by an edit that it has just taken. */
+function waitText({ wait }: UpdatedParts): string {
+  const { endsAt } = wait;
+  return endsAt === undefined ? '' : `; it waits for chips until ${utc(endsAt)} at most (timeouts.queue)`;
+}
 
 /** The modules to set up. `command` has nothing to set up. */
 function modulesOf({ job: { id }, file }: UpdatedParts, { modules }: SetUpCall): readonly string[] {
@@ -189,6 +197,12 @@ function mustBeReadyForSetUp(job: UpdatedParts): void {
     );
   if (job.requestedSetUp.isUnderWay)
     throw refusal(`job ${id} is being set up again already; \`jobctl logs ${id} --job -f\` shows its end`);
+}
+
+function mustBeTakeable({ job: { id }, settings, wait }: UpdatedParts, edit: JobEdit | undefined): void {
+  mustBeUnderRules(edit, settings);
+  const problem = edit && wait.problemOf(edit.spec, id);
+  if (problem !== undefined) throw refusal(formatProblems([problem]));
 }
 
 function mustBeStopped({ job: { id }, requests, story }: UpdatedParts): void {

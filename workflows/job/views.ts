@@ -1,5 +1,5 @@
 import { workflowInfo } from '@temporalio/workflow';
-import type { JobInput, JobView } from '../../contract/job.js';
+import type { JobInput, JobView, ZoneAnswer, ZoneTurn } from '../../contract/job.js';
 import { shownEvent } from '../../domain/job-events/event.js';
 import { builtText } from '../../domain/build/build.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
@@ -7,6 +7,7 @@ import { JobPhase } from '../../domain/job-state.js';
 import type { Waiting } from './accept.js';
 import type { Attempt } from './attempt.js';
 import type { JobFacts } from './details.js';
+import type { Gang } from './gang.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { Recovery } from './recovery.js';
@@ -15,6 +16,7 @@ import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import { chainRunId, type JobStory } from './story.js';
 import type { ZoneAnswers } from './zone-answers.js';
+import type { Wait } from './wait.js';
 import type { ZoneRace } from './zone-race.js';
 
 /** The parts of a job that people look at. */
@@ -27,19 +29,22 @@ export interface ShownParts {
   readonly attempt: Attempt;
   readonly recovery: Recovery;
   readonly lease: LeaseHold;
+  readonly gang: Gang;
   readonly race: ZoneRace;
+  readonly wait: Wait;
   readonly answers: ZoneAnswers;
 }
 
 /** The answer of the query `describe`. */
 export function jobView(parts: ShownParts): JobView {
-  const { carried, file, story, requests, slices, attempt, recovery, lease, race, answers } = parts;
+  const { carried, file, story, requests, slices, attempt, recovery, lease, wait, answers } = parts;
   const { settings, submittedAt } = carried;
   const request = requests.current;
   const { granted } = lease;
   // Read from the job file each time.
   const { build } = file;
-  const nextZone = story.phase === JobPhase.Provisioning ? (recovery.pausesFor ?? race.nextZone) : undefined;
+  const { endsAt: waitsUntil } = wait;
+  const nextZone = nextZoneOf(parts);
   return {
     id: workflowInfo().workflowId,
     run: chainRunId(),
@@ -54,13 +59,38 @@ export function jobView(parts: ShownParts): JobView {
     ...recovery.askedForByCommand,
     slices: slices.views,
     ...rivalsOf(slices),
-    ...(answers.all.length > 0 && { answers: answers.all }),
+    ...(answers.all.length > 0 && {
+      answers: answers.all.map((answer) => ({ ...answer, ...turnOf(answer, nextZone, parts) })),
+    }),
     ...(nextZone && { nextZone }),
+    ...(waitsUntil !== undefined && { waitsUntil }),
     ...(granted === undefined ? {} : { granted }),
     login: { user: settings.loginUser, publicKey: settings.publicKey },
     ...(request === undefined ? {} : { request: requestView(request) }),
     ...story.view(),
   };
+}
+
+type NextZone = JobView['nextZone'];
+
+/** Undefined also if `timeouts.queue` ends the job before. */
+function nextZoneOf({ story, wait, race }: Pick<ShownParts, 'story' | 'wait' | 'race'>): NextZone {
+  if (story.phase !== JobPhase.Provisioning) return undefined;
+  const next = wait.pausesFor ?? race.nextZone;
+  return next === undefined || next.at < (wait.endsAt ?? Infinity) ? next : undefined;
+}
+
+/** Without a next zone, no zone is asked before the one that is asked now says no. */
+function turnOf(
+  { zone }: ZoneAnswer,
+  next: NextZone,
+  { story, wait, race, gang }: Pick<ShownParts, 'story' | 'wait' | 'race' | 'gang'>,
+): ZoneTurn {
+  if (story.phase !== JobPhase.Provisioning) return {};
+  if (zone === next?.zone) return { againAt: next.at };
+  if (wait.pausesFor === undefined && race.isAsked(zone)) return { isAsked: true };
+  const after = next?.zone ?? gang.zone;
+  return after === zone ? {} : { againAfter: after };
 }
 
 function rivalsOf({ rivalViews }: Pick<Slices, 'rivalViews'>): Pick<JobView, 'rivals'> {
@@ -94,7 +124,8 @@ export function viewBeforeAccepted(input: JobInput, waiting: Waiting): JobView {
 }
 
 /** Facts from which Current Details are made. */
-export function jobFacts({ carried, file, story, slices, attempt, recovery }: ShownParts): JobFacts {
+export function jobFacts({ carried, file, story, slices, attempt, recovery, wait }: ShownParts): JobFacts {
+  const { endsAt: waitsUntil } = wait;
   return {
     id: workflowInfo().workflowId,
     spec: file.spec,
@@ -105,6 +136,7 @@ export function jobFacts({ carried, file, story, slices, attempt, recovery }: Sh
     slices: slices.views,
     ...rivalsOf(slices),
     ...(story.setback === undefined ? {} : { setback: story.setback }),
+    ...(waitsUntil !== undefined && { waitsUntil }),
     ...story.view(),
   };
 }

@@ -5,12 +5,13 @@ import { JobPhase } from '../../domain/job-state.js';
 import { askedMachines } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
 import { type Gang, tellToGo } from './gang.js';
-import { Hedge, mostRequests, placeKeptMs } from './hedge.js';
+import type { Hedge } from './hedge.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobStory } from './story.js';
 import type { ZoneAnswers } from './zone-answers.js';
+import { ZoneTurns } from './zone-turns.js';
 import type { Zones } from './zones.js';
 
 export interface RaceParts {
@@ -36,15 +37,11 @@ export interface Patience {
  */
 export class ZoneRace {
   readonly #parts: RaceParts;
-  readonly #hedge: Hedge;
-  #patienceMs = 0;
-  /** Number of times that it left a zone with no other to go on with, since it last had all slices. */
-  #movedAlone = 0;
-  #aloneSince: EpochMs = Date.now();
+  readonly #turns: ZoneTurns;
 
   constructor(parts: RaceParts) {
     this.#parts = parts;
-    this.#hedge = new Hedge(parts.settings.timings);
+    this.#turns = new ZoneTurns(parts, parts.gang.zones);
     parts.lease.onWithoutRoom = (why) => void this.#withdraw(why);
   }
 
@@ -53,8 +50,10 @@ export class ZoneRace {
     const { spec } = this.#parts.file;
     const { granted, otherTiers } = this.#parts.lease;
     const { accelerator } = askedMachines(spec);
-    const answers = this.#parts.answers.text(this.#askedZones);
-    const facts = { slices: spec.slices, accelerator, zones: this.#askedZones, ...(answers !== '' && { answers }) };
+    const answers = this.#parts.answers.text(this.#turns.asked);
+    const next = this.nextZone;
+    const asked = { slices: spec.slices, accelerator, zones: this.#turns.asked };
+    const facts = { ...asked, ...(answers !== '' && { answers }), ...(next && { next }) };
     if (granted === undefined || otherTiers.length === 0) return { kind: 'provisioning', facts };
     const { tier, pricing } = granted;
     return { kind: 'provisioning', facts: { ...facts, tier: { number: tier + 1, ...(pricing && { pricing }) } } };
@@ -67,21 +66,28 @@ export class ZoneRace {
     if (story.phase === JobPhase.Provisioning) story.move(JobPhase.Provisioning, this.where);
   }
 
+  /** The same before it waits on: nothing has happened but that another zone, or another time, comes next. */
+  #sayNext(): void {
+    const { story } = this.#parts;
+    if (story.phase === JobPhase.Provisioning) story.restate(this.where);
+  }
+
   get #zones(): Zones {
     return this.#parts.gang.zones;
   }
 
-  /** Zones that are asked, the job's own first. */
-  get #askedZones(): readonly string[] {
-    return [this.#zones.current, ...this.#parts.slices.rivals].map((each) => this.#zones.of(each));
+  get #hedge(): Hedge {
+    return this.#turns.hedge;
   }
 
-  /** The zone that is asked next, and when, if nothing happens before. */
+  /** The zone that is asked next, and from when on, if nothing happens before. */
   get nextZone(): JobView['nextZone'] {
-    const { dueAt: at } = this.#hedge;
-    if (at === undefined) return undefined;
-    const next = this.#freeTry(at);
-    return next === undefined ? undefined : { zone: this.#zones.of(next), at };
+    return this.#turns.next;
+  }
+
+  /** Whether requests for its slices are in this zone, and may still get them. */
+  isAsked(zone: string): boolean {
+    return this.#turns.isAsked(zone);
   }
 
   /** Time at which a gang that is partly there, or asked for, moves on whatever its zone says. Undefined: there is none to come. */
@@ -93,15 +99,14 @@ export class ZoneRace {
   /** The next slices are asked for in the next zone. */
   leaveZone(): void {
     this.#zones.leave();
-    this.#movedAlone += 1;
-    this.#enteredZone();
+    this.#turns.left();
   }
 
   /** The next slices are asked for in this zone of the job. */
   begin(zone: string): void {
     this.#zones.begin(zone);
-    this.#movedAlone = 0;
-    this.#enteredZone();
+    this.#turns.beginRounds();
+    this.#turns.entered();
   }
 
   /** A job that asks for nothing yet begins in the best of its zones, as its pool sees them now. */
@@ -110,12 +115,7 @@ export class ZoneRace {
     if (slices.hasOwn || slices.rivals.length > 0) return;
     const before = this.#zones.zone;
     this.#zones.choose();
-    if (this.#zones.zone !== before) this.#enteredZone();
-  }
-
-  #enteredZone(): void {
-    this.#hedge.leftZone();
-    this.#aloneSince = Date.now();
+    if (this.#zones.zone !== before) this.#turns.entered();
   }
 
   /**
@@ -128,22 +128,23 @@ export class ZoneRace {
     { patienceMs, waitsUntil }: Patience,
   ): Promise<SliceLoss | 'in vain' | undefined> {
     const { slices, settings } = this.#parts;
-    this.#patienceMs = patienceMs ?? 0;
+    this.#turns.patienceMs = patienceMs;
     // A rival may have come while the job paused.
     if (await this.#isWhole()) return undefined;
     // Knowledge from an earlier time in the line is out of date.
     if (!slices.hasOwn && slices.rivals.length === 0) this.#hedge.leftZone();
     await this.#parts.gang.startMissing(isUnwanted);
-    if (this.#hedge.dueAt === undefined) this.#hedge.wait(Date.now(), patienceMs);
+    if (!this.#hedge.isTimed) this.#hedge.wait(Date.now());
     const isNews = (): boolean => isUnwanted() || slices.isNews;
     for (;;) {
+      this.#sayNext();
       const isDue = !(await waitFor(isNews, earliest(this.#hedge.dueAt, waitsUntil)));
       if (isUnwanted()) return undefined;
       if (await this.#isWhole()) return undefined;
       if (slices.loss) return slices.loss;
       if (waitsUntil !== undefined && Date.now() >= waitsUntil) return 'in vain';
       if (await this.#dropLost()) continue;
-      if (isDue && !(await this.#moveOn(patienceMs))) return slices.late((patienceMs ?? 0) / 1000);
+      if (isDue && !(await this.#moveOn())) return slices.late((patienceMs ?? 0) / 1000);
       if (workflowInfo().historyLength >= settings.timings.jobHistoryEvents) return undefined;
     }
   }
@@ -163,7 +164,7 @@ export class ZoneRace {
     await this.#dropRivals({ readyIn: this.#zones.zone });
     this.#hedge.clear();
     this.#zones.settle();
-    this.#movedAlone = 0;
+    this.#turns.beginRounds();
   }
 
   /** Drops a lost rival, which costs nothing. False: none is lost. */
@@ -177,25 +178,28 @@ export class ZoneRace {
     const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
     const facts = { zone, beside: this.#zones.zone, message: lost.message };
     await this.#drop(lost.zoneTry, { kind: 'zone-lost', facts });
-    if (lost.cause === 'lease' && !isCrowded) this.#hedge.deny(Date.now(), 0);
-    else this.#hedge.refuse(zone, Date.now());
+    if (lost.cause === 'lease' && !isCrowded) {
+      this.#hedge.deny();
+      this.#hedge.act(Date.now());
+    } else this.#hedge.refuse(zone, Date.now());
     return true;
   }
 
   /** Drops all rivals: its pool has no room for more than one request, whatever the job is doing. */
   async #withdraw(reason: string): Promise<void> {
     if (this.#parts.slices.rivals.length === 0) return;
-    this.#hedge.deny(Date.now(), this.#patienceMs);
+    this.#hedge.deny();
+    this.#hedge.wait(Date.now());
     await this.#dropRivals({ reason });
   }
 
   /** Asks one more zone. False: the job may have only one request, and leaves its zone. */
-  async #moveOn(patienceMs: number | undefined): Promise<boolean> {
-    const { slices, lease, settings, file } = this.#parts;
+  async #moveOn(): Promise<boolean> {
+    const { slices } = this.#parts;
     const now = Date.now();
-    const most = mostRequests(file.spec, settings, lease.bought);
-    if (slices.rivals.length === 0 && (most === 1 || this.#hedge.isDenied)) return this.#staysAlone(now, patienceMs);
-    const next = this.#freeTry(now);
+    const { isAlone, most } = this.#turns;
+    if (isAlone) return this.#staysAlone(now);
+    const next = this.#turns.freeTry(now);
     if (next === undefined) {
       this.#hedge.rest(now);
       return true;
@@ -204,35 +208,18 @@ export class ZoneRace {
     const [oldest] = slices.rivals;
     if (oldest !== undefined && slices.rivals.length + 1 >= most)
       await this.#follow(oldest, { turnOf: this.#zones.of(next) });
+    this.#hedge.wait(now, slices.rivals.length + 2 >= most);
     await this.#startRival(next);
-    const isFull = slices.rivals.length + 1 >= most;
-    const keptMs = patienceMs && placeKeptMs(file.spec, settings.timings, patienceMs);
-    this.#hedge.wait(now, isFull ? keptMs : patienceMs);
     return true;
   }
 
-  /**
-   * Whether a job that may have only one request stays in its zone. A place in the provider's line is given up ever later, and
-   * not while slices are ready, unless the job file says how long (`timeouts.provision`).
-   */
-  #staysAlone(now: EpochMs, patienceMs: number | undefined): boolean {
-    const { slices, file, settings } = this.#parts;
-    if (file.spec.timeouts?.provision !== undefined || patienceMs === undefined) return false;
-    const rounds = Math.floor(this.#movedAlone / (this.#zones.others.length + 1));
-    const keptMs = placeKeptMs(file.spec, settings.timings, patienceMs);
-    const isOver = now - this.#aloneSince >= keptMs * 2 ** Math.min(rounds, MOST_DOUBLINGS);
-    if (isOver && slices.ready.length === 0) return false;
-    this.#hedge.deny(now, patienceMs);
+  /** Whether a job that may have only one request stays in its zone. */
+  #staysAlone(now: EpochMs): boolean {
+    const at = this.#turns.leavesAt(now);
+    if (at !== undefined && at <= now) return false;
+    this.#hedge.deny();
+    this.#hedge.wait(now);
     return true;
-  }
-
-  /** The next zone that is not asked now and has not just refused. */
-  #freeTry(now: EpochMs): number | undefined {
-    const asked = new Set(this.#askedZones);
-    return this.#zones.others.find((each) => {
-      const zone = this.#zones.of(each);
-      return !asked.has(zone) && this.#hedge.isOpen(zone, now);
-    });
   }
 
   async #startRival(zoneTry: number): Promise<void> {
@@ -294,6 +281,3 @@ async function waitFor(isNews: () => boolean, until: EpochMs | undefined): Promi
   await condition(isNews);
   return true;
 }
-
-/** The longest that a job stays alone in a zone is eight times as long as the first. */
-const MOST_DOUBLINGS = 3;

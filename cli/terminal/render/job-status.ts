@@ -16,6 +16,7 @@ import { oneLine, renderTable } from './columns.js';
 import { shownUser } from './shown-user.js';
 import { endsSentence } from './slice-ends.js';
 import { tierSentences } from './tier-turns.js';
+import { answerTexts, nextZoneSentence, untilSentence } from './wait-times.js';
 import { IS_A_WORKER_UP } from '../../../client/errors.js';
 import { asTyped } from '../typed-command.js';
 import { externalIpOf } from '../../../domain/slice.js';
@@ -44,6 +45,7 @@ export function renderJobStatus(
   const tiers = tierSentences('view' in detail ? detail.tiers : undefined, now);
   const facts = [
     ...rowFacts(row, now),
+    ...waitFacts(row, view, now),
     ...(view ? viewFacts(view, now) : []),
     ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
     ...placeFacts(row, place),
@@ -80,6 +82,14 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
     ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],
     ['attempts', `${attempts}${outcome ? preemptionsOf(outcome) : ''}`],
     ...(outcome ? outcomeFacts(outcome) : []),
+  ];
+}
+
+function waitFacts(row: JobRow, view: JobView | undefined, now: EpochMs): Fact[] {
+  const next = [nextZoneSentence(view, now), untilSentence(row, now)].filter((sentence) => sentence !== '');
+  return [
+    ...answerTexts(view, now).map((text): Fact => ['refused', text]),
+    ...(next.length === 0 ? [] : [['next', next.join(' ')] as const]),
   ];
 }
 

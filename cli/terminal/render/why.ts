@@ -19,7 +19,7 @@ import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slice
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
-import type { JobView, SliceView, ZoneAnswer } from '../../../contract/job.js';
+import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
 import type { WhyWaiting } from '../../../client/why-waiting.js';
@@ -30,6 +30,7 @@ import { reasonOf } from './job-header.js';
 import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { endsSentence } from './slice-ends.js';
 import { tierSentences } from './tier-turns.js';
+import { answerTexts, nextZoneSentence, untilSentence } from './wait-times.js';
 import { oneLine, wrapToWidth } from './columns.js';
 
 /** Wording with jobs by their ids, and times on the reader's clock, with a date unless they are today. */
@@ -58,6 +59,7 @@ export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, wi
     ...wrapped(`${row.id} waits for ${demandOf(why.units)} in project ${why.project} (${place}).`, width, ''),
     ...[...reasons, ...byAdmin].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
     ...wrapped(outlook(waiting, words), width, ''),
+    ...wrapped(untilSentence(row, now), width, ''),
     ...renderStuck(waiting.stuck ?? [], pool, now, width),
     ...(problem === undefined ? [] : wrapped(`The pool's files have a problem: ${oneLine(problem)}`, width, '')),
     ...wrapped(`Pool ${pool} as of ${formatDuration(now - at)} ago.${labelOf(row)}`, width, ''),
@@ -152,8 +154,9 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
     ...[...(view?.slices ?? []), ...(view?.rivals ?? [])]
       .filter(isUnsettled)
       .flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
-    ...answersOf(view).flatMap((answer) => wrapped(answerText(answer, now), width, '  ')),
-    ...wrapped(nextZoneText(view, now), width, ''),
+    ...answerTexts(view, now).flatMap((text) => wrapped(text, width, '  ')),
+    ...wrapped(nextZoneSentence(view, now), width, ''),
+    ...wrapped(untilSentence(row, now), width, ''),
     ...(view === undefined ? [] : awaited(view, now)).flatMap((line) => wrapped(line, width, '')),
   ];
 }
@@ -206,20 +209,6 @@ function sliceText({ ref, state, detail, since }: SliceView, now: EpochMs): stri
   return `${ref.name} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}${lasting}`}`;
 }
 
-/** Refusals count as news only while the job waits for chips. */
-const answersOf = (view: JobView | undefined): readonly ZoneAnswer[] =>
-  view?.phase === 'provisioning' ? (view.answers ?? []) : [];
-
-const answerText = ({ zone, at, scope, message }: ZoneAnswer, now: EpochMs): string =>
-  `${zone} refused ${formatDuration(now - at)} ago (${scope}): ${oneLine(message)}`;
-
-function nextZoneText(view: JobView | undefined, now: EpochMs): string {
-  const { zone, at } = view?.nextZone ?? {};
-  if (zone === undefined || at === undefined) return '';
-  const when = at > now ? `in ${formatDuration(at - now)}` : 'now';
-  return `If nothing comes before, ${zone} is asked ${when}.`;
-}
-
 export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: number): readonly string[] =>
   tierSentences(turns, now).flatMap((line) => wrapped(line, width, ''));
 
@@ -254,6 +243,7 @@ export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[]
     })),
     ...(view.answers && { answers: view.answers }),
     ...(view.nextZone && { nextZone: view.nextZone }),
+    ...(view.waitsUntil !== undefined && { waitsUntil: view.waitsUntil }),
     seen: seenFor(view, rows, now).map(({ zone, accelerator, pricing, lastGot, refusal }) => ({
       ...{ zone, accelerator, pricing, lastGot },
       ...(refusal !== undefined && refusal.at > lastGot.at && { refusal }),

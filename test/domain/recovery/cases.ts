@@ -242,6 +242,11 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
     [{ end: 'interrupted' }, KEEP, 'the pool or a person interrupted it'],
     [{ end: 'slices preempted', lease: 'revoked' }, KEEP, 'slices were lost that had to go anyway'],
     [
+      { end: 'run duration over', restart: 'asked for', preemption: 'spent', infrastructure: 'spent' },
+      { do: 'replace' },
+      'the run duration of its slices is over',
+    ],
+    [
       { end: 'slices preempted', restart: 'asked for', infrastructure: 'spent', task: 'spent' },
       retry('preemption', 'lost slices'),
       'slices were preempted by the provider',
