@@ -89,7 +89,9 @@ export class Recovery {
     if (this.#parts.wait.isOver && decision.do !== 'fail') return this.waitedInVain('its zones gave no chips');
     switch (decision.do) {
       case 'retry':
-        return this.#retry(decision.budget, what, [loss.index]);
+        await this.#retry(decision.budget, what, [loss.index]);
+        if (decision.budget === 'infrastructure') await this.#parts.moves.afterFailure(what);
+        return undefined;
       case 'next zone':
         // A job that waited for `timeouts.provision` needs no further pause.
         await moves.next(what, loss.cause === 'refused');

@@ -2,7 +2,7 @@ import type { Fact } from '../../domain/recovery/facts.js';
 import type { RefusalScope } from '../../domain/slice.js';
 import type { Timings } from '../../domain/timings.js';
 
-/** Refusals in a row, since the slices of the job were last all ready. */
+/** Refusals and failures in a row, since the slices of the job were last all ready. */
 export interface RefusalsCarry {
   readonly count: number;
   /** The latest of these, all in one zone. */
@@ -18,7 +18,7 @@ type Word = 'wrong' | 'lasting';
 
 export const NO_REFUSALS: RefusalsCarry = { count: 0, here: 0, zones: {} };
 
-/** Counts the provider's refusals of a job's slices, by zone, since the slices were last all ready. State only. */
+/** Counts the provider's refusals and failures of a job's slices, by zone, since the slices were last all ready. State only. */
 export class Refusals {
   #count: number;
   #here: number;
@@ -35,11 +35,16 @@ export class Refusals {
   }
 
   note(zone: string, scope: RefusalScope): void {
-    this.#count += 1;
-    this.#here += 1;
+    this.noteFailure();
     if (LASTING.has(scope)) this.#zones.set(zone, scope === 'request' ? 'wrong' : 'lasting');
     // A zone without chips or quota has taken the request itself.
     else if (scope === 'zone') this.#zones.delete(zone);
+  }
+
+  /** A request that was accepted has failed. It says nothing about the next one. */
+  noteFailure(): void {
+    this.#count += 1;
+    this.#here += 1;
   }
 
   /** Whether one of these zones has not refused for good. */
@@ -71,7 +76,7 @@ export class Refusals {
     this.#here = 0;
   }
 
-  /** Whether there are more refusals than a moment explains. */
+  /** Whether there are more of them than a moment explains. */
   get areMany(): boolean {
     return this.#here >= MANY_HERE;
   }

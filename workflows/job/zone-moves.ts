@@ -111,6 +111,22 @@ export class ZoneMoves {
     race.leaveZone();
   }
 
+  /**
+   * Slices failed before all were ready, and are given up. There is a pause, since a provider that fails at once would use up the
+   * retries in seconds. Another zone is asked at once: the gang leaves what it holds here if the failures here are many.
+   */
+  async afterFailure(what: Cause): Promise<void> {
+    const { race, slices } = this.#parts;
+    this.#refusals.noteFailure();
+    if (this.zones.length < 2 || (slices.hasOwn && !this.#refusals.areMany))
+      return this.#pause(what, this.#refusals.pauseHereMs);
+    if (slices.hasOwn) return this.next(what, true);
+    if (await this.#followRival(what)) return;
+    race.leaveZone();
+    this.#refusals.leftZone();
+    await this.#pause(what, this.#refusals.pauseMs(this.zones.length));
+  }
+
   #pause(after: Cause, ms: number): Promise<void> {
     return this.#parts.wait.pause(after, ms, this.#refusals.isLeft(this.zones));
   }
