@@ -1,4 +1,5 @@
 import type { StoreReader } from '../cloud/store/port.js';
+import type { FollowMarks } from './follow-marks.js';
 import { JobLogReader, type LogPlace, type LogStretch } from './job-logs.js';
 import type { LogStart } from '../cloud/store/log-starts.js';
 import { isOver, type JobRow } from './job-rows.js';
@@ -49,6 +50,7 @@ export class LogFollower implements FollowedLog {
   readonly #store: StoreReader;
   readonly #selection: LogSelection;
   readonly #sink: LogSink;
+  readonly #marks: Pick<FollowMarks, 'mark'> | undefined;
   #attempt: number;
   #reader: JobLogReader;
   /** The newest attempt known to have begun. */
@@ -58,8 +60,10 @@ export class LogFollower implements FollowedLog {
   #wake: () => void = () => undefined;
   #waiting: (() => void)[] = [];
 
-  constructor(store: StoreReader, selection: LogSelection, sink: LogSink) {
+  /** @param marks absent: no worker hears of this follower */
+  constructor(store: StoreReader, selection: LogSelection, sink: LogSink, marks?: Pick<FollowMarks, 'mark'>) {
     this.#store = store;
+    this.#marks = marks;
     this.#selection = selection;
     this.#sink = sink;
     this.#attempt = selection.firstAttempt;
@@ -81,6 +85,7 @@ export class LogFollower implements FollowedLog {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const isClosed = this.#isClosed;
+      if (!isClosed) this.#marks?.mark(this.#selection.job);
       const isLeft = isClosed || this.#begun > this.#attempt;
       const started = Date.now();
       const waiting = this.#waiting.splice(0);

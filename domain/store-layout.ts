@@ -25,6 +25,9 @@ export const fileObject = (sha256: string): string => `files/${sha256}`;
 /** Files uploaded past the server, until the server has compared them with their hashes (docs/adr/0086). */
 export const UPLOADS_PREFIX = 'uploads/';
 export const stagedUploadObject = (id: string): string => `${UPLOADS_PREFIX}${id}`;
+/** Marks of jobs whose logs somebody follows, rewritten every `MARK_EVERY_MS` (docs/adr/0150). */
+export const FOLLOWED_PREFIX = 'followed/';
+export const followedObject = (job: string): string => `${FOLLOWED_PREFIX}${job}`;
 /** A packed folder of the submitter, by the archive's content. */
 export const bundleObject = (sha256: string): string => `bundles/${sha256}.tar.gz`;
 /** SSH host keys of one node's VMs, one object each (cloud/hosts/host-key-record.ts). No node is ever made again under an id. */

@@ -1,5 +1,6 @@
 import type { JobClient } from '../client/job-client.js';
 import { type JobRow, isOver } from '../client/job-rows.js';
+import type { FollowMarks } from '../client/follow-marks.js';
 import { LogFollower, type LogSelection, type LogSink } from '../client/log-follower.js';
 import { isOutage, pause } from '../client/outage.js';
 import type { StoreReader } from '../cloud/store/port.js';
@@ -35,13 +36,21 @@ export interface FeedLimits {
 export class LogFeeds {
   readonly #client: Pick<JobClient, 'row'>;
   readonly #reader: SharedReader;
+  readonly #marks: Pick<FollowMarks, 'mark'> | undefined;
   readonly #limits: FeedLimits;
   readonly #rows = new Map<string, { readonly at: number; readonly found: Promise<JobRow> }>();
   readonly #bySubject = new Map<string, number>();
 
-  constructor(client: Pick<JobClient, 'row'>, store: StoreReader, limits: FeedLimits) {
+  /** @param marks absent: no worker hears of followers */
+  constructor(
+    client: Pick<JobClient, 'row'>,
+    store: StoreReader,
+    limits: FeedLimits,
+    marks?: Pick<FollowMarks, 'mark'>,
+  ) {
     this.#client = client;
     this.#reader = new SharedReader(store);
+    this.#marks = marks;
     this.#limits = limits;
   }
 
@@ -68,7 +77,7 @@ export class LogFeeds {
     refuseMade(selection, row);
     // Hosts write into the bucket. A host number that they invent would cost a listing in each look and appear in each event.
     const mostHosts = row.chips === undefined ? MOST_HOSTS : row.chips + MOST_WITHOUT_CHIPS;
-    const follower = new LogFollower(this.#reader, { ...selection, mostHosts }, sink);
+    const follower = new LogFollower(this.#reader, { ...selection, mostHosts }, sink, this.#marks);
     follower.reached(row);
     const watch = async (): Promise<void> => {
       while (!stop.aborted && !isOver(row)) {

@@ -27,6 +27,7 @@ import { TokenVerifier } from './identity/verifier.js';
 import { DearWork } from './dear-work.js';
 import { secretText } from './key-text.js';
 import { DirectUploads } from './direct-uploads.js';
+import { FollowMarks } from '../client/follow-marks.js';
 import { LogFeeds } from './log-feeds.js';
 import { ServerMetrics } from './metrics.js';
 import type { Services } from './services.js';
@@ -113,10 +114,12 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
       ? (bucket, as) =>
           bucketPlace(bucket, { ...as, ...(place.endpoint !== undefined && { endpoint: place.endpoint }) })
       : undefined,
-    feeds: new LogFeeds(client, store, {
-      perSubject: config.limits.followedLogs,
-      changed: (count) => metrics.followers(count),
-    }),
+    feeds: new LogFeeds(
+      client,
+      store,
+      { perSubject: config.limits.followedLogs, changed: (count) => metrics.followers(count) },
+      new FollowMarks(() => Promise.resolve(store)),
+    ),
     metrics,
     notReady: () => whyNotReady(client, store),
   };

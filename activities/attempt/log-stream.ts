@@ -1,5 +1,5 @@
 import { objectPlace, StoreRefused, type StorePort } from '../../cloud/store/port.js';
-import { CUT_BYTES, cutAfterMs } from '../../domain/log-cut.js';
+import { CUT_BYTES, cutAfterMs, FINE_MS } from '../../domain/log-cut.js';
 import { logChunkObject, lostTailObject, offsetOfChunk } from '../../domain/store-layout.js';
 import { largest } from '../../domain/extremes.js';
 import type { EpochMs } from '../../domain/units.js';
@@ -15,6 +15,8 @@ export interface Shipping {
   readonly patience?: StorePatience;
   /** Absent: all of the output is stored. */
   readonly limit?: LogLimit;
+  /** Whether somebody follows this log now. Absent: nobody does. */
+  readonly isFollowed?: () => boolean;
 }
 
 /**
@@ -36,6 +38,7 @@ export class LogStream {
   readonly #host: string;
   readonly #patience: StorePatience;
   readonly #limit: LogLimit | undefined;
+  readonly #isFollowed: () => boolean;
   readonly #openedAt = Date.now();
   /** Offset of the first byte held back. */
   #offset = 0;
@@ -53,8 +56,10 @@ export class LogStream {
   #writing: Promise<void> = Promise.resolve();
   #endsLine = true;
 
-  private constructor({ store, meter, patience, limit }: Shipping, prefix: string, host: string, signal: AbortSignal) {
+  private constructor(shipping: Shipping, prefix: string, host: string, signal: AbortSignal) {
+    const { store, meter, patience, limit, isFollowed = () => false } = shipping;
     this.#store = store;
+    this.#isFollowed = isFollowed;
     this.#meter = meter;
     this.#prefix = prefix;
     this.#host = host;
@@ -112,11 +117,25 @@ export class LogStream {
     if (chunk.length > 0) this.#hold(chunk);
     this.#dropped += output.length - chunk.length;
     if (this.#mustSayLimit || this.#heldBytes >= CUT_BYTES) return this.flush();
-    if (this.#heldBytes > 0)
-      this.#timer ??= setTimeout(
-        () => void this.flush().catch(() => undefined),
-        cutAfterMs(Date.now() - this.#openedAt),
-      );
+    if (this.#heldBytes > 0) this.#cutLater();
+  }
+
+  /** Looks again before the time is over: somebody may follow by then. */
+  #cutLater(): void {
+    const leftMs = (): number => this.#heldSince + this.#cutAfterMs - Date.now();
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        if (leftMs() > 0) this.#cutLater();
+        else void this.flush().catch(() => undefined);
+      },
+      Math.min(leftMs(), LOOK_MS),
+    );
+  }
+
+  get #cutAfterMs(): number {
+    const ageMs = Date.now() - this.#openedAt;
+    return cutAfterMs(ageMs, ageMs >= FINE_MS && this.#isFollowed());
   }
 
   #hold(chunk: Buffer): void {
@@ -218,6 +237,8 @@ export class LogStream {
   }
 }
 
+/** Time between two looks at whether a stream that holds output is followed. */
+const LOOK_MS = 500;
 /** Objects of one request for a listing: as many as Google gives at most. */
 const PAGE = 1000;
 /** Objects of one look: two chunks, and lost tails between them. */

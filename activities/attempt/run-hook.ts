@@ -11,6 +11,7 @@ import { ofJob } from '../job-secrets.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { isLasting, messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
+import { followedJobs } from './followed-jobs.js';
 import { beating } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, hostsOf, runPlace } from './attempt-hosts.js';
 import { logLimitOf } from './log-limit.js';
@@ -96,7 +97,10 @@ async function untilEnded(
   const secrets = await secretVariables(installation, input.spec);
   const request = hookRequest(input, runId, host, secrets);
   const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);
-  const shipping = { ...dependencies, ...logLimitOf(input, hookHosts(input).length) };
+  const shipping = {
+    ...{ ...dependencies, ...logLimitOf(input, hookHosts(input).length) },
+    isFollowed: () => followedJobs(dependencies.store).isFollowed(input.job.id),
+  };
   const stream = await LogStream.open(shipping, prefix, host.number, signal);
   let isBegun = false;
   for (;;) {

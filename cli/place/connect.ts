@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { StorePort, StoreReader } from '../../cloud/store/port.js';
 import { storePlace } from '../../domain/store-place.js';
+import { FollowMarks } from '../../client/follow-marks.js';
 import { TemporalUnreachable } from '../../client/errors.js';
 import type { JobClient, JobClientOptions } from '../../client/job-client.js';
 import type { TemporalOptions } from '../../client/connect.js';
@@ -88,6 +89,13 @@ export async function openReader(place: StorePlace): Promise<StoreReader> {
   const { splitReader } = await import('../../cloud/store/split-store.js');
   return splitReader(await openOneReader(own), await openOneReader({ ...own, bucket: systemBucket }));
 }
+
+/** Marks of followed logs in a bucket. Google's libraries are loaded with the first one, when the log is being read. */
+export const openMarks = ({ bucket, endpoint }: BucketPlace): FollowMarks =>
+  new FollowMarks(async () => {
+    const { openStore } = await import('../../cloud/store/open-store.js');
+    return openStore({ bucket, ...(endpoint !== undefined && { endpoint }) });
+  });
 
 async function openOneReader(options: Pick<BucketPlace, 'bucket' | 'endpoint'>): Promise<StoreReader> {
   const place = storePlace(options.bucket);
