@@ -76,7 +76,7 @@ describe('a log that jobctl serve sends', function () {
       (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write('data: ');
-        const send = (): void => void (response.destroyed || response.write(piece, send));
+        const send = (): void => void (response.destroyed || response.write(piece, () => setImmediate(send)));
         send();
       },
     ];

@@ -338,7 +338,7 @@ describe('a server that answers anything', function () {
   const sendsOn: Reply = (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const piece = Buffer.alloc(1 << 20, ' ');
-    const send = (): void => void (response.destroyed || response.write(piece, send));
+    const send = (): void => void (response.destroyed || response.write(piece, () => setImmediate(send)));
     send();
   };
 
