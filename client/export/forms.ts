@@ -98,7 +98,7 @@ type OwnActivity =
 const MEMO: Readonly<Record<keyof JobMemo | keyof SliceMemo, 'own'>> = {
   ...{ name: 'own', slice: 'own', contentHash: 'own', run: 'own', isVerified: 'own', label: 'own' },
   ...{ submittedAt: 'own', attempts: 'own', phaseSince: 'own', why: 'own', outcome: 'own', keeps: 'own' },
-  ...{ lease: 'own', demand: 'own', ref: 'own', tier: 'own' },
+  ...{ lease: 'own', demand: 'own', ref: 'own', tier: 'own', waitsUntil: 'own' },
 };
 
 /** Each search attribute, and the field whose kind it has. */

@@ -8,6 +8,8 @@ import type { JanitorActivities } from '../../contract/janitor.js';
 import type { JobActivities } from '../../contract/job-activities.js';
 import * as job from '../../contract/job.js';
 import type { MachinesActivities } from '../../contract/machines.js';
+import * as notices from '../../contract/notices.js';
+import type { NoticesActivities } from '../../contract/notices.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
 import * as quota from '../../contract/quota.js';
 import * as slice from '../../contract/slice.js';
@@ -24,7 +26,7 @@ type Verdict = 'kept' | 'removed';
 const WORKFLOWS: Readonly<Record<(typeof WorkflowType)[keyof typeof WorkflowType], Verdict>> = {
   job: 'kept',
   slice: 'kept',
-  ...{ quota: 'removed', janitor: 'removed', machines: 'removed', build: 'removed' },
+  ...{ quota: 'removed', janitor: 'removed', machines: 'removed', build: 'removed', notices: 'removed' },
 };
 const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   ...{ granted: 'kept', revoked: 'kept', priority: 'kept', restate: 'kept', cancelNote: 'kept', sliceNews: 'kept' },
@@ -32,7 +34,7 @@ const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   ...{ release: 'kept', leaseAnswer: 'kept', giveUp: 'kept' },
   // It has no argument.
   attach: 'removed',
-  ...{ leaseMessages: 'removed', wake: 'removed', buildWanted: 'removed' },
+  ...{ leaseMessages: 'removed', wake: 'removed', buildWanted: 'removed', noticesWanted: 'removed' },
 };
 const UPDATES: Readonly<Record<string, Verdict>> = {
   ...{ stop: 'kept', resume: 'kept', requeue: 'kept', restart: 'kept', setUp: 'kept' },
@@ -45,7 +47,8 @@ const ACTIVITIES: Readonly<
     | keyof BuildActivities
     | keyof QuotaActivities
     | keyof JanitorActivities
-    | keyof MachinesActivities,
+    | keyof MachinesActivities
+    | keyof NoticesActivities,
     Verdict
   >
 > = {
@@ -57,12 +60,12 @@ const ACTIVITIES: Readonly<
   ...{ createBuild: 'removed', findBuild: 'removed', awaitBuild: 'removed', deleteBuild: 'removed' },
   ...{ deliver: 'removed', loadPool: 'removed', readOpenWork: 'removed', findStrays: 'removed' },
   ...{ applyFiles: 'removed', writeHistory: 'removed', keepBook: 'removed', readBook: 'removed' },
-  ...{ sweep: 'removed', operateMachines: 'removed' },
+  ...{ sweep: 'removed', operateMachines: 'removed', deliverNotice: 'removed' },
 };
 
 /** Names of the messages that a module of contract/ defines. */
 const defined = (type: 'signal' | 'update'): string[] =>
-  [job, slice, build, quota].flatMap((module) =>
+  [job, slice, build, quota, notices].flatMap((module) =>
     Object.values(module as Readonly<Record<string, unknown>>).flatMap((each) => {
       const { type: its, name } = (typeof each === 'object' && each !== null ? each : {}) as {
         type?: string;
