@@ -46,7 +46,7 @@ for (const [before, row] of rows) {
 writeFileSync(REGISTRY, await formatted(REGISTRY, registry));
 process.stdout.write(`touched  ${REGISTRY}
 Next: npx tsc --noEmit -p . names the rows that are missing; then fill in every todo() of the new files, until
-npx mocha test/architecture/machine-kinds.test.ts is green; then npx tsx scripts/write-schemas.ts and scripts/write-words.ts.
+npx mocha test/architecture/machine-kinds.test.ts is green; then npx tsx scripts/write-schemas.ts.
 `);
 
 function registryImports(): string {

@@ -60,15 +60,23 @@ export async function exportJob(id: string, sources: ExportSources, write: Write
       'histories: Temporal knows nothing of the job any more; its decisions of hosts and slices can be played, its workflow cannot',
     );
 
+  const decode = decoding(id, temporal.options.loadedDataConverter.payloadCodecs);
+  const redaction = new EventRedaction(names, decode);
+  // The user's words are known before a sentence is written.
+  for (const run of runs.found)
+    for await (const start of reader.events(run, 1)) {
+      await redaction.redact(start);
+      break;
+    }
+
   const { attempts, outcome, log } = records;
   const shown = (value: unknown): string => JSON.stringify(redactValue(value, names));
   await write(`{"format":"jobctl-incident","v":1,"jobctl":${JSON.stringify(version)},\n`);
   await write(`"expected":${JSON.stringify(recordedExpectation(attempts, outcome), undefined, 1)},\n`);
   await write(`"attempts":[${attempts.map((attempt) => `\n${shown(attempt)}`).join(',')}],\n`);
   if (outcome !== undefined) await write(`"outcome":${shown(outcome)},\n`);
-  await write(`"log":[${log.map((line) => `\n${shown(line)}`).join(',')}],\n"histories":[`);
-  const decode = decoding(id, temporal.options.loadedDataConverter.payloadCodecs);
-  const histories = new HistoryWriter({ reader, redaction: new EventRedaction(names, decode), names, write });
+  await write(`"log":[${log.map((line) => `\n${JSON.stringify(names.said(line))}`).join(',')}],\n"histories":[`);
+  const histories = new HistoryWriter({ reader, redaction, names, write });
   await histories.writeRuns(runs.found, missing);
   for (const slice of histories.slices) {
     const its = await reader.runsOf(slice);
@@ -118,7 +126,7 @@ class HistoryWriter {
 
   async #writeRun({ workflowId, runId }: Run): Promise<void> {
     const { reader, redaction, names, write } = this.#parts;
-    const shownId = JSON.stringify(names.words(workflowId));
+    const shownId = JSON.stringify(names.id(workflowId));
     await write(`${this.count === 0 ? '' : ','}\n{"workflowId":${shownId},"runId":${JSON.stringify(runId)},"events":[`);
     this.count += 1;
     let isFirst = true;

@@ -58,12 +58,12 @@ export class HistoryReader {
     return { found, type, missing: [] };
   }
 
-  /** Yields events in Temporal's own JSON. */
-  async *events(execution: Execution): AsyncGenerator<unknown> {
+  /** Yields events in Temporal's own JSON. @param page events that are fetched together */
+  async *events(execution: Execution, page = PAGE): AsyncGenerator<unknown> {
     const { historyToJSON } = await import('@temporalio/common/lib/proto-utils.js');
-    for await (const events of this.#pages(execution, PAGE)) {
-      const page = JSON.parse(historyToJSON({ events })) as { readonly events?: readonly unknown[] };
-      yield* page.events ?? [];
+    for await (const events of this.#pages(execution, page)) {
+      const json = JSON.parse(historyToJSON({ events })) as { readonly events?: readonly unknown[] };
+      yield* json.events ?? [];
     }
   }
 

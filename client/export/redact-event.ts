@@ -1,5 +1,8 @@
 import type { Payload } from '@temporalio/common';
 import { CHANGES } from '../../contract/changes.js';
+import { isOwnSignal } from '../../domain/own-workflows.js';
+import { FailureType } from '../../domain/failure-types.js';
+import { formOf, type PayloadForm, SEARCH_ATTRIBUTES } from './forms.js';
 import type { Pseudonyms } from './pseudonyms.js';
 import { redactValue } from './redact-value.js';
 
@@ -11,13 +14,27 @@ interface JsonPayload {
   readonly data?: string;
 }
 
+/** Forms of the payloads of an event: of its input, and of its result or failure. */
+interface Payloads {
+  readonly input: PayloadForm;
+  readonly result: PayloadForm;
+}
+/** The form, and the field by which text in it is judged. */
+interface Held {
+  readonly form: PayloadForm;
+  readonly field?: string;
+}
+
 /**
- * Redacts an event of a history in Temporal's JSON. Payloads are decoded, redacted, and plain JSON afterwards. Values that a
- * replay compares or draws from stay as they are: numbers of events, types, times, run ids, markers of changes.
+ * Redacts the events of one history after the other, in their order, in Temporal's JSON. Payloads are decoded, redacted by their
+ * form, and plain JSON afterwards. Values that a replay compares or draws from stay as they are: numbers of events, types, times,
+ * run ids, markers of changes.
  */
 export class EventRedaction {
   readonly #names: Pseudonyms;
   readonly #decode: DecodePayloads;
+  /** Activities of the history, by the number of the event that scheduled them. */
+  readonly #activities = new Map<string, string>();
 
   constructor(names: Pseudonyms, decode: DecodePayloads) {
     this.#names = names;
@@ -25,22 +42,44 @@ export class EventRedaction {
   }
 
   async redact(event: unknown): Promise<unknown> {
-    return this.#value('', event);
+    return this.#value('', event, { held: NOTHING, payloads: this.#payloadsOf(event as HistoryEvent) });
   }
 
-  async #value(key: string, value: unknown): Promise<unknown> {
+  #payloadsOf(event: HistoryEvent): Payloads {
+    const [, its = {}] = Object.entries(event).find(([key]) => key.endsWith('EventAttributes')) ?? [];
+    const { workflowType, signalName, acceptedRequest, activityType, scheduledEventId } = its;
+    if (activityType !== undefined) this.#activities.set(String(event.eventId), nameOf(activityType));
+    if (workflowType !== undefined) return { input: formOf('workflows', nameOf(workflowType)), result: 'own' };
+    if (signalName !== undefined) return { input: this.#signalForm(signalName, event), result: 'own' };
+    const update = acceptedRequest?.input?.name;
+    if (update !== undefined) return { input: formOf('updates', update), result: 'own' };
+    const activity = activityType === undefined ? this.#activities.get(String(scheduledEventId)) : nameOf(activityType);
+    const form = activity === undefined ? 'own' : formOf('activities', activity);
+    return { input: form, result: form };
+  }
+
+  /** A job signals workflows of users too (`notify`): what it tells them is its own. */
+  #signalForm(name: string, event: HistoryEvent): PayloadForm {
+    const isOutgoing = 'signalExternalWorkflowExecutionInitiatedEventAttributes' in event;
+    const form = formOf('signals', name);
+    return form === 'removed' && isOutgoing ? 'own' : form;
+  }
+
+  async #value(key: string, value: unknown, at: At): Promise<unknown> {
     if (typeof value === 'string') return this.#text(key, value);
     if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return Promise.all(value.map((item: unknown) => this.#value(key, item)));
+    if (Array.isArray(value)) return Promise.all(value.map((item: unknown) => this.#value(key, item, at)));
     if (AS_IT_IS.has(key)) return value;
-    if (isPayload(value)) return this.#payload(value);
-    if ('encodedAttributes' in value) return this.#value(key, await this.#plainFailure(value));
+    if (isPayload(value)) return this.#payload(value, at.held);
+    if ('encodedAttributes' in value) return this.#value(key, await this.#plainFailure(value), at);
     if ('markerName' in value && isChangeMarker(value)) return value;
-    const isMap = key === 'fields' || key === 'indexedFields' || key === 'details';
-    const entries = Object.entries(value).map(async ([name, child]) => [
-      isMap ? this.#names.words(name) : name,
-      await this.#value(name, child),
-    ]);
+    const heldBy = heldIn(key);
+    const entries = Object.entries(value).map(async ([name, child]) => {
+      const part = partName(key, name);
+      const held = heldBy?.(name) ?? heldUnder(part, at);
+      const isOurs = heldBy === undefined || held.form !== 'removed';
+      return [isOurs ? name : this.#names.user(name), await this.#value(part, child, { ...at, held })];
+    });
     return Object.fromEntries(await Promise.all(entries)) as unknown;
   }
 
@@ -52,10 +91,11 @@ export class EventRedaction {
     }
     if (NUMBERS.test(key) && /^\d+$/.test(text)) return text;
     if (TIME.test(text) || (ENUMS.test(key) && /^[A-Z][A-Z0-9_]+$/.test(text))) return text;
-    return this.#names.words(text);
+    if (SENTENCES.has(key)) return this.#names.said(text);
+    return isOwnName(key, text) ? text : this.#names.id(text);
   }
 
-  async #payload(payload: JsonPayload): Promise<JsonPayload> {
+  async #payload(payload: JsonPayload, { form, field }: Held): Promise<JsonPayload> {
     const { metadata, data } = await this.#decoded(payload);
     const encoding = metadata['encoding'] ?? '';
     if (encoding === 'binary/null') return toJson(metadata);
@@ -63,7 +103,7 @@ export class EventRedaction {
     const plain = { encoding: 'json/plain', ...(type === undefined ? {} : { type }) };
     // No workflow of ours writes this: it was dropped as garbage, and stays garbage.
     if (encoding !== 'json/plain') return toJson(plain, JSON.stringify('redacted'));
-    return toJson(plain, JSON.stringify(redactValue(parsed(data), this.#names)));
+    return toJson(plain, JSON.stringify(redactValue(parsed(data), this.#names, form, field)));
   }
 
   async #decoded({ metadata, data = '' }: JsonPayload) {
@@ -87,6 +127,92 @@ export class EventRedaction {
   }
 }
 
+interface At {
+  readonly held: Held;
+  readonly payloads: Payloads;
+}
+
+const NOTHING: Held = { form: 'removed' };
+
+interface HistoryEvent {
+  readonly eventId?: string;
+  readonly [attributes: `${string}EventAttributes`]: {
+    readonly workflowType?: { readonly name?: string };
+    readonly activityType?: { readonly name?: string };
+    readonly signalName?: string;
+    readonly scheduledEventId?: string;
+    readonly acceptedRequest?: { readonly input?: { readonly name?: string } };
+  };
+}
+const nameOf = ({ name = '' }: { readonly name?: string }): string => name;
+
+/** The name of a part, with its parent's where that says more. */
+const partName = (parent: string, name: string): string =>
+  PARENTS.test(parent) && /^(?:name|fields|indexedFields|details|summary)$/.test(name) ? `${parent}.${name}` : name;
+const PARENTS =
+  /^(?:workflowType|activityType|input|memo|upsertedMemo|searchAttributes|header|userMetadata|markerRecordedEventAttributes)$/;
+
+/** The payloads below a part of an event. */
+function heldUnder(part: string, { held, payloads }: At): Held {
+  switch (part) {
+    case 'input':
+    case 'args':
+      return { form: payloads.input };
+    case 'result':
+    case 'success':
+    case 'details':
+    case 'lastHeartbeatDetails':
+      return { form: payloads.result };
+    case 'userMetadata.summary':
+    case 'userMetadata.details':
+      return { form: 'own', field: 'message' };
+    default:
+      return held;
+  }
+}
+
+/** The forms of a map of payloads, by their names. */
+function heldIn(part: string): ((name: string) => Held) | undefined {
+  switch (part) {
+    case 'memo.fields':
+    case 'upsertedMemo.fields':
+      return (name) => ({ form: formOf('memo', name), field: name });
+    case 'searchAttributes.indexedFields':
+      return (name) => {
+        const field = SEARCH_ATTRIBUTES[name as keyof typeof SEARCH_ATTRIBUTES] as string | undefined;
+        return field === undefined ? { form: 'removed' } : { form: 'own', field };
+      };
+    case 'header.fields':
+    case 'markerRecordedEventAttributes.details':
+      return () => ({ form: 'removed' });
+    default:
+      return undefined;
+  }
+}
+
+/** Names of jobctl's own code and of the SDK's. */
+function isOwnName(part: string, text: string): boolean {
+  switch (part) {
+    case 'workflowType.name':
+      return formOf('workflows', text) !== 'removed';
+    case 'activityType.name':
+      return formOf('activities', text) !== 'removed';
+    case 'input.name':
+      return formOf('updates', text) !== 'removed';
+    case 'signalName':
+      return isOwnSignal(text);
+    case 'type':
+    case 'nonRetryableErrorTypes':
+      return ERRORS.has(text);
+    default:
+      return part === 'source' && /^(?:Server|\w+SDK)$/.test(text);
+  }
+}
+const ERRORS: ReadonlySet<string> = new Set([
+  ...Object.values(FailureType),
+  ...['Error', 'TypeError', 'RangeError', 'ReferenceError', 'SyntaxError'],
+]);
+const SENTENCES = new Set(['message', 'reason']);
 const AS_IT_IS = new Set(['sdkMetadata', 'meteringMetadata', 'workerVersion', 'versioningInfo']);
 const DROPPED = new Set(['identity', 'stackTrace', 'namespaceId', 'nexusOperationId']);
 const isRunId = (key: string): boolean => /(^r|R)unId$/.test(key);

@@ -1,81 +1,159 @@
-import { REQUEST_SECTIONS } from '../../domain/job-file/machine-request.js';
+import { readCreateFlag } from '../../domain/machine-kinds/cloud-tpu/create-flags.js';
+import { DISK_MODES } from '../../domain/machine-kinds/cloud-tpu/words.js';
+import { isOwnWord, MAPS, NAMES, TEXT_KINDS } from './fields.js';
+import { JOB_FILE, JOB_INPUT, type JsonForm, type PayloadForm } from './forms.js';
 import type { Pseudonyms } from './pseudonyms.js';
 
 /**
- * `words`: text of jobctl. `job`: the sections of a job file or spec. `user`: a user's values whose form is checked again; `map`:
- * the same, with keys that are the user's too. `secret`: values that are removed completely; `variables`: the same, with their
- * keys. `times`: the section `timeouts`, which also has a key `run`.
+ * The place of a value. `forms`: the alternatives of its form; undefined in values that only jobctl's own code writes. `whole`: it
+ * has no form: `user` masks each word, `secret` removes all.
  */
-type Mode = 'words' | 'job' | 'user' | 'map' | 'secret' | 'variables' | 'times';
+interface At {
+  readonly field: string;
+  readonly forms?: readonly JsonForm[];
+  readonly whole?: 'user' | 'secret';
+  /** Its keys are the user's. */
+  readonly isMap?: boolean;
+}
 
-/** Sections of a job file and a spec that are structure: machines, durations, counts and names. */
-const STRUCTURE: ReadonlySet<string> = new Set([
-  ...keys(`name project pool user priority slices grace graceSeconds retries keep loop timeouts namedPricing
-  remoteUser remote_user env_type notify job setup modules hosts workers`),
-  ...REQUEST_SECTIONS.flatMap(({ name, isExported }) => (isExported ? [name] : [])),
-]);
-/** Text for a shell, a file or the hosts, in any section. */
-const SECRET =
-  keys(`run cmd script check install prefix steps startup_script startupScript config_entry content source tail
-  stdin requirements flags create_flags`);
-const VARIABLES = keys('env metadata');
-const MAPS = keys('labels secrets files identityKeys');
-const DURATION = /^(?:\d{1,4}(?:\.\d+)?(?:ms|s|m|h|d))+$/;
-/** Amounts of CPUs and memory as Kubernetes writes them: requests for machines. */
-const QUANTITY = /^\d{1,6}(?:\.\d+)?(?:m|[kMGT]i?)?$/;
-const RUN_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-const ONE_WORD = /^[a-z]+$/;
-const REFERENCE = /(\$\{[\w.]+\})/;
+/** A plain JSON value of workflows and records, without the user's data. @param field the name under which it stands */
+export function redactValue(value: unknown, names: Pseudonyms, form: PayloadForm = 'own', field = ''): unknown {
+  if (form === 'removed') return redact(value, { field, whole: 'secret' }, names);
+  return redact(value, form === 'own' ? { field } : { field, forms: alternatives(form) }, names);
+}
 
-/** A plain JSON value of workflows and records, without the user's data. */
-export function redactValue(value: unknown, names: Pseudonyms, mode: Mode = 'words'): unknown {
-  if (typeof value === 'string') return redactText(value, names, mode);
-  if (typeof value === 'number') return mode === 'secret' || mode === 'variables' ? 0 : value;
+function redact(value: unknown, at: At, names: Pseudonyms): unknown {
+  if (typeof value === 'string') return redactText(value, at, names);
+  if (typeof value === 'number') return at.whole === 'secret' ? 0 : value;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item: unknown) => redactValue(item, names, mode));
-  if (mode === 'words' && isAssignment(value)) return redactAssignment(value, names);
-  const entries = Object.entries(value).map(([key, child]) => [
-    redactKey(key, names, mode),
-    redactValue(child, names, modeOf(key, child, mode)),
-  ]);
+  if (Array.isArray(value)) {
+    const item = itemOf(at);
+    return value.map((each: unknown) => redact(each, item, names));
+  }
+  if (at.field === 'set' && isAssignment(value)) return redactAssignment(value, names);
+  const entries = Object.entries(value).map(([key, inner]) => {
+    const child = childOf(at, key, inner);
+    return [child.isOurs ? key : redactKey(key, at, names), redact(inner, child.at, names)];
+  });
   return Object.fromEntries(entries) as unknown;
 }
 
-/** The mode for the value under this key. */
-function modeOf(key: string, child: unknown, mode: Mode): Mode {
-  if (mode === 'variables' || mode === 'secret') return 'secret';
-  if (mode === 'times' || key === 'timeouts') return 'times';
-  if (VARIABLES.has(key)) return 'variables';
-  // `run` is also the run of a job's workflow.
-  if (SECRET.has(key) && !(mode === 'words' && typeof child === 'string' && RUN_ID.test(child))) return 'secret';
-  if (MAPS.has(key)) return 'map';
-  if (mode === 'map') return 'user';
-  if (mode === 'job') return STRUCTURE.has(key) ? 'words' : 'user';
-  return mode === 'words' && isJobFile(key, child) ? 'job' : mode;
+interface Child {
+  readonly at: At;
+  /** The key is one of the form's, or of jobctl's own code. */
+  readonly isOurs: boolean;
 }
 
-/** In other places, `job` holds a job's name and run. */
-function isJobFile(key: string, child: unknown): boolean {
-  if (typeof child !== 'object' || child === null) return false;
-  return key === 'spec' || (key === 'job' && !('id' in child && 'run' in child));
+function childOf(at: At, key: string, value?: unknown): Child {
+  const { field, forms, whole, isMap } = at;
+  if (whole !== undefined) return { at: { field: '', whole }, isOurs: false };
+  if (isMap === true) {
+    const kind = MAPS[field as keyof typeof MAPS];
+    return { at: kind === 'secret' ? { field: '', whole: 'secret' } : { field }, isOurs: false };
+  }
+  if (forms === undefined) return { at: ownChild(key, value), isOurs: OWN_KEY.test(key) };
+  const known = forms.flatMap(({ properties }) =>
+    properties !== undefined && Object.hasOwn(properties, key) ? [properties[key] as JsonForm] : [],
+  );
+  if (known.length > 0) return { at: formChild(key, known.flatMap(alternatives)), isOurs: true };
+  const inMap = forms.flatMap(({ additionalProperties: each }) => (typeof each === 'object' ? alternatives(each) : []));
+  if (inMap.length === 0) return { at: { field: '', whole: 'user' }, isOurs: false };
+  const isSecret = MAPS[field as keyof typeof MAPS] === 'secret';
+  return { at: isSecret ? { field: '', whole: 'secret' } : { field, forms: inMap }, isOurs: false };
 }
 
-function redactKey(key: string, names: Pseudonyms, mode: Mode): string {
-  return mode === 'map' || mode === 'variables' ? names.masked(key) : names.words(key);
+/** A key under which a form allows anything. */
+function formChild(field: string, forms: readonly JsonForm[]): At {
+  if (forms.some((form) => Object.keys(form).some((key) => key !== 'description'))) return { field, forms };
+  if (field === 'job') return { field, forms: JOB_FILE };
+  return field === 'carry' ? { field } : { field, whole: 'user' };
 }
 
-function redactText(text: string, names: Pseudonyms, mode: Mode): string {
-  if (mode === 'secret' || mode === 'variables') return names.text(text);
-  if (mode === 'words' || mode === 'times') return names.words(text);
-  if (DURATION.test(text) || QUANTITY.test(text) || text === '') return text;
-  if (text.includes('\n')) return names.text(text);
-  if (ONE_WORD.test(text)) return names.words(text);
-  // A reference to another value of the file is resolved again, so it stays.
-  return text
-    .split(REFERENCE)
-    .map((part) => (REFERENCE.test(part) ? names.words(part) : names.masked(part)))
-    .join('');
+function ownChild(field: string, value: unknown): At {
+  if (field === 'input') return { field, forms: JOB_INPUT };
+  if (field === 'job' && typeof value === 'object' && value !== null && !('run' in value && 'id' in value))
+    return { field, forms: JOB_FILE };
+  if (field === 'value') return { field, whole: 'user' };
+  return { field, ...(Object.hasOwn(MAPS, field) && !Array.isArray(value) && { isMap: true }) };
 }
+
+const itemOf = (at: At): At =>
+  at.forms === undefined
+    ? at
+    : { ...at, forms: at.forms.flatMap(({ items }) => (items === undefined ? [] : alternatives(items))) };
+
+function alternatives(form: JsonForm): readonly JsonForm[] {
+  const { anyOf, oneOf } = form;
+  return anyOf === undefined && oneOf === undefined
+    ? [form]
+    : [...(anyOf ?? []), ...(oneOf ?? [])].flatMap(alternatives);
+}
+
+/** Keys of types. The keys of maps are the user's. */
+const OWN_KEY = /^[a-z]\w*$/;
+const isName = (field: string, text: string): boolean => NAMES[field]?.has(text) ?? false;
+
+function redactKey(key: string, { field }: At, names: Pseudonyms): string {
+  if (isName(field, key)) return key;
+  return TEXT_KINDS[field] === 'public' ? names.publicName(key) : names.user(key);
+}
+
+function redactText(text: string, at: At, names: Pseudonyms): string {
+  const { field, forms, whole } = at;
+  if (whole === 'secret') return names.secret(text);
+  if (whole === undefined) {
+    if (DURATION.test(text)) return text;
+    if (isName(field, text)) return text;
+    if (forms?.some((form) => form.const === text || form.enum?.includes(text) === true)) return text;
+    // A user may have the name `user`.
+    if (forms === undefined && isOwnWord(field, text) && !(field === 'by' && names.isUsers(text))) return text;
+  }
+  const kind = whole === undefined ? TEXT_KINDS[field] : undefined;
+  switch (kind === 'source' && !DISK.test(text) ? 'secret' : kind) {
+    case 'secret':
+      // `run` is also the run of a job's workflow.
+      return names.isRunId(text) || text === '' ? text : names.secret(text);
+    case 'said':
+      return names.said(text);
+    case 'public':
+      return inReferences(text, (part) => names.publicName(part), names);
+    case 'id':
+      return names.id(text);
+    case 'flag':
+      return redactFlag(text, names);
+    case 'source':
+    case undefined:
+      return text.includes('\n') ? names.secret(text) : inReferences(text, (part) => names.user(part), names);
+  }
+}
+
+/** A flag that stands for keys of the job file is read again. */
+function redactFlag(text: string, names: Pseudonyms): string {
+  const [name = '', value] = text.trim().split(/[= ](.*)/s);
+  if (readCreateFlag(name, value ?? '') === undefined) return names.user(text);
+  if (value === undefined || name === '--provisioning-model') return text;
+  const isPublic = /^--(?:version|runtime-version|accelerator-type|type|scopes)$/.test(name);
+  const shown = value
+    .split(/([,=])/)
+    .map((part) => (FLAG_KEYS.has(part) ? part : isPublic ? names.publicName(part) : names.user(part)));
+  return `${name}=${shown.join('')}`;
+}
+const FLAG_KEYS: ReadonlySet<string> = new Set(['source', 'mode', ...DISK_MODES]);
+
+const DISK = /^[\w./-]+$/;
+const DURATION = /^\d{1,6}(?:\.\d{1,3})?[smh]$/;
+
+/** A reference to another value of the job file is resolved again, so its path is redacted like that value's. */
+function inReferences(text: string, redactPart: (part: string) => string, names: Pseudonyms): string {
+  const parts = text.split(REFERENCE).map((part, index) => {
+    if (index % 2 === 0) return part === '' ? part : redactPart(part);
+    const { path } = redactPath(part.split('.'), names);
+    return `\${${path.join('.')}}`;
+  });
+  return parts.join('');
+}
+
+const REFERENCE = /\$\{([\w.]+)\}/;
 
 // `--set KEY=VALUE` -----------------------------------------------------------------------------------------------------
 
@@ -89,15 +167,18 @@ const isAssignment = (value: object): value is Assignment =>
 
 /** Redacts the value like the same value at its place in a job file. */
 function redactAssignment({ path, value }: Assignment, names: Pseudonyms): Assignment {
-  let mode: Mode = 'job';
-  const redactedPath = path.map((key) => {
-    const shown = typeof key === 'string' ? redactKey(key, names, mode) : key;
-    mode = modeOf(String(key), undefined, mode);
-    return shown;
-  });
-  return { path: redactedPath, value: redactValue(value, names, mode) };
+  const redacted = redactPath(path, names);
+  return { path: redacted.path, value: redact(value, redacted.at, names) };
 }
 
-function keys(list: string): ReadonlySet<string> {
-  return new Set(list.split(/\s+/));
+function redactPath(path: readonly (string | number)[], names: Pseudonyms) {
+  let at: At = { field: '', forms: JOB_FILE };
+  const redacted = path.map((key) => {
+    const isIndex = typeof key === 'number' || /^\d+$/.test(key);
+    const { at: next, isOurs } = isIndex ? { at: itemOf(at), isOurs: true } : childOf(at, key);
+    const shown = isOurs || isIndex ? key : redactKey(key, at, names);
+    at = next;
+    return shown;
+  });
+  return { path: redacted, at };
 }

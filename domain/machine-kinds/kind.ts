@@ -151,8 +151,6 @@ export interface RequestSection<Request, Form extends z.ZodType = z.ZodType> {
   readonly flags: Readonly<Record<MachineFlag, FlagKey | NoFlagKey>>;
   /** The values of this kind in `machines` of `[allow]`, for people: `kubernetes/CONTEXT/NAMESPACE`. */
   readonly allowForm: string;
-  /** Whether an export shows known words of the section. Otherwise all its values count as the user's. */
-  readonly isExported: boolean;
   /**
    * Checks the section and applies its defaults. Reports every problem; the result is used only if there are no problems.
    * @returns undefined if the type of the machines is not known

@@ -21,6 +21,8 @@ const SIGNS: readonly Sign[] = [
   { text: "Couldn't open iommu group /dev/vfio/", weight: 'sign' },
 ];
 
+export const SIGN_TEXTS = SIGNS.map(({ text }) => text);
+
 /** Bytes at the end of a host's output that are searched for a sign. A traceback of JAX has some 10 kB. */
 export const SIGN_BYTES = 16_384;
 

@@ -134,7 +134,6 @@ export const ${value}: MachineKind<${type}Ref, ${type}Plan, ${type}Section, Retu
     required: ['type'],
     takesAtomic: false,
     allowForm: '${section}',
-    isExported: false,
     flags: {
       tpu: { why: 'TODO', instead: 'TODO' },
       zone: { path: ['zones', 0] },

@@ -3,8 +3,10 @@ import { CHANGES } from '../../contract/changes.js';
 import { currentBundle } from './bundles.js';
 import { HistoryFacts } from './history-facts.js';
 import { allKinds, kindsOf } from './kinds.js';
-import { readRecorded, type RecordedHistory, replay } from './recorded.js';
+import { readRecorded, type RecordedHistory, replay, typeOf } from './recorded.js';
 import { recordingFolder } from './recording.js';
+import { WorkflowType } from '../../contract/workflow-ids.js';
+import { redactedHistory } from './redacted.js';
 import { markersMissing } from './markers.js';
 
 /** `npm run check:replay`, and the last step of .ci/run (docs/adr/0037). */
@@ -35,6 +37,17 @@ describe('replay: every kind', function () {
 
   it('every one of them replays on the workflow code as it is built', async () => {
     const failures = await replay(recorded, currentBundle);
+    assert.deepEqual(
+      failures.map(({ file, error }) => `${file}: ${error.message}`),
+      [],
+    );
+  });
+
+  it('so does every history of a job and of a slice as an export holds it', async () => {
+    const exported: readonly string[] = [WorkflowType.Job, WorkflowType.Slice];
+    const redacted: RecordedHistory[] = [];
+    for (const one of recorded) if (exported.includes(typeOf(one.history))) redacted.push(await redactedHistory(one));
+    const failures = await replay(redacted, currentBundle);
     assert.deepEqual(
       failures.map(({ file, error }) => `${file}: ${error.message}`),
       [],

@@ -76,7 +76,6 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     required: ['accelerator'],
     takesAtomic: true,
     allowForm: 'tpu',
-    isExported: true,
     flags: { tpu: { path: ['accelerator'] }, ...GOOGLE_FLAGS },
     resolve: resolveTpu,
   },

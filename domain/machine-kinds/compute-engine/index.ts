@@ -73,7 +73,6 @@ export const computeEngine: MachineKind<
     required: ['machine_type'],
     takesAtomic: false,
     allowForm: 'compute_engine',
-    isExported: true,
     flags: {
       tpu: {
         why: 'VMs with TPUs are of the section tpu',

@@ -65,7 +65,6 @@ export const kubernetes: MachineKind<
     required: ['image'],
     takesAtomic: false,
     allowForm: 'kubernetes/CONTEXT/NAMESPACE',
-    isExported: false,
     flags: { tpu: { path: ['tpu', 'accelerator'] }, ...podFlags('kubernetes') },
     resolve: resolveKubernetes,
   },

@@ -55,7 +55,6 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
     required: [],
     takesAtomic: false,
     allowForm: 'machines',
-    isExported: false,
     flags: {
       tpu: { why: 'own machines are named by what they have', instead: 'such as --set machines.accelerator=h100' },
       zone: { why: 'own machines are where their pool has them', instead: 'such as --set machines.labels.room=b' },

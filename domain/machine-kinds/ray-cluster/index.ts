@@ -69,7 +69,6 @@ export const rayCluster: MachineKind<
     required: ['image', 'ray_version', 'workers'],
     takesAtomic: false,
     allowForm: 'ray_cluster/CONTEXT/NAMESPACE',
-    isExported: false,
     flags: {
       tpu: { why: 'its workers have CPUs or GPUs', instead: 'such as --set ray_cluster.workers.gpus=8' },
       ...podFlags('ray_cluster'),

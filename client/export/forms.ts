@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import * as buildForms from '../../contract/build-forms.js';
+import { buildLeftSignal, buildNewsSignal, type BuildActivities } from '../../contract/build.js';
+import type { Form } from '../../contract/form.js';
+import type { JobActivities } from '../../contract/job-activities.js';
+import * as jobForms from '../../contract/job-forms.js';
+import * as job from '../../contract/job.js';
+import type { JobMemo } from '../../contract/job.js';
+import type { QuotaActivities } from '../../contract/quota-activities.js';
+import * as sliceForms from '../../contract/slice-forms.js';
+import * as slice from '../../contract/slice.js';
+import type { SliceActivities, SliceMemo } from '../../contract/slice.js';
+import { WorkflowType } from '../../contract/workflow-ids.js';
+import { jobFileJsonSchema } from '../../domain/job-file/sections.js';
+import type { JobSearchAttribute } from '../../domain/search-attributes.js';
+
+/** A form as JSON Schema, which can be walked together with a value. */
+export interface JsonForm {
+  readonly properties?: Readonly<Record<string, JsonForm>>;
+  readonly additionalProperties?: JsonForm | boolean;
+  readonly items?: JsonForm;
+  readonly anyOf?: readonly JsonForm[];
+  readonly oneOf?: readonly JsonForm[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+}
+
+/**
+ * The form of a payload: `own` if only jobctl's own code writes it, so that the names of its fields say what they hold
+ * (fields.ts). `removed`: it has none.
+ */
+export type PayloadForm = JsonForm | 'own' | 'removed';
+
+const inJson = (schema: z.ZodType): JsonForm =>
+  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonForm;
+const of = <T>({ schema }: Form<T>): JsonForm => inJson(schema);
+
+/** With its alternatives. */
+export const JOB_FILE: readonly JsonForm[] = [jobFileJsonSchema()];
+
+/** workflows/job/check-input.ts checks it. */
+const jobInput = inJson(
+  z.object({
+    ...{ v: z.number(), job: z.unknown(), source: z.string(), user: z.string(), sshKey: z.string() },
+    ...{ files: z.record(z.string(), z.string()), identityKeys: z.record(z.string(), z.string()) },
+    ...{ authorization: z.unknown(), carry: z.unknown() },
+  } satisfies Record<keyof job.JobInput, z.ZodType>),
+);
+
+export const JOB_INPUT: readonly JsonForm[] = [jobInput];
+
+/** Inputs of workflows. */
+const WORKFLOWS: Readonly<Record<string, PayloadForm>> = {
+  [WorkflowType.Job]: jobInput,
+  [WorkflowType.Slice]: of(sliceForms.sliceInputForm),
+};
+
+const SIGNALS: Readonly<Record<string, PayloadForm>> = {
+  [job.grantedSignal.name]: of(jobForms.grantedForm),
+  [job.revokedSignal.name]: of(jobForms.revokedForm),
+  [job.prioritySignal.name]: of(jobForms.priorityNewsForm),
+  [job.restateSignal.name]: of(jobForms.restateForm),
+  [job.setUpProgressSignal.name]: of(jobForms.setUpProgressForm),
+  [job.attemptTroubleSignal.name]: of(jobForms.attemptTroubleForm),
+  [job.unreachableHostsSignal.name]: of(jobForms.unreachableHostsForm),
+  [job.sliceNewsSignal.name]: of(jobForms.sliceNewsForm),
+  [job.cancelNoteSignal.name]: of(jobForms.cancelNoteForm),
+  [buildNewsSignal.name]: of(buildForms.buildNewsForm),
+  [buildLeftSignal.name]: of(buildForms.buildLeftForm),
+  [slice.releaseSliceSignal.name]: of(sliceForms.releaseForm),
+  [slice.giveUpSignal.name]: of(sliceForms.giveUpForm),
+  [slice.leaseAnswerSignal.name]: of(sliceForms.leaseAnswerForm),
+};
+
+const UPDATES: Readonly<Record<string, PayloadForm>> = {
+  [job.stopUpdate.name]: of(jobForms.stopForm),
+  [job.resumeUpdate.name]: of(jobForms.editForm),
+  [job.requeueUpdate.name]: of(jobForms.requeueForm),
+  [job.restartUpdate.name]: of(jobForms.restartForm),
+  [job.setUpUpdate.name]: of(jobForms.setUpForm),
+};
+
+/** Activities of jobs and slices, by name. Only jobctl's own code writes their inputs and results. */
+const ACTIVITIES: Readonly<Record<OwnActivity, 'own'>> = {
+  ...{ acceptJob: 'own', claimWorker: 'own', recordAttempt: 'own', recordOutcome: 'own', findDoneTwice: 'own' },
+  ...{ setUpHosts: 'own', setUpAgain: 'own', stopSetUp: 'own', superviseAttempt: 'own', stopAttempt: 'own' },
+  ...{ runHook: 'own', holdSlices: 'own', joinBuild: 'own', sendLease: 'own' },
+  ...{ createSlice: 'own', inspectSlice: 'own', awaitSlice: 'own', deleteUntilGone: 'own' },
+  ...{ putAside: 'own', isJobOpen: 'own' },
+};
+type OwnActivity =
+  | keyof JobActivities
+  | keyof SliceActivities
+  | keyof Pick<BuildActivities, 'joinBuild'>
+  | keyof Pick<QuotaActivities, 'sendLease'>;
+
+/** Memos of jobs and slices. */
+const MEMO: Readonly<Record<keyof JobMemo | keyof SliceMemo, 'own'>> = {
+  ...{ name: 'own', slice: 'own', contentHash: 'own', run: 'own', isVerified: 'own', label: 'own' },
+  ...{ submittedAt: 'own', attempts: 'own', phaseSince: 'own', why: 'own', outcome: 'own', keeps: 'own' },
+  ...{ lease: 'own', demand: 'own', ref: 'own', tier: 'own' },
+};
+
+/** Each search attribute, and the field whose kind it has. */
+export const SEARCH_ATTRIBUTES: Readonly<Record<JobSearchAttribute, string>> = {
+  JobProject: 'project',
+  JobUser: 'user',
+  JobPhase: 'phase',
+  JobAccelerator: 'accelerator',
+  JobPool: 'pool',
+};
+
+const FORMS = { workflows: WORKFLOWS, signals: SIGNALS, updates: UPDATES, activities: ACTIVITIES, memo: MEMO } as const;
+
+/** `removed` for a name that no job and no slice has. */
+export function formOf(of: keyof typeof FORMS, name: string): PayloadForm {
+  const forms: Readonly<Record<string, PayloadForm>> = FORMS[of];
+  return (Object.hasOwn(forms, name) ? forms[name] : undefined) ?? 'removed';
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { formOf } from '../../client/export/forms.js';
+import { Pseudonyms } from '../../client/export/pseudonyms.js';
+import { redactValue } from '../../client/export/redact-value.js';
+import type { BuildActivities } from '../../contract/build.js';
+import * as build from '../../contract/build.js';
+import type { JanitorActivities } from '../../contract/janitor.js';
+import type { JobActivities } from '../../contract/job-activities.js';
+import * as job from '../../contract/job.js';
+import type { MachinesActivities } from '../../contract/machines.js';
+import type { QuotaActivities } from '../../contract/quota-activities.js';
+import * as quota from '../../contract/quota.js';
+import * as slice from '../../contract/slice.js';
+import type { SliceActivities } from '../../contract/slice.js';
+import type { WorkflowType } from '../../contract/workflow-ids.js';
+import { OWN_SIGNALS, type OwnSignal } from '../../domain/own-workflows.js';
+
+/**
+ * `kept`: the payload has a form, by which it is redacted. `removed`: no history of a job or a slice has it. A new name has no row
+ * here, and does not compile or fails.
+ */
+type Verdict = 'kept' | 'removed';
+
+const WORKFLOWS: Readonly<Record<(typeof WorkflowType)[keyof typeof WorkflowType], Verdict>> = {
+  job: 'kept',
+  slice: 'kept',
+  ...{ quota: 'removed', janitor: 'removed', machines: 'removed', build: 'removed' },
+};
+const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
+  ...{ granted: 'kept', revoked: 'kept', priority: 'kept', restate: 'kept', cancelNote: 'kept', sliceNews: 'kept' },
+  ...{ setUpProgress: 'kept', attemptTrouble: 'kept', unreachableHosts: 'kept', buildNews: 'kept', buildLeft: 'kept' },
+  ...{ release: 'kept', leaseAnswer: 'kept', giveUp: 'kept' },
+  // It has no argument.
+  attach: 'removed',
+  ...{ leaseMessages: 'removed', wake: 'removed', buildWanted: 'removed' },
+};
+const UPDATES: Readonly<Record<string, Verdict>> = {
+  ...{ stop: 'kept', resume: 'kept', requeue: 'kept', restart: 'kept', setUp: 'kept' },
+  ...{ apply: 'removed', admission: 'removed', priority: 'removed', release: 'removed' },
+};
+const ACTIVITIES: Readonly<
+  Record<
+    | keyof JobActivities
+    | keyof SliceActivities
+    | keyof BuildActivities
+    | keyof QuotaActivities
+    | keyof JanitorActivities
+    | keyof MachinesActivities,
+    Verdict
+  >
+> = {
+  ...{ acceptJob: 'kept', claimWorker: 'kept', recordAttempt: 'kept', recordOutcome: 'kept', findDoneTwice: 'kept' },
+  ...{ setUpHosts: 'kept', setUpAgain: 'kept', stopSetUp: 'kept', superviseAttempt: 'kept', stopAttempt: 'kept' },
+  ...{ runHook: 'kept', holdSlices: 'kept', joinBuild: 'kept', sendLease: 'kept' },
+  ...{ createSlice: 'kept', inspectSlice: 'kept', awaitSlice: 'kept', deleteUntilGone: 'kept' },
+  ...{ putAside: 'kept', isJobOpen: 'kept' },
+  ...{ createBuild: 'removed', findBuild: 'removed', awaitBuild: 'removed', deleteBuild: 'removed' },
+  ...{ deliver: 'removed', loadPool: 'removed', readOpenWork: 'removed', findStrays: 'removed' },
+  ...{ applyFiles: 'removed', writeHistory: 'removed', keepBook: 'removed', readBook: 'removed' },
+  ...{ sweep: 'removed', operateMachines: 'removed' },
+};
+
+/** Names of the messages that a module of contract/ defines. */
+const defined = (type: 'signal' | 'update'): string[] =>
+  [job, slice, build, quota].flatMap((module) =>
+    Object.values(module as Readonly<Record<string, unknown>>).flatMap((each) => {
+      const { type: its, name } = (typeof each === 'object' && each !== null ? each : {}) as {
+        type?: string;
+        name?: string;
+      };
+      return its === type && name !== undefined ? [name] : [];
+    }),
+  );
+
+describe('the payloads of an export', () => {
+  it('have a verdict for every message that contract/ defines', () => {
+    assert.deepEqual(Object.keys(SIGNALS).toSorted(), OWN_SIGNALS.toSorted());
+    assert.deepEqual(defined('signal').toSorted(), OWN_SIGNALS.toSorted());
+    assert.deepEqual(Object.keys(UPDATES).toSorted(), defined('update').toSorted());
+  });
+
+  const tables = { workflows: WORKFLOWS, signals: SIGNALS, updates: UPDATES, activities: ACTIVITIES };
+  for (const [of, verdicts] of Object.entries(tables) as [keyof typeof tables, Readonly<Record<string, Verdict>>][])
+    for (const [name, verdict] of Object.entries({ ...verdicts, hushName: 'removed' as const }))
+      it(`${of}: ${name} is ${verdict}`, () => {
+        const form = formOf(of, name);
+        assert.equal(form === 'removed' ? 'removed' : 'kept', verdict);
+        const texts = JSON.stringify(
+          redactValue({ hushKey: 'hushvalue', deep: [{ HushKey: 'hushvalue' }] }, new Pseudonyms(), form),
+        );
+        assert.doesNotMatch(texts, /hushvalue/);
+        // A key that the form does not know is the user's. What only jobctl's own code writes has keys of types.
+        if (form !== 'own') assert.doesNotMatch(texts, /hush/i);
+      });
+
+  it('of a text that is no JSON of ours are removed', () =>
+    assert.match(JSON.stringify(redactValue('hush', new Pseudonyms(), 'removed')), /^"redacted 1"$/));
+});
