@@ -4,7 +4,7 @@ import type { StorePort } from '../cloud/store/port.js';
 import { type CarriedEvent, readEvent, shownEvent } from '../domain/job-events/event.js';
 import { askedMachines, askedSize, formatSlices, labelOfJob, machineRequestOf } from '../domain/machines.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
-import { loginNameOf } from '../domain/login-name.js';
+import { loginNameOf } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { formatProblems } from '../domain/problem.js';

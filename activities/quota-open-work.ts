@@ -14,7 +14,7 @@ import { listOwnedEverywhere } from './accounts.js';
 import { queryPages } from './quota-pages.js';
 import { eachOf } from '../domain/each-of.js';
 import { describe, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
-import { queryText } from '../domain/visibility-query.js';
+import { queryText } from '../domain/search-attributes.js';
 
 /** Calls at one time. The server's own limit per namespace is far above it. */
 const WIDTH = 20;

@@ -1,10 +1,9 @@
 import { SUFFIX_PATTERN } from '../domain/identity.js';
 import { JobPhase } from '../domain/job-state.js';
-import { type JobSearchAttribute, REFUSED_PHASE } from '../domain/search-attributes.js';
+import { type JobSearchAttribute, REFUSED_PHASE, queryText } from '../domain/search-attributes.js';
 import type { EpochMs } from '../domain/units.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import type { JobRow, ShownPhase } from './job-rows.js';
-import { queryText } from '../domain/visibility-query.js';
 
 export interface JobFilter {
   readonly project?: string;

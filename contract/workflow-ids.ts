@@ -11,7 +11,7 @@ export const WorkflowType = {
   Notices: 'notices',
 } as const;
 
-export { TASK_QUEUE } from '../domain/task-queue.js';
+export { TASK_QUEUE } from '../domain/own-workflows.js';
 
 /** A job's workflow id is the job's id itself. Job ids hold no '/', so other workflow ids cannot clash with them. */
 export const sliceWorkflowId = (resourceName: string): string => `${OWN_ID_PREFIXES.slice}${resourceName}`;

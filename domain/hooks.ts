@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { duration, given, section, secondsOf, text } from './job-file/fields.js';
+import { duration, given, section, secondsOf, text, hostIndexes } from './job-file/fields.js';
 import type { Report } from './job-file/report.js';
-import { hostIndexes } from './modules/host-indexes.js';
 
 /** Scripts of a job that jobctl runs on its hosts at a moment of the job's life (docs/adr/0048). */
 export const HOOKS = ['preemption', 'success', 'failure', 'finally'] as const;

@@ -41,3 +41,6 @@ export const isOwnSignal = (name: string): boolean => (OWN_SIGNALS as readonly s
 
 export const isOwnWorkflowId = (id: string): boolean =>
   Object.values(OWN_ID_PREFIXES).some((prefix) => id.startsWith(prefix));
+
+/** The queue that every jobctl worker polls, unless configured otherwise. */
+export const TASK_QUEUE = 'jobctl';

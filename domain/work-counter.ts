@@ -1,4 +1,3 @@
-import { comparableLine } from './comparable-line.js';
 import { compareMarks, DEFAULT_MEASURES, linesOf, type ProgressMark } from './progress-marks.js';
 
 /** The marks that lines of one kind gave in the output of one attempt. */
@@ -110,3 +109,11 @@ const kindOf = (text: string): string =>
     .replace(/\d{1,4}[-/]\d\d?[-/]\d\d?/g, '#')
     .replace(/\d{1,3}e[-+]?\d{1,3}|\b[\da-f]{6,40}\b|\d{4,}/gi, '#')
     .replace(/\b\d+ ?(?:[mnu]?s|sec\w*|min\w*|[kmgt]i?b)\b/gi, '#');
+
+/** A line without parts that differ between runs of the same work: times, fractions, addresses, names of attempts and nodes. */
+export const comparableLine = (line: string): string =>
+  line
+    .replace(/\d{4}-\d\d-\d\d|\d{1,2}:\d\d(:\d\d)?([.,]\d+)?/g, '#')
+    .replace(/(?<!\d)\d+((\.\d+)+(e[-+]?\d+)?|(\.\d+)?\s?m?s\b)/gi, '#')
+    .replace(/\battempt \d+|-g\d+\b|\bpid \d+|0x[\da-f]+/gi, '#')
+    .trim();

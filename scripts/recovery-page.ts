@@ -1,12 +1,11 @@
-import type { Decisions } from '../domain/recovery/decisions.js';
+import type { Decisions, Row } from '../domain/recovery/decisions.js';
 import { FACTS, type Question } from '../domain/recovery/facts.js';
-import type { Row } from '../domain/recovery/row.js';
-import { ROWS } from '../domain/recovery/rows.js';
+import { ROWS } from '../domain/recovery/decide.js';
 
 const HEAD = `# How a job recovers
 
 This page answers, for users and operators: something happened to a job, what does it do next, and whose budget pays for it?
-It is written by \`npx tsx scripts/write-recovery.ts\` from \`domain/recovery/rows.ts\`, which is the code that decides; each row is a test.
+It is written by \`npx tsx scripts/write-recovery.ts\` from \`domain/recovery/decide.ts\`, which is the code that decides; each row is a test.
 
 Read a row as: if all of these facts hold, then this is done. A fact that a row does not name may have any value. Exactly one row holds for every combination of facts. The budgets are \`retries.preemption\`, \`retries.infrastructure\`, \`retries.task\` and \`retries.requested\` of the job file; n retries are n more tries.
 A cancel is not in the tables: it stops the command with its grace and ends the job as cancelled, unless the outcome was known before.

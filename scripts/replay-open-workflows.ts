@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { connectTemporal } from '../client/connect.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
-import { TASK_QUEUE } from '../domain/task-queue.js';
+import { TASK_QUEUE } from '../domain/own-workflows.js';
 import { dataConverterOf } from '../worker/workflow-code.js';
 import { LOADING } from '../worker/workflow-code.js';
 

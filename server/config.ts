@@ -7,7 +7,7 @@ import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { storePlaceProblem, storesProblem } from '../domain/store-place.js';
 import { systemBucketProblem } from '../domain/system-bucket.js';
-import { TASK_QUEUE } from '../domain/task-queue.js';
+import { TASK_QUEUE } from '../domain/own-workflows.js';
 import { issuerProblems } from './identity/issuer-rules.js';
 
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);

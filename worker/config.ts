@@ -11,7 +11,7 @@ import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/na
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
 import { systemBucketProblem } from '../domain/system-bucket.js';
 import { storesProblem } from '../domain/store-place.js';
-import { TASK_QUEUE } from '../domain/task-queue.js';
+import { TASK_QUEUE } from '../domain/own-workflows.js';
 import { notifyConfig } from './notify-config.js';
 
 const milliseconds = z.int().min(1);

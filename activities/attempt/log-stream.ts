@@ -1,5 +1,5 @@
 import { objectPlace, StoreRefused, type StorePort } from '../../cloud/store/port.js';
-import { CUT_BYTES, cutAfterMs, FINE_MS } from '../../domain/log-cut.js';
+import { CUT_BYTES, cutAfterMs, FINE_MS } from '../../domain/output-lines.js';
 import { logChunkObject, lostTailObject, offsetOfChunk } from '../../domain/store-layout.js';
 import { largest } from '../../domain/extremes.js';
 import type { EpochMs } from '../../domain/units.js';

@@ -3,7 +3,7 @@ import { type HostTarget, wayOf } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import { hostKeyObject } from '../../domain/store-layout.js';
-import { numberingOf } from '../../domain/worker-numbers.js';
+import { numberingOf } from '../../domain/slice.js';
 import { type HostCaller, hostsOf } from './attempt-hosts.js';
 
 /** Whether a host reports another worker number than its place in the provider's list (docs/adr/0047). */

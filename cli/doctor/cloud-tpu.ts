@@ -1,6 +1,5 @@
 import { findAccelerator } from '../../domain/accelerators.js';
-import { machineTypeOf } from '../../domain/machine-kinds/compute-engine/machine-types.js';
-import { gpusOf } from '../../domain/machine-kinds/compute-engine/size.js';
+import { machineTypeOf, gpusOf } from '../../domain/machine-kinds/compute-engine/machine-types.js';
 import type { ComputeEngineRequest } from '../../domain/machine-kinds/compute-engine/words.js';
 import type { Environment } from '../terminal/home.js';
 import { readJobFile } from '../job/job-file.js';

@@ -1,7 +1,7 @@
 import { foreignQueueText } from '../../cloud/temporal/queue-claim.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { storePlace } from '../../domain/store-place.js';
-import { TASK_QUEUE } from '../../domain/task-queue.js';
+import { TASK_QUEUE } from '../../domain/own-workflows.js';
 import { isPolled, type TaskQueuePolls, taskQueuePolls } from '../../client/task-queue-polls.js';
 import { TemporalCalls } from '../../client/temporal-calls.js';
 import { openReader, withTemporal } from '../place/connect.js';

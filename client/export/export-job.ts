@@ -63,6 +63,8 @@ export async function exportJob(id: string, sources: ExportSources, write: Write
   const decode = decoding(id, temporal.options.loadedDataConverter.payloadCodecs);
   const redaction = new EventRedaction(names, decode);
   // The user's words are known before a sentence is written.
+  names.user(id);
+  redactValue([records.attempts, records.outcome], names);
   for (const run of runs.found)
     for await (const start of reader.events(run, 1)) {
       await redaction.redact(start);

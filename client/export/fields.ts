@@ -133,10 +133,14 @@ const OWN = {
   zones: ['wrong', 'lasting'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
+const LISTED: Complete = OWN;
 const OWN_WORDS = new Map<string, ReadonlySet<string>>(
-  [...new Set([...Object.keys(OWN), ...FACT_WORDS.keys()])].map((field) => [
+  [...new Set([...Object.keys(LISTED), ...FACT_WORDS.keys()])].map((field) => [
     field,
-    new Set([...((OWN as Readonly<Record<string, readonly string[]>>)[field] ?? []), ...(FACT_WORDS.get(field) ?? [])]),
+    new Set([
+      ...((LISTED as Readonly<Record<string, readonly string[]>>)[field] ?? []),
+      ...(FACT_WORDS.get(field) ?? []),
+    ]),
   ]),
 );
 export const isOwnWord = (field: string, text: string): boolean => OWN_WORDS.get(field)?.has(text) ?? false;
@@ -191,6 +195,7 @@ type MapField<T = Own, Field extends string = ''> = unknown extends T
       : | (string extends keyof T ? (T[string] extends never ? never : Field) : never)
         | { [Key in keyof T & string]: MapField<T[Key], Key> }[keyof T & string];
 
-type None<Missing extends never> = Missing;
-/** An error here names values that are missing in `OWN`: an export would mask them, and no longer replay. */
-export type MissingWords = None<Exclude<Words<Own>, Listed>>;
+/** Not `OWN` if values are missing in it, which an export would mask, so that it no longer replays. The error names them. */
+type Complete = [Exclude<Words<Own>, Listed>] extends [never]
+  ? typeof OWN
+  : { readonly missing: Exclude<Words<Own>, Listed> };

@@ -1,6 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { OWN_ID_PREFIXES } from '../../domain/own-workflows.js';
-import { TASK_QUEUE } from '../../domain/task-queue.js';
+import { OWN_ID_PREFIXES, TASK_QUEUE } from '../../domain/own-workflows.js';
 import { PLAIN_WORDS, PUBLIC_WORDS } from './words.js';
 
 /**

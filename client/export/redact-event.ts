@@ -68,6 +68,7 @@ export class EventRedaction {
   async #value(key: string, value: unknown, at: At): Promise<unknown> {
     if (typeof value === 'string') return this.#text(key, value);
     if (typeof value !== 'object' || value === null) return value;
+    if (DROPPED.has(key)) return Array.isArray(value) ? [] : {};
     if (Array.isArray(value)) return Promise.all(value.map((item: unknown) => this.#value(key, item, at)));
     if (AS_IT_IS.has(key)) return value;
     if (isPayload(value)) return this.#payload(value, at.held);
@@ -161,8 +162,9 @@ function heldUnder(part: string, { held, payloads }: At): Held {
     case 'result':
     case 'success':
     case 'details':
-    case 'lastHeartbeatDetails':
       return { form: payloads.result };
+    case 'lastHeartbeatDetails':
+      return NOTHING;
     case 'userMetadata.summary':
     case 'userMetadata.details':
       return { form: 'own', field: 'message' };
@@ -214,7 +216,10 @@ const ERRORS: ReadonlySet<string> = new Set([
 ]);
 const SENTENCES = new Set(['message', 'reason']);
 const AS_IT_IS = new Set(['sdkMetadata', 'meteringMetadata', 'workerVersion', 'versioningInfo']);
-const DROPPED = new Set(['identity', 'stackTrace', 'namespaceId', 'nexusOperationId']);
+/** Nothing that a replay reads. */
+const DROPPED = new Set([
+  ...['identity', 'stackTrace', 'namespaceId', 'nexusOperationId', 'completionCallbacks', 'links'],
+]);
 const isRunId = (key: string): boolean => /(^r|R)unId$/.test(key);
 const NUMBERS = /(^e|E)ventId$|^taskId$|^version$|SizeBytes$|^attempt$|^activityId$|^timerId$|^seq$/;
 const TIME = /^(?:\d{4}-\d\d-\d\dT[\d:.]+Z|\d+(?:\.\d+)?s)$/;

@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { inLargestUnit } from '../units.js';
+import { z } from 'zod';
 
 /**
  * The kinds of value in a job file. Each `error` completes the sentence "X is not ..", which schema-problems.ts builds.
@@ -85,3 +85,11 @@ export function textValues(
 ): Record<string, string> {
   return Object.fromEntries(Object.entries(map ?? {}).map(([key, value]) => [key, String(value)]));
 }
+
+const hostIndex = () => z.int({ error: 'the index of a host' });
+
+/** Hosts of each slice, by index. */
+export const hostIndexes = () =>
+  z.union([hostIndex(), z.array(hostIndex()), z.literal('all')], {
+    error: 'the index of one host, a list of indexes, or all',
+  });

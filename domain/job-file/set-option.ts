@@ -8,8 +8,7 @@ import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
 import type { Mapping } from './plain-tree.js';
-import { inItselfAt } from './yaml-cycle.js';
-import { tooDeepAt } from './yaml-depth.js';
+import { inItselfAt, tooDeepAt } from './yaml-depth.js';
 import { IN_ITSELF, MOST_LEVELS, TOO_DEEP } from './yaml-words.js';
 
 /** Command-line values of a job beside its file. A flag wins over `--set`, `--set` over the file. */

@@ -1,4 +1,4 @@
-import { type CST, Parser } from 'yaml';
+import { type CST, Parser, type Document, isMap, isSeq, visit } from 'yaml';
 import { MOST_LEVELS } from './yaml-words.js';
 
 /** Far more levels than any job file has, and far fewer than composing can follow. */
@@ -32,4 +32,18 @@ function childrenOf(token: CST.Token): readonly CST.Token[] {
   if (token.type === 'document') return token.value === undefined ? [] : [token.value];
   if (!('items' in token)) return [];
   return token.items.flatMap(({ key, value }) => [key, value].filter((child) => child !== undefined && child !== null));
+}
+
+/** The offset of an alias inside of the value that it names, which would have no end. */
+export function inItselfAt(document: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Alias: (_, alias, path) => {
+      const around = path.filter((node) => (isMap(node) || isSeq(node)) && node.anchor === alias.source);
+      if (around.length === 0 || !around.some((node) => node === alias.resolve(document))) return undefined;
+      offset = alias.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return offset;
 }

@@ -4,8 +4,7 @@ import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
 import { pythonDocuments } from './foreign/python-yaml.js';
 import { mapTree } from './plain-tree.js';
-import { inItselfAt } from './yaml-cycle.js';
-import { tooDeepAt } from './yaml-depth.js';
+import { inItselfAt, tooDeepAt } from './yaml-depth.js';
 import { IN_ITSELF, INDEPENDENT, TOO_DEEP, yamlWords } from './yaml-words.js';
 
 /** Values that keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { smallest } from '../extremes.js';
 import type { SliceType } from '../machine-kinds/kind.js';
-import { oneOf, section, text, wholeNumber } from '../job-file/fields.js';
+import { oneOf, section, text, wholeNumber, hostIndexes } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
 import { BUNDLE_PLACE, BUNDLE_PLACE_IN_CONTAINER, enterBundle } from './bundle.js';
 import type { RunContainer } from './module.js';
 import { PIPEFAIL } from './host-scripts.js';
-import { hostIndexes } from './host-indexes.js';
 import type { RaySpec } from './ray.js';
 import { ENTER_RAY, rayScript } from './ray-run.js';
 import { environmentOf, type ModuleSpecs } from './registry.js';

@@ -1,4 +1,4 @@
-import type { Rows } from './row.js';
+import type { Rows } from './decisions.js';
 
 /** A set-up or command that ends, or has to end, and the worker that watches it. */
 export const COMMAND_ROWS: Pick<

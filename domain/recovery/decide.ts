@@ -1,7 +1,9 @@
-import type { Decisions } from './decisions.js';
+import type { Decisions, Row, Rows } from './decisions.js';
 import { type Facts, FACTS, type Question } from './facts.js';
-import type { Row } from './row.js';
-import { ROWS } from './rows.js';
+import { COMMAND_ROWS } from './command-rows.js';
+import { HOST_ROWS } from './host-rows.js';
+import { JOB_ROWS } from './job-rows.js';
+import { SLICE_ROWS } from './slice-rows.js';
 
 /**
  * The one place at which a job decides how it continues. Pure: workflows and activities gather the facts, ask, and act on it.
@@ -23,3 +25,6 @@ export function rowsFor<Q extends Question>(question: Q, facts: Facts<Q>): reado
     }),
   );
 }
+
+/** All rules. docs/recovery.md is written from them (scripts/write-recovery.ts). */
+export const ROWS: Rows = { ...SLICE_ROWS, ...HOST_ROWS, ...COMMAND_ROWS, ...JOB_ROWS };

@@ -1,6 +1,6 @@
 import type { EpochMs } from '../units.js';
 import type { Budget } from './budgets.js';
-import type { Fact } from './facts.js';
+import type { Fact, FACTS, Question } from './facts.js';
 
 /** The next action of a job, or of its worker. Each question has its own decisions. */
 export interface Decisions {
@@ -104,3 +104,16 @@ export const lost = (cause: 'preempted' | 'failed') => ({ do: 'report loss', cau
 export const retry = (budget: Budget, replace: Retry['replace']) => ({ do: 'retry', budget, replace }) as const;
 export const failed = (by: Budget) => ({ do: 'fail', by }) as const;
 export const outOf = (by: Budget) => ({ do: 'fail', by, spent: true }) as const;
+
+/** Facts that a row matches. A fact that it does not name may have any value. */
+export type When<Q extends Question> = {
+  readonly [Name in keyof (typeof FACTS)[Q]]?: Fact<Q, Name> | readonly Fact<Q, Name>[];
+};
+
+export interface Row<Q extends Question> {
+  readonly name: string;
+  readonly when: When<Q>;
+  readonly decision: Decisions[Q];
+}
+
+export type Rows = { readonly [Q in Question]: readonly Row<Q>[] };

@@ -1,5 +1,4 @@
-import { lost } from './decisions.js';
-import type { Rows } from './row.js';
+import { lost, type Rows } from './decisions.js';
 
 const ANSWER = ['answer', 'answer, with fresh signs'] as const;
 const WITHIN = { silence: 'within timeouts.unreachable' } as const;

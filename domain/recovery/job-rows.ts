@@ -1,5 +1,4 @@
-import { failed, outOf, retry } from './decisions.js';
-import type { Rows } from './row.js';
+import { failed, outOf, retry, type Rows } from './decisions.js';
 
 /** Ends that a repeated command may avoid, charged to the task. */
 const OF_THE_TASK = ['another code', 'run time over', 'silent'] as const;

@@ -1,5 +1,4 @@
-import { failed, lost, outOf, retry } from './decisions.js';
-import type { Rows } from './row.js';
+import { failed, lost, outOf, retry, type Rows } from './decisions.js';
 
 const EVIDENCE = ['preempted', 'failed', 'deleting', 'missing', 'foreign', 'wrong host key'] as const;
 const DIRECT = ['directly', 'directly, a second time'] as const;

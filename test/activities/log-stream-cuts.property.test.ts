@@ -4,7 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import fc from 'fast-check';
 import { LogStream } from '../../activities/attempt/log-stream.js';
 import { StoreRefused, StoreUnavailable } from '../../cloud/store/port.js';
-import { CUT_BYTES } from '../../domain/log-cut.js';
+import { CUT_BYTES } from '../../domain/output-lines.js';
 import { logChunkObject } from '../../domain/store-layout.js';
 import { Bucket, HOST, PREFIX, START } from './log-bucket.js';
 

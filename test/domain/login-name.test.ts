@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { loginNameOf } from '../../domain/login-name.js';
+import { loginNameOf } from '../../domain/identity.js';
 
 const cases: Readonly<Record<string, string>> = {
   alice: 'alice',

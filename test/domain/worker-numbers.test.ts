@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SliceHost } from '../../domain/slice.js';
-import { numberingOf } from '../../domain/worker-numbers.js';
+import { type SliceHost, numberingOf } from '../../domain/slice.js';
 
 const host = (index: number, address: number): SliceHost => ({ reach: 'ssh', index, internalIp: `10.0.0.${address}` });
 const LISTED = [host(0, 5), host(1, 6), host(2, 7)];

@@ -2,7 +2,7 @@ import type { Connection } from '@temporalio/client';
 import type { SwitchMove } from '../../../client/change-switches.js';
 import type { SetupStep } from '../../../client/setup-server.js';
 import { bucketUrl, isGoogleBucket, placeOfObject, storePlace } from '../../../domain/store-place.js';
-import { TASK_QUEUE } from '../../../domain/task-queue.js';
+import { TASK_QUEUE } from '../../../domain/own-workflows.js';
 import { userOf } from '../../place/asker.js';
 import { openStore, withTemporal } from '../../place/connect.js';
 import { bucketOf } from '../../place/context.js';

@@ -1,6 +1,6 @@
 import { machineKind } from '../../../domain/machines.js';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
-import { TASK_QUEUE } from '../../../domain/task-queue.js';
+import { TASK_QUEUE } from '../../../domain/own-workflows.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import type { connectTemporal } from '../../../client/connect.js';

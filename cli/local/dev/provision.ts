@@ -5,7 +5,7 @@ import { newKeyLine } from '../../../cloud/keys/key-line.js';
 import type { Connection } from '@temporalio/client';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { claimQueue, foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
-import { TASK_QUEUE } from '../../../domain/task-queue.js';
+import { TASK_QUEUE } from '../../../domain/own-workflows.js';
 import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS } from '../../../client/installation.js';
 import { createNamespace, DEFAULT_RETENTION_MS, raiseRetention, retentionOf } from '../../../client/namespace.js';
 import { ensureSearchAttributes } from '../../../client/search-attributes.js';

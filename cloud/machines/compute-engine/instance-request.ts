@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { labelsOf } from '../../../domain/identity.js';
 import { vmNames } from '../../../domain/machine-kinds/compute-engine/plan.js';
-import { gpusOf } from '../../../domain/machine-kinds/compute-engine/size.js';
+import { gpusOf } from '../../../domain/machine-kinds/compute-engine/machine-types.js';
 import type { ComputeEnginePlan } from '../../../domain/machine-kinds/compute-engine/words.js';
 import { zonePath } from './compute-api.js';
 

@@ -4,8 +4,8 @@ import {
   type MachineRecord,
   type MachinesPlan,
   type OwnMachine,
+  machinesText,
 } from '../../../domain/machine-kinds/machines/words.js';
-import { machinesText } from '../../../domain/machine-kinds/machines/texts.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
 import { claimText, isOurs, readClaim } from './claim-text.js';

@@ -1,6 +1,6 @@
 import { type Document, isAlias, isNode, isScalar, type Node, parseAllDocuments, Scalar, visit } from 'yaml';
 import { pythonScalar } from './python-scalar.js';
-import { inItselfAt } from '../yaml-cycle.js';
+import { inItselfAt } from '../yaml-depth.js';
 
 /** Sections of all tools whose values end up as texts in a program's environment. */
 const OF_ENVIRONMENT = new Set(['env', 'envs', 'secrets']);

@@ -5,7 +5,7 @@ import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../../iden
 import { utf8Bytes } from '../../job-input-size.js';
 import type { Path } from '../../problem.js';
 import type { Report } from '../../job-file/report.js';
-import type { GoogleForm, GooglePlace } from './google-form.js';
+import type { GoogleForm, GooglePlace } from './section-form.js';
 import { checkZone, checkZoneExists, type ZoneContext } from './google-zones.js';
 import type { FlagKey } from '../kind.js';
 import { ANY_ZONE } from './words.js';

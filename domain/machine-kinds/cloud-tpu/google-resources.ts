@@ -1,5 +1,5 @@
 import type { AcceleratorType } from '../../accelerators.js';
-import type { GoogleForm, GooglePlace } from './google-form.js';
+import type { GoogleForm, GooglePlace } from './section-form.js';
 import { nearestWord } from '../../nearest-word.js';
 import type { Path } from '../../problem.js';
 import type { DataDisk } from './words.js';

@@ -12,6 +12,7 @@ import {
   texts,
   wholeNumber,
 } from '../../job-file/fields.js';
+import type { Report } from '../../job-file/report.js';
 
 const dataDisk = section({
   source: text().describe("A disk's name, or its path projects/P/zones/Z/disks/NAME."),
@@ -90,3 +91,31 @@ export const tpuSection = (): typeof schema => schema;
 
 export type TpuForm = z.infer<typeof schema>;
 export type DataDiskForm = z.infer<typeof dataDisk>;
+
+/** The place of keys of Google's own resources in a job file. */
+export interface GooglePlace {
+  /** `tpu`, or the section of another kind of Google's machines. */
+  readonly section: string;
+  readonly report: Report;
+}
+
+/** Keys of `tpu` with the same meaning for every kind of Google's machines. */
+export type GoogleForm = Pick<
+  TpuForm,
+  | 'name'
+  | 'zone'
+  | 'zones'
+  | 'project'
+  | 'pricing'
+  | 'startup_script'
+  | 'tags'
+  | 'metadata'
+  | 'labels'
+  | 'network'
+  | 'subnetwork'
+  | 'external_ips'
+  | 'service_account'
+  | 'scopes'
+  | 'reservation'
+  | 'data_disks'
+>;

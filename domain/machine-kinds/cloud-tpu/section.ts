@@ -1,5 +1,5 @@
 import { resolveLabels, resolveMetadata, resolveNames, resolveZones, withoutUndefined } from './google-keys.js';
-import type { GooglePlace } from './google-form.js';
+import type { GooglePlace, TpuForm } from './section-form.js';
 import {
   mostTpuDisks,
   resolveDataDisks,
@@ -25,7 +25,6 @@ import { pricingOf, resolveCapacity, resolveHedge, warnOfRunDuration } from './c
 import { applyCreateFlags } from './create-flags.js';
 import { POOL_KEYS, withPoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
-import type { TpuForm } from './section-form.js';
 import { warnOfZones, zonesWith } from './type-zones.js';
 
 type TpuSpec = CloudTpuRequest;

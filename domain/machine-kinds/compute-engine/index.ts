@@ -11,7 +11,7 @@ import { ownershipForm } from '../kubernetes/forms.js';
 import { vmsPlan } from './plan.js';
 import { DEFAULT_IMAGE, resolveComputeEngine } from './section.js';
 import { computeEngineSection, MOST_VMS } from './section-form.js';
-import { gpusOf, sizeOf, sliceType } from './size.js';
+import { gpusOf, sizeOf, sliceType } from './machine-types.js';
 import type { ComputeEnginePlan, ComputeEngineRef, ComputeEngineRequest, ComputeEngineSection } from './words.js';
 
 const text = z.string();

@@ -3,7 +3,7 @@ import { given } from '../../job-file/fields.js';
 import type { PoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
 import { pricingOf, resolvePricing } from '../cloud-tpu/capacity-keys.js';
-import type { GooglePlace } from '../cloud-tpu/google-form.js';
+import type { GooglePlace } from '../cloud-tpu/section-form.js';
 import {
   resolveLabels,
   resolveMetadata,
@@ -18,9 +18,15 @@ import {
   resolveServiceAccount,
 } from '../cloud-tpu/google-resources.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import { isMachineType, isTpuMachineType, machineTypeOf, takesAccelerators } from './machine-types.js';
+import {
+  isMachineType,
+  isTpuMachineType,
+  machineTypeOf,
+  takesAccelerators,
+  gpusOf,
+  sliceType,
+} from './machine-types.js';
 import type { ComputeEngineForm } from './section-form.js';
-import { gpusOf, sliceType } from './size.js';
 import type { AttachedAccelerator, ComputeEngineRequest, ComputeEngineSection } from './words.js';
 
 /** Google's limit for the disks of a VM, boot disk included (cloud.google.com/compute/docs/disks, 2026). */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { MachineKind, UsualAccounts } from '../kind.js';
+import type { MachineKind, UsualAccounts, AttemptSlices } from '../kind.js';
 import { podChoices, podsPlace } from './choices.js';
-import { environment } from './environment.js';
 import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from './forms.js';
 import { objectName } from './names.js';
 import { accountIn, podsPlan } from './plan.js';
@@ -16,6 +15,7 @@ import {
   type KubernetesRequest,
   type KubernetesSection,
 } from './words.js';
+import { distributedEnvironment } from '../distributed-environment.js';
 
 const refForm: z.ZodType<KubernetesRef> = z.object({ kind: z.literal('kubernetes'), ...refKeys() });
 
@@ -115,4 +115,22 @@ function podsText({ workers, gpus, tpu, cpus }: Omit<KubernetesRequest, 'context
 
 function requestFacts(request: KubernetesRequest): readonly (readonly [string, string])[] {
   return [['pods', podsText(request)], ['image', request.image], ...placeFacts(request)];
+}
+
+const MEGASCALE_PORT = 8080;
+
+/** Variables by which a pod's programs find each other. MEGASCALE_* is only for TPUs in several slices (ray-project/ray#62893). */
+export function environment({ kubernetes }: KubernetesSection, slices: AttemptSlices): Record<string, string> {
+  const { own, all, coordinator, rank } = slices;
+  if (rank === undefined) return {};
+  return {
+    ...distributedEnvironment(slices, kubernetes.gpus !== undefined),
+    ...(kubernetes.tpu === undefined || all.length === 1
+      ? {}
+      : {
+          MEGASCALE_COORDINATOR_ADDRESS: `${coordinator}:${MEGASCALE_PORT}`,
+          MEGASCALE_NUM_SLICES: String(all.length),
+          MEGASCALE_SLICE_ID: String(own.index),
+        }),
+  };
 }

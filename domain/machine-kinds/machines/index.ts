@@ -4,11 +4,17 @@ import type { MachineKind, UsualAccounts } from '../kind.js';
 import { ownershipForm } from '../kubernetes/forms.js';
 import { ownershipOf } from '../kubernetes/plan.js';
 import { makerOf } from './accelerator-names.js';
-import { resolveMachines } from './section.js';
-import { machinesSection } from './section-form.js';
-import { machinesType, sizeOf } from './size.js';
-import { machinesText } from './texts.js';
-import { type MachinesPlan, type MachinesRef, type MachinesRequest, type MachinesSection, OWN_PLACE } from './words.js';
+import { resolveMachines, machinesSection } from './section.js';
+import {
+  machinesType,
+  sizeOf,
+  type MachinesPlan,
+  type MachinesRef,
+  type MachinesRequest,
+  type MachinesSection,
+  OWN_PLACE,
+  machinesText,
+} from './words.js';
 
 const text = z.string();
 

@@ -3,8 +3,7 @@ import { section, text, textMap, textValues, wholeNumber } from '../../job-file/
 import type { Report } from '../../job-file/report.js';
 import type { Path } from '../../problem.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../../secret-reference.js';
-import { ACCELERATOR, ACCELERATOR_RULE } from './section.js';
-import { MOST_ACCELERATORS } from './section-form.js';
+import { ACCELERATOR, ACCELERATOR_RULE, MOST_ACCELERATORS } from './section.js';
 import { MACHINE, type OwnMachine } from './words.js';
 
 const machine = section({

@@ -1,9 +1,8 @@
-import { given, textValues } from '../../job-file/fields.js';
+import { given, textValues, section, text, textMap, wholeNumber } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import type { MachinesForm } from './section-form.js';
-import type { MachinesRequest, MachinesSection } from './words.js';
-import { machinesType } from './size.js';
+import { type MachinesRequest, type MachinesSection, machinesType } from './words.js';
+import type { z } from 'zod';
 
 /** A name that quota files can hold beside TPU generations. */
 export const ACCELERATOR = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -46,3 +45,20 @@ function acceleratorOf(form: MachinesForm, hosts: number, report: Report): Pick<
   }
   return { accelerator: { type, perHost: Math.max(1, Math.floor(count / hosts)) } };
 }
+
+export const MOST_MACHINES = 1024;
+export const MOST_ACCELERATORS = 100_000;
+
+const schema = section({
+  accelerator: text()
+    .nullish()
+    .describe('A type as the pool file has it, such as h100; machines without any if left out.'),
+  count: wholeNumber(1, MOST_ACCELERATORS).nullish().describe('Accelerators of all machines of a slice, such as 16.'),
+  hosts: wholeNumber(1, MOST_MACHINES).nullish().describe('Machines of a slice; 1 without it.'),
+  labels: textMap().nullish().describe('Labels that each machine must have, as the pool file gives them.'),
+});
+
+/** The form of `machines` in a job file. */
+export const machinesSection = (): typeof schema => schema;
+
+export type MachinesForm = z.infer<typeof schema>;

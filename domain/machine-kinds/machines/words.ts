@@ -1,5 +1,6 @@
 import type { Ownership } from '../../slice.js';
 import type { EpochMs } from '../../units.js';
+import type { AskedSize } from '../kind.js';
 
 /** Quota's name for an own machine without an accelerator. */
 export const MACHINE = 'machine';
@@ -88,4 +89,27 @@ export interface MachineRecord {
   readonly drained?: { readonly at: EpochMs; readonly by: string; readonly reason?: string };
   /** A person says that it is off or wiped: its earlier work is not waited for. */
   readonly forgotten?: { readonly at: EpochMs; readonly by: string };
+}
+
+/** Quota units of a job: its accelerators under their type. Machines without any count one each under `machine`. */
+export function sizeOf(
+  { hosts, accelerator }: Pick<MachinesRequest, 'hosts' | 'accelerator'>,
+  slices: number,
+): AskedSize {
+  const all = hosts * slices;
+  if (accelerator === undefined) return { units: { [MACHINE]: all }, chips: 0, hosts: all };
+  const units = accelerator.perHost * all;
+  return { units: { [accelerator.type]: units }, chips: units, hosts: all };
+}
+
+/** Type of the slice: `h100-16` (all accelerators of the slice), `machine-2`. */
+export function machinesType(request: Pick<MachinesRequest, 'hosts' | 'accelerator'>): string {
+  const [[type, count] = [MACHINE, 0]] = Object.entries(sizeOf(request, 1).units);
+  return `${type}-${count}`;
+}
+
+/** `2 machines of 8 h100`, `1 machine without an accelerator` */
+export function machinesText({ hosts, accelerator }: Pick<MachinesRequest, 'hosts' | 'accelerator'>): string {
+  const each = accelerator === undefined ? 'without an accelerator' : `of ${accelerator.perHost} ${accelerator.type}`;
+  return `${hosts} ${hosts === 1 ? 'machine' : 'machines'} ${each}`;
 }

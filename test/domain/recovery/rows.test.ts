@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Budget } from '../../../domain/recovery/budgets.js';
-import { decide, rowsFor } from '../../../domain/recovery/decide.js';
+import { decide, rowsFor, ROWS } from '../../../domain/recovery/decide.js';
 import { FACTS, type Facts, type Question } from '../../../domain/recovery/facts.js';
-import { ROWS } from '../../../domain/recovery/rows.js';
 import { CASES, DULL } from './cases.js';
 
 const QUESTIONS = Object.keys(FACTS) as Question[];

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { deadHostText, nodeFact } from '../../../domain/recovery/dead-host.js';
-import { SignRecord, signSeen } from '../../../domain/recovery/signs-of-life.js';
+import { deadHostText, nodeFact, SignRecord, signSeen } from '../../../domain/recovery/signs-of-life.js';
 
 const STALE_MS = 600_000;
 const MINUTE = 60_000;
