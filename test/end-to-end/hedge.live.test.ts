@@ -139,12 +139,18 @@ describe('a job whose zones have no chips', function () {
     const id = await submit('sleep 1', [A, B, C], { timeouts: { queue: '8s' } });
     const next = async (): Promise<string | undefined> => (await stack.jobs.describe(id)).nextZone?.zone;
     await until('it says which zone is next', async () => (await next()) === B);
+    const { submittedAt } = await stack.jobs.row(id);
+    await until(
+      'lists say until when it waits',
+      async () => (await stack.jobs.row(id)).waitsUntil === submittedAt + 8_000,
+    );
     await until('it shows the second request', async () => (await stack.jobs.describe(id)).rivals?.length === 1);
     const { result, cause, attempts } = await stack.jobs.wait(id);
     assert.deepEqual(
       [result, attempts, cause?.message],
       ['failed', 0, 'its zones gave no chips for 8 s (timeouts.queue)'],
     );
+    assert.equal((await stack.jobs.row(id)).waitsUntil, undefined);
   });
 
   it('says how often its request was PROVISIONING and went back into the queue', async () => {

@@ -72,7 +72,7 @@ class HalfClosed implements ScriptedCloud {
     return { kind: 'accepted' };
   }
 
-  async wait(zone: string, signal: AbortSignal): Promise<Condition> {
+  async wait(_name: string, zone: string, signal: AbortSignal): Promise<Condition> {
     if (zone === OPEN) return READY;
     const error = this.#error;
     const now = { at: 0, node: 'not-found' } as const;

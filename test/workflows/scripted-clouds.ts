@@ -17,7 +17,9 @@ export interface ScriptedCloud {
   hasRoom(isBeside: boolean): boolean;
   create(name: string, zone: string): Created;
   /** Until the slice is ready, or comes to nothing. */
-  wait(zone: string, signal: AbortSignal): Promise<Condition>;
+  wait(name: string, zone: string, signal: AbortSignal): Promise<Condition>;
+  /** Its command runs on these slices. */
+  run?(names: readonly string[]): void;
   /** Resolves when it is gone. */
   delete(name: string): Promise<void>;
 }
@@ -56,7 +58,7 @@ export class ScriptedClouds {
       workflowBundle: await VirtualJob.bundle(),
       activities: clouds.#activities(),
       // Workflows are replayed all the time, as after deaths of workers.
-      maxCachedWorkflows: 30,
+      maxCachedWorkflows: MOST_CACHED,
     });
     const running = worker.run();
     return clouds;
@@ -86,8 +88,12 @@ export class ScriptedClouds {
         const { cancellationSignal, heartbeat } = Context.current();
         const beating = setInterval(() => heartbeat(), 500);
         return cloudOf(ownership.job)
-          .wait(ref.zone, cancellationSignal)
+          .wait(ref.name, ref.zone, cancellationSignal)
           .finally(() => clearInterval(beating));
+      },
+      superviseAttempt: async ({ job, slices }) => {
+        cloudOf(job.id).run?.(slices.map(({ ref }) => ref.name));
+        return { kind: 'exited', code: 0, at: { slice: 0, host: 0 }, startedAt: 0 };
       },
       deleteUntilGone: ({ ref, owner }) => cloudOf(owner.job).delete(ref.name),
     };
@@ -112,6 +118,9 @@ export class ScriptedJob {
     return this.#handle.query<JobView>(describeQuery.name);
   }
 }
+
+/** With more workflows than these at once, some are replayed at each of their tasks. */
+export const MOST_CACHED = 30;
 
 const TIMINGS = {
   ...DEFAULT_TIMINGS,

@@ -49,7 +49,7 @@ export class Hedge {
   #isDenied = false;
   readonly #refused = new Map<string, { readonly times: number; readonly until: EpochMs }>();
   readonly #timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>;
-  /** Of the job file in force, so that a changed file counts for a wait that is on. */
+  /** Times of the job file in force, so that a changed file counts for a wait that is on. */
   readonly #patience: () => HedgePatience;
 
   constructor(timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>, patience: () => HedgePatience) {

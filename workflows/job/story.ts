@@ -28,7 +28,7 @@ export class JobStory {
   #usual = '';
   readonly #events: JobEvent[];
   #waitsUntil: () => EpochMs | undefined = () => undefined;
-  /** As the memo says it. */
+  /** The end that the memo tells. */
   #toldUntil: EpochMs | undefined;
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
   #describe: (() => string) | undefined;

@@ -57,7 +57,7 @@ export class Wait {
     return queue === undefined || this.#since === undefined ? undefined : this.#since + queue * 1000;
   }
 
-  /** Of a changed file, which is not in force while slices go, the times to wait count at once. */
+  /** Also by a changed file that is not in force yet: nothing can be put in force while slices go. */
   get #timeouts(): NonNullable<JobSpec['timeouts']> {
     const { requests, file } = this.#parts;
     return (requests.edit?.spec ?? file.spec).timeouts ?? {};

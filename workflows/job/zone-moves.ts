@@ -64,7 +64,7 @@ export class ZoneMoves {
     this.#parts.answers.note(zone, refusal);
   }
 
-  /** What is left to try, as facts for `decide`. */
+  /** The zones and refusals, as facts for `decide`. */
   facts(because: Fact<'not ready', 'because'>) {
     const { otherTiers } = this.#parts.lease;
     return {
