@@ -100,7 +100,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const isOfPods = found !== undefined && reachFacts(machineKind(kindOfJob(found.request)).reach).areContainers;
   if (isOfPods) refuseForPods(form, report);
   else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);
-  if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
+  if (form.job || form.ssh) warnUsersOfJobman(form, valueAt(interpolated.tree, ['keep']) !== undefined, report);
   if (given(form.job?.worker_num) !== undefined)
     report.warn(['job', 'worker_num'], "is JobMan's own and does nothing here: slices are named by their job");
   const references = [...environment.problems, ...interpolated.problems];
@@ -287,13 +287,18 @@ function resolveIdentity(form: JobFile, report: Report): Pick<JobSpec, 'project'
 }
 
 /**
- * Warns users of JobMan, which kept the slice until `delete`, so that they do not expect files on it later. Their job files have
- * a section `job` or `ssh`.
+ * Warns of what JobMan did otherwise: it kept the slice until `delete`, and took a running VM of the file's name. Its job files
+ * have a section `job` or `ssh`.
  */
-function warnOfKeep(form: JobFile, report: Report): void {
-  if (!form.job && !form.ssh) return;
+function warnUsersOfJobman(form: JobFile, saysKeep: boolean, report: Report): void {
+  if (valueAt(form, ['tpu', 'name']) !== undefined)
+    report.warn(
+      ['tpu', 'name'],
+      'is the beginning of the names of new slices: a TPU VM of this name that runs already is left alone, where JobMan took it',
+    );
+  if (saysKeep) return;
   report.warnings.push(
-    'the slice is deleted when the command ends (JobMan kept it); its logs stay; keep: never hides this',
+    'the slice is deleted when the command ends (JobMan kept it), and its logs stay; write keep: always to keep the slice, which is billed until `jobctl delete`, or keep: never to hide this line',
   );
 }
 

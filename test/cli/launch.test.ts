@@ -166,6 +166,34 @@ describe('jobctl launch', function () {
     assert.deepEqual([tpu, command.run], [{ accelerator: 'tpu-v4-8' }, "python3 -c 'import jax; print(1)'"]);
   });
 
+  it("a line of Bastion takes jobctl's own flags of submit", async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'launch-'));
+    const words = [
+      'launch',
+      '--instance_type=tpu-v4-8',
+      '--set',
+      'env.A=1',
+      '--set=env.B=2',
+      '--no-verdict',
+      '--dry_run',
+    ];
+    const { exitCode, stdout, stderr } = await jobctl([...words, '--', 'make'], { HOME: folder });
+    rmSync(folder, { recursive: true });
+    assert.equal(exitCode, 0, stderr);
+    assert.ok(!stderr.includes('lost:'), stderr);
+    assert.deepEqual((parse(stdout) as { env: unknown }).env, { A: 1, B: 2 });
+    const { text } = await refusalOf([
+      'launch',
+      '--instance_type=tpu-v4-8',
+      '--num_slicez=2',
+      '--wait',
+      '--local',
+      '--',
+      'make',
+    ]);
+    assert.match(text, /jobctl submit --tpu tpu-v4-8 --bundle \. --wait --local -- make\n {2}lost: --num_slicez=2/);
+  });
+
   it('a line of Bastion whose job would be another one does not run', async () => {
     const line = ['launch', '--instance_type=tpu-v4-8', '--bundler_type=docker', '--bundler_spec=image=team/train'];
     const { exitCode, text } = await refusalOf([...line, '--bundler_exclude=data', '--', 'make']);

@@ -283,7 +283,8 @@ describe("job file: JobMan's", () => {
     assert.deepEqual([spec.tpu.name, spec.tpu.network, spec.tpu.externalIps], ['alice-v6e-16', 'team', false]);
     assert.deepEqual(spec.tpu.metadata, { owner: 'alice', purpose: 'pretraining', run: '007' });
     assert.deepEqual(warnings, [
-      'the slice is deleted when the command ends (JobMan kept it); its logs stay; keep: never hides this',
+      'tpu.name: is the beginning of the names of new slices: a TPU VM of this name that runs already is left alone, where JobMan took it',
+      'the slice is deleted when the command ends (JobMan kept it), and its logs stay; write keep: always to keep the slice, which is billed until `jobctl delete`, or keep: never to hide this line',
     ]);
   });
   it('its command keeps every character that is the shell’s', () => {

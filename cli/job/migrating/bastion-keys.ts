@@ -34,7 +34,7 @@ export const JOBSPEC_KEYS: readonly KeyRule[] = [
     key: 'metadata.resources',
     to: 'tpu.accelerator',
     put: putResources,
-    note: 'one slice of that many cores, which is what the number counts for v2 to v4 and v5p',
+    note: 'one slice of that many cores, which is what the number counts for v2 to v4 and v5p; {} becomes `machines: {}`',
   },
   { key: 'metadata.creation_time', note: 'a submit is a new job with its own time: it goes to the end of the line' },
   {
@@ -253,9 +253,15 @@ function putExclude(value: unknown, draft: Draft): Partial<Told> | undefined {
 
 function putResources(value: unknown, draft: Draft): Partial<Told> {
   const [first, second] = Object.entries(isMapping(value) ? value : {});
-  if (first === undefined) return { fate: 'lost', text: 'it names no resources: write tpu.accelerator' };
   if (draft.get('tpu.accelerator') !== undefined)
     return { fate: 'kept', text: 'the same is said by --instance_type and --num_slices of its command' };
+  if (first === undefined) {
+    draft.set('machines', {});
+    return {
+      fate: 'changed',
+      text: 'machines = {}: it names no resources, so it runs on one of the machines of the pool',
+    };
+  }
   const [type, amount] = first;
   const accelerator = `${type}-${String(amount)}`;
   draft.set('tpu.accelerator', accelerator);

@@ -37,7 +37,7 @@ export const JOBMAN_DIFFERENT: readonly KeyRule[] = [
   {
     key: 'tpu.name',
     to: 'tpu.name',
-    note: 'it is a prefix: each slice has the job and a generation behind it, so two jobs never collide',
+    note: 'it is a prefix: each slice has the job and a generation behind it, so two jobs never collide; a VM of this name that runs already is left alone, where JobMan took it',
   },
   {
     key: 'command.cmd',

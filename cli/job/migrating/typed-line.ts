@@ -205,16 +205,36 @@ function launchAnswer(args: readonly string[], command: readonly string[] | unde
       };
     }
     default: {
-      const { draft } = bastionLine(args, command ?? []);
+      const { own, others } = ofSubmit(args);
+      const { draft } = bastionLine(others, command ?? []);
       const isDirty = draft.get('build') !== undefined && args.some((word) => /allow_dirty=true$/i.test(word));
       const more = [
         ...(args.includes('--dry_run') ? ['--dry-run'] : []),
         ...(isDirty ? ['--allow-dirty'] : []),
         ...(action === 'run' ? ['--local', '--wait'] : []),
       ];
-      return submitAnswer(draft, more, action === 'run');
+      return submitAnswer(draft, [...new Set([...more, ...own])], action === 'run');
     }
   }
+}
+
+const SWITCHES: ReadonlySet<string> = new Set(['--wait', '--local', '--no-verdict', '--literal-quotes']);
+const VALUED: ReadonlySet<string> = new Set(['--set', '--context', '--server', '--temporal-address', '--output', '-o']);
+
+/** Flags of jobctl's `submit` that stand in a line of Bastion; its `--set` has one value each. */
+function ofSubmit(args: readonly string[]): { readonly own: readonly string[]; readonly others: readonly string[] } {
+  const own: string[] = [];
+  const others: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? '';
+    const [name = ''] = word.split('=');
+    const next = args[at + 1];
+    if (SWITCHES.has(word)) own.push(word);
+    else if (VALUED.has(word) && next !== undefined) own.push(`${word === '-o' ? '--output' : word}=${args[++at]}`);
+    else if (VALUED.has(name)) own.push(word);
+    else others.push(word);
+  }
+  return { own, others };
 }
 
 const hostOf = (worker: string | undefined): readonly string[] => (worker === undefined ? [] : ['--host', worker]);

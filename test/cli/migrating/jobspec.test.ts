@@ -72,6 +72,13 @@ describe("`import bastion-jobspec` of a spec as AXLearn's Bastion has it", funct
     assert.doesNotMatch(told, /does not know/);
   });
 
+  it('a spec that names no resources, as a command on a machine without accelerators', async () => {
+    const { job, told, checked } = await imported({ ...PLAIN, metadata: { ...PLAIN.metadata, resources: {} } });
+    assert.deepEqual((job as { machines: unknown }).machines, {});
+    assert.equal(fate(told, 'metadata.resources'), 'changed', told);
+    assert.equal(checked.exitCode, 0, checked.stderr);
+  });
+
   it('a key that it does not know, with what a terminal obeys and a new line in it: one line of text in the comments', async () => {
     const from = join(folder, 'spec.json');
     writeFileSync(from, JSON.stringify({ ...PLAIN, 'x\u001b[31m\rname: other\r': 1 }));
