@@ -1,11 +1,11 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, Node, Pair } from 'yaml';
+import type { Document, Node, Pair, YAMLMap } from 'yaml';
 import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
 import { pythonDocuments } from './foreign/python-yaml.js';
 import { mapTree } from './plain-tree.js';
 import { inItselfAt, tooDeepAt } from './yaml-depth.js';
-import { IN_ITSELF, INDEPENDENT, TOO_DEEP, yamlWords } from './yaml-words.js';
+import { IN_ITSELF, INDEPENDENT, TOO_DEEP, TOO_MANY_KEYS, yamlWords } from './yaml-words.js';
 
 /** Values that keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */
 const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
@@ -15,12 +15,17 @@ const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
   ['tpu', 'metadata', '*'],
 ];
 
+/** Comparisons of keys: more than `MOST_VALUES` of a job file (resolve.ts) take in one section. */
+const MOST_COMPARED = 20_000_000;
+
 /** A job file's text as YAML 1.2 (with merge keys), and the positions of its values. */
 export class YamlSource {
   readonly problems: readonly Problem[];
   readonly #document: Document.Parsed;
   readonly #text: string;
   readonly #lines = new LineCounter();
+  #compared = 0;
+  readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
 
   constructor(text: string) {
     this.#text = text;
@@ -28,13 +33,20 @@ export class YamlSource {
     this.#document = parseDocument(tooDeep === undefined ? text : text.slice(0, tooDeep + 1), {
       lineCounter: this.#lines,
       merge: true,
+      uniqueKeys: this.#isSameKey,
       prettyErrors: false,
       logLevel: 'error',
     });
-    this.problems = tooDeep === undefined ? this.#problemsOf(this.#document) : [this.#notYaml(tooDeep, TOO_DEEP)];
+    if (tooDeep !== undefined) this.problems = [this.#notYaml(tooDeep, TOO_DEEP)];
+    else if (this.#compared > MOST_COMPARED) this.problems = [this.#notYaml(0, TOO_MANY_KEYS)];
+    else this.problems = this.#problemsOf(this.#document);
     const inItself = this.problems.length === 0 ? inItselfAt(this.#document) : undefined;
     if (inItself !== undefined) this.problems = [this.#notYaml(inItself, IN_ITSELF)];
   }
+
+  /** The parser compares each key with all before it. Beyond the most, each is the same, so that it stops at the first. */
+  #isSameKey = (one: unknown, other: unknown): boolean =>
+    ++this.#compared > MOST_COMPARED || (isScalar(one) && isScalar(other) && one.value === other.value);
 
   #problemsOf({ errors, warnings }: Document.Parsed): readonly Problem[] {
     const found = [...errors, ...warnings];
@@ -50,7 +62,7 @@ export class YamlSource {
 
   /** The documents of another tool's file, as that tool reads them; none if one of them is no YAML. */
   foreign(): readonly unknown[] {
-    return tooDeepAt(this.#text) === undefined ? pythonDocuments(this.#text) : [];
+    return this.#compared > MOST_COMPARED || tooDeepAt(this.#text) !== undefined ? [] : pythonDocuments(this.#text);
   }
 
   /** @throws ReferenceError if aliases multiply beyond measure */
@@ -91,13 +103,20 @@ export class YamlSource {
         found = { node: item, key: item.range?.[0] };
         continue;
       }
-      const pair = isMap(found.node) ? found.node.items.find((each) => keyOf(each) === String(segment)) : undefined;
+      const pair = isMap(found.node) ? this.#pairOf(found.node, String(segment)) : undefined;
       if (pair === undefined) return { node: undefined, key: found.key };
       const key = isNode(pair.key) ? pair.key.range?.[0] : undefined;
       const node = this.#resolve(pair.value);
       found = { node: isScalar(node) && node.value === null && node.source === '' ? undefined : node, key };
     }
     return found;
+  }
+
+  #pairOf(map: YAMLMap, key: string): Pair | undefined {
+    // Of a key that is there twice, the first.
+    const pairs = this.#pairs.get(map) ?? new Map(map.items.map((pair) => [keyOf(pair), pair] as const).toReversed());
+    this.#pairs.set(map, pairs);
+    return pairs.get(key);
   }
 
   #resolve(node: unknown): Node | undefined {

@@ -50,6 +50,10 @@ describe('a job file as text', () => {
       /^job\.yaml:5:\d+: run: '\$\{oc\.env:WORD\}': no variable WORD in the environment/m,
     ],
     'has aliases that multiply': [file(bomb), /aliases \(\*\) that multiply beyond measure/],
+    'has more keys than can be compared': [
+      file(`env:\n${Array.from({ length: 20_000 }, (_, at) => ` K${at}: 1\n`).join('')}`),
+      /^job\.yaml:1:1: not YAML: more keys than any job file has/,
+    ],
     'is of another tool': [file('resources: {accelerators: "A100:1"}\nrun: x\n'), /a job file \(YAML\) is wanted/],
     'comes beside JSON': [{ ...file(TEXT), job: JOB }, /^a call has `job` or `file`, not both$/],
     'is missing': [{}, /job file/],
