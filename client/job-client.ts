@@ -8,6 +8,8 @@ import type { JobCounts } from './job-finding.js';
 import type { JobPort, VerifiedCaller } from './job-port.js';
 import type { JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
+import type { NoticesResult } from '../contract/notices.js';
+import type { NotifyTest } from './notify-test.js';
 import type { MachinesClient } from './machines-client.js';
 import type { PoolClient } from './pool-client.js';
 import type { Submission, Submitted } from './submissions.js';
@@ -155,6 +157,11 @@ export class JobClient {
   /** Client for the machines that a pool owns; for operators. */
   machines(pool = 'default'): MachinesClient {
     return this.#jobs.machines(pool);
+  }
+
+  /** Has a worker send one event to each target; for those who reach Temporal. */
+  testNotify(test: NotifyTest): Promise<NoticesResult> {
+    return this.#jobs.testNotify(test);
   }
 
   /** Identity under which the server knows the caller. Undefined over Temporal, which does not verify it. */

@@ -5,6 +5,8 @@ import type { JobWish } from './job-calls.js';
 import type { JobCounts } from './job-finding.js';
 import type { JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
+import type { NoticesResult } from '../contract/notices.js';
+import type { NotifyTest } from './notify-test.js';
 import type { MachinesClient } from './machines-client.js';
 import type { PoolClient } from './pool-client.js';
 import type { Submission, Submitted } from './submissions.js';
@@ -36,6 +38,7 @@ export interface JobPort {
   deletions(id: string): Promise<readonly SliceDeletion[]>;
   quota(pool: string): PoolClient;
   machines(pool: string): MachinesClient;
+  testNotify(test: NotifyTest): Promise<NoticesResult>;
   whoAmI(): Promise<VerifiedCaller | undefined>;
   close(): Promise<void>;
 }

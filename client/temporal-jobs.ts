@@ -1,3 +1,5 @@
+import type { NoticesResult } from '../contract/notices.js';
+import { type NotifyTest, testNotify } from './notify-test.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
@@ -152,6 +154,10 @@ export class TemporalJobs implements JobPort {
 
   machines(pool: string): MachinesClient {
     return new TemporalMachines(pool, { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue });
+  }
+
+  testNotify(test: NotifyTest): Promise<NoticesResult> {
+    return testNotify({ temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue }, test);
   }
 
   /** Temporal does not verify the caller. */

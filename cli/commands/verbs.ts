@@ -5,6 +5,7 @@ import { HOST_VERBS, STORED_VERBS } from './hosts.js';
 import { IMPORT } from './import.js';
 import { LOOKING_VERBS } from './looking.js';
 import { MACHINES } from './machines.js';
+import { NOTIFY } from './notify.js';
 import { OPERATING_VERBS } from './operating.js';
 import { PLACE_VERBS } from './places.js';
 import { QUOTA } from './quota.js';
@@ -24,6 +25,7 @@ export const VERBS: readonly Verb[] = [
   ...PLACE_VERBS,
   QUOTA,
   MACHINES,
+  NOTIFY,
   SETUP,
   ...CHECKING_VERBS,
   ...OPERATING_VERBS,

@@ -173,6 +173,15 @@ export class HttpJobs implements JobPort {
     return noMachines(pool, this.#calls);
   }
 
+  testNotify(): Promise<never> {
+    return Promise.reject(
+      new ServerRefused(
+        `jobctl serve at ${this.#calls.address} has no call that tests notify`,
+        'ask by Temporal: a client or context that names its address',
+      ),
+    );
+  }
+
   whoAmI(): Promise<VerifiedCaller> {
     return this.#calls.json('whoami');
   }

@@ -171,7 +171,7 @@ const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9][a-z0-9.-]*)(?::\d{1,5})?$/i;
 const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?$/i;
 const URL_CHARACTERS = /^[!-~]+$/;
 
-/** What is wrong with the URL of a webhook. A worker checks the address that it leads to when it connects. */
+/** Returns the problem of a webhook URL. A worker checks the address that it leads to when it connects. */
 export function urlProblem(url: string): { readonly what: string; readonly hint: string } | undefined {
   const hint = 'such as https://example.org/jobs';
   if (url.length > MOST_URL) return { what: `too long: ${url.length} characters`, hint: `${MOST_URL} at most` };

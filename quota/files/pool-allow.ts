@@ -22,7 +22,7 @@ const WHAT: Readonly<Record<ChoiceKey, string>> = {
   reservations: 'Reservations, as job files name them.',
   data_disks: 'Disks, PersistentVolumeClaims and folders of nodes that jobs may attach.',
   images: "Container images, and VM images other than jobctl's default.",
-  notify: 'Ids of workflows that a job may signal at its end.',
+  notify: 'Who may be told of jobs: ids of workflows, URLs, mailto:ADDRESS, slack:SECRET, channel:NAME.',
   secrets: 'Secrets of Kubernetes that pods may mount, and builds log in with: CONTEXT/NAMESPACE/NAME.',
   machines: `${ALONE}, ${WITH_PLACE}.`,
   labels: 'Labels of pods, by which network policies and Services choose them: KEY=VALUE.',

@@ -231,7 +231,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       'FILE:4:1: worker_num: no such key in a job file',
       '  jobctl has no list of tasks: each task is a job, and its pool queues them by quota',
       'FILE:5:1: brevo_email: no such key in a job file',
-      '  jobctl sends no mail; notify tells a workflow, `jobctl wait` a script',
+      '  write notify: {to: {mail: [ADDRESS]}}, which sends a mail at the end (docs/notify.md)',
     ].join('\n'),
   },
   'a colon in a text': {

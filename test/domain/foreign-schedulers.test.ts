@@ -59,7 +59,7 @@ describe('batch scripts in other shapes', () => {
       {
         '--signal=B:USR1@120': ['SIGTERM first'],
         '--export=ALL,A=1': ['--set env.NAME=VALUE'],
-        '--mail-user=a@b.c': ['sends no mail'],
+        '--mail-user=a@b.c': ['to: {mail: [ADDRESS]}'],
         '--begin=16:00': ['as soon as its pool has room'],
         '--nice=5': ['priority: 1'],
         '--comment=x': ['no notes'],

@@ -77,6 +77,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   'machines drain': ['nowhere', 'rack-3'],
   'machines undrain': ['nowhere', 'rack-3'],
   'machines forget': ['nowhere', 'rack-3'],
+  'notify test': ['nowhere', '--channel', 'ops'],
   'machines release': ['nowhere', 'rack-3', '--claim', 'x'],
   setup: ['nowhere', JOB],
   'setup server': ['nowhere'],

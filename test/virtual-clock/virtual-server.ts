@@ -1,14 +1,18 @@
-import { defaultFailureConverter, defaultPayloadConverter, TypedSearchAttributes } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  defaultFailureConverter,
+  defaultPayloadConverter,
+  TypedSearchAttributes,
+} from '@temporalio/common';
 import { msToTs, tsToMs } from '@temporalio/common/lib/time.js';
-import proto, { type coresdk, type temporal } from '@temporalio/proto';
+import proto, { type coresdk } from '@temporalio/proto';
 import type { Workflow, WorkflowCreateOptions } from '@temporalio/worker/lib/workflow/interface.js';
 import { Agenda } from './agenda.js';
+import { ABANDONED, cancelled, DATA, errorOf, failed, type Payload, REUSED, seqOf, turn, valueOf } from './payloads.js';
 import type { Sandboxes } from './sandboxes.js';
 
 type Job = coresdk.workflow_activation.IWorkflowActivationJob;
 type Command = coresdk.workflow_commands.IWorkflowCommand;
-type Payload = temporal.api.common.v1.IPayload;
-type Failure = temporal.api.failure.v1.IFailure;
 type Answer = coresdk.workflow_commands.IUpdateResponse;
 
 /** An activity of a script. It may wait for virtual time (`VirtualServer.sleep`), and rejects when it is told to end. */
@@ -19,7 +23,7 @@ interface Start {
   readonly type: string;
   readonly id: string;
   readonly args: readonly Payload[];
-  readonly parent?: { readonly of: Run; readonly runId: string; readonly seq: number };
+  readonly parent?: { readonly of: Run; readonly runId: string; readonly seq: number; readonly isLeft: boolean };
 }
 
 /** One workflow, over all runs of its chain. */
@@ -41,7 +45,6 @@ export interface Ended {
   readonly error?: Error;
 }
 
-const DATA = defaultPayloadConverter;
 const TASK_QUEUE = 'virtual';
 
 /**
@@ -265,7 +268,8 @@ export class VirtualServer {
     run.activities.clear();
     await run.sandbox.dispose();
     for (const child of this.#open.values())
-      if (child.parent?.runId === run.runId) this.#tell(child, { cancelWorkflow: { reason: 'its parent is closed' } });
+      if (child.parent?.runId === run.runId && !child.parent.isLeft)
+        this.#tell(child, { cancelWorkflow: { reason: 'its parent is closed' } });
   }
 
   async #end(run: Run, end: Ended): Promise<void> {
@@ -274,7 +278,12 @@ export class VirtualServer {
     await this.#leave(run);
     const { parent } = run;
     if (parent && parent.of.runId === parent.runId)
-      this.#tell(parent.of, { resolveChildWorkflowExecution: { seq: parent.seq, result: { completed: {} } } });
+      this.#tell(parent.of, {
+        resolveChildWorkflowExecution: {
+          seq: parent.seq,
+          result: { completed: { result: DATA.toPayload(end.value) } },
+        },
+      });
     this.#ends.get(run.id)?.(end);
   }
 
@@ -294,7 +303,8 @@ export class VirtualServer {
   async #startChild(run: Run, command: coresdk.workflow_commands.IStartChildWorkflowExecution): Promise<void> {
     const seq = seqOf(command);
     const { workflowId: id = '', workflowType: type = '', input } = command;
-    if (this.#known.has(id ?? '')) {
+    const isFree = command.workflowIdReusePolicy === REUSED ? !this.#open.has(id ?? '') : !this.#known.has(id ?? '');
+    if (!isFree) {
       this.#tell(run, {
         resolveChildWorkflowExecutionStart: { seq, failed: { workflowId: id, workflowType: type, cause: 1 } },
       });
@@ -304,7 +314,7 @@ export class VirtualServer {
       type: type ?? '',
       id: id ?? '',
       args: input ?? [],
-      parent: { of: run, runId: run.runId, seq },
+      parent: { of: run, runId: run.runId, seq, isLeft: command.parentClosePolicy === ABANDONED },
     });
     this.#tell(run, { resolveChildWorkflowExecutionStart: { seq, succeeded: { runId: child.runId } } });
   }
@@ -345,22 +355,15 @@ export class VirtualServer {
         const value = await activity(valueOf(args[0]) as never, signal);
         return { completed: value === undefined ? {} : { result: DATA.toPayload(value) } };
       } catch (error) {
-        const failure = defaultFailureConverter.errorToFailure(error, DATA);
-        if (signal.aborted) return { cancelled: { failure: { ...failure, canceledFailureInfo: {} } } };
+        if (signal.aborted) return { cancelled: cancelled(error) };
         if (error instanceof TypeError) throw error;
-        if (tries === most)
-          return { failed: { failure: { message: 'activity', cause: failure, activityFailureInfo: {} } } };
+        const isFinal = error instanceof ApplicationFailure && error.nonRetryable === true;
+        if (isFinal || tries === most) return { failed: failed(name, error, isFinal) };
         await this.sleep(Math.min(30_000, 1_000 * 2 ** tries));
       }
     }
   }
 }
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const seqOf = ({ seq }: { readonly seq?: number | null }): number => seq ?? 0;
-const valueOf = (payload: Payload | null | undefined): unknown => (payload ? DATA.fromPayload(payload) : undefined);
-const errorOf = (failure: Failure | null | undefined): Error =>
-  defaultFailureConverter.failureToError(failure as never, DATA);
 
 function missing(name: string): never {
   throw new TypeError(`no activity ${name}`);

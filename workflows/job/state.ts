@@ -45,7 +45,7 @@ export interface JobCarry {
   readonly lease: LeaseCarry;
   readonly gang: SlicesCarry & { readonly zoneTry: number; readonly zones?: ZonesCarry };
   readonly attempt: AttemptCarry;
-  /** Whom it told of its events. Absent: nobody. */
+  /** Events that were told, and those still to be. Absent: none. */
   readonly notices?: NoticesCarry;
   /** Messages of a version that this worker does not know. Absent: none. */
   readonly kept?: readonly KeptMessage[];

@@ -15,7 +15,7 @@ export const JOBMAN_RENAMED: readonly KeyRule[] = [
 
 const QUEUE =
   'jobctl has no list of tasks: each task is a job, and its pool queues them by quota (priority, retries.task)';
-const MAIL = 'jobctl sends no mail; `notify` tells a workflow, and `jobctl wait` a script';
+const MAIL = '`notify: {to: {mail: [ADDRESS]}}` sends a mail at the end, if the installation has a mail server';
 
 /** Keys of JobMan's last generation that jobctl does not have. */
 export const JOBMAN_LOST: readonly KeyRule[] = [

@@ -42,7 +42,7 @@ const KEYS: Readonly<Record<string, Hint>> = {
   resumable: () =>
     'a fork of JobMan has it: its env is env, its prepare.command script: {run: ..}, and outputs: {paths: [..], restore: true} brings checkpoints back',
   worker_num: () => 'jobctl has no list of tasks: each task is a job, and its pool queues them by quota',
-  brevo_email: () => 'jobctl sends no mail; notify tells a workflow, `jobctl wait` a script',
+  brevo_email: () => 'write notify: {to: {mail: [ADDRESS]}}, which sends a mail at the end (docs/notify.md)',
 };
 
 /** Hint for a key of another tool, or undefined for any other key. @param path the key's path from the top */

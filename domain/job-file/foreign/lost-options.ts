@@ -13,7 +13,7 @@ const REASONS: readonly (readonly [names: string, why: string | undefined])[] = 
   ],
   ['notify verify K I Is XF', undefined],
   ['output error open-mode', '`jobctl logs JOB` has what the command prints'],
-  ['mail-type mail-user', 'jobctl sends no mail: `jobctl wait JOB` ends with the job'],
+  ['mail-type mail-user', 'notify: {on: [started, failed, ended], to: {mail: [ADDRESS]}} in a job file'],
   ['dependency kill-on-invalid-dep', '`jobctl wait JOB` in front of the next submit'],
   ['chdir', 'the command starts in the bundle'],
   ['input', 'a command has no input: read a file of the bundle'],
