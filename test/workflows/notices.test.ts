@@ -11,7 +11,6 @@ import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { Sandboxes } from '../virtual-clock/sandboxes.js';
 import { virtualActivities, type VirtualCloud } from '../virtual-clock/virtual-activities.js';
 import { type Ended, VirtualServer } from '../virtual-clock/virtual-server.js';
-import { workflowBundle } from '../workflow-bundle.js';
 
 const START = Date.UTC(2026, 10, 29);
 const DAY = 86_400_000;
@@ -91,7 +90,7 @@ describe('a job that tells others of its events', function () {
   this.timeout(300_000);
   let sandboxes: Sandboxes;
   before(async () => {
-    sandboxes = Sandboxes.ofBundle(await workflowBundle());
+    sandboxes = await Sandboxes.ofThisProcess();
   });
 
   it('tells each event once to each receiver, in order, however receivers answer and however often it continues as new', async () => {
