@@ -36,7 +36,7 @@ export interface JobEdit {
 
 /** `replace`: slices whose machines are replaced by new ones. */
 export type JobRestart = JobEdit & Pick<RestartCall, 'replace'>;
-/** What a person asks for with a verb (contract/job.ts). */
+/** The wish that a person sends with a verb (contract/job.ts). */
 export type JobWish<Verb extends JobVerb> = Verb extends 'resume'
   ? JobEdit
   : Verb extends 'restart'

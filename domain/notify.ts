@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TOPIC_WORDS } from './job-events/topics.js';
 import { section, text, texts } from './job-file/fields.js';
 
 /** One rule of a job's `notify`: the target is told of events of these topics (domain/job-events/topics.ts). */
@@ -47,7 +48,11 @@ const originOf = (url: string): string => url.split(/[/?#]/, 3).join('/');
 /** The form of a target in a job file. All keys are optional, so that one wrong key hides no other problem. */
 export const notifyForm = () => {
   const rule = section({
-    on: texts().nullish().describe('Topics or kinds of events (docs/notify.md); [ended] without it.'),
+    // The list is for editors and exports: a wrong word has an error of its own, which knows the nearest.
+    on: z
+      .array(text().meta({ enum: [...TOPIC_WORDS] }), { error: 'a list of texts' })
+      .nullish()
+      .describe('Topics or kinds of events (docs/notify.md); [ended] without it.'),
     to: section({
       workflow: section({
         id: text().nullish().describe('Id of the workflow that is told, in the namespace of the job.'),

@@ -77,7 +77,7 @@ export class FollowedJobs {
 
 const ofStores = new WeakMap<Store, FollowedJobs>();
 
-/** Of a worker's store: its activities share the listings. */
+/** The one of a worker's store, so that all activities share its listings. */
 export function followedJobs(store: Store): FollowedJobs {
   const known = ofStores.get(store) ?? new FollowedJobs(store);
   ofStores.set(store, known);

@@ -15,7 +15,7 @@ import type { HttpAnswer } from './exchange.js';
 /** Errors of one call by the code of a refusal; other refusals mean the same everywhere. */
 export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string, remedy?: string) => Error>>>;
 
-/** What refusals of a call about one job mean. @param address the server's */
+/** Meanings of refusals of a call about one job. @param address the server's */
 export const meaningsOfJob = (id: string, address: string): Meanings => ({
   'not-found': () => new JobNotFound(id, `on ${address}`),
   refused: (why) => new JobRefused(id, why),

@@ -28,7 +28,7 @@ export interface Ask<Name extends OperationName> {
   readonly signal?: AbortSignal;
 }
 
-/** What is left to know of it for the wire. */
+/** The same call as the wire needs it. */
 interface Request extends Omit<Ask<OperationName>, 'params' | 'query' | 'body'> {
   readonly method: string;
   /** Below the server's address, such as `v1/jobs`. */

@@ -113,7 +113,7 @@ export class YamlSource {
   }
 
   #pairOf(map: YAMLMap, key: string): Pair | undefined {
-    // Of a key that is there twice, the first.
+    // The first one, if a key is there twice.
     const pairs = this.#pairs.get(map) ?? new Map(map.items.map((pair) => [keyOf(pair), pair] as const).toReversed());
     this.#pairs.set(map, pairs);
     return pairs.get(key);

@@ -18,7 +18,7 @@ import { type App, callOf } from '../bare-app.js';
 /** One call of an operation, whose form is checked. */
 export interface Served<Name extends OperationName> extends Asked<Name> {
   readonly call: (typeof OPERATIONS)[Name]['access'] extends 'open' ? undefined : Call;
-  /** Of the job that the gate has just allowed the call for. */
+  /** Facts of the job that the gate has just allowed the call for. */
   readonly facts: Asked<Name>['params'] extends { readonly id: string } ? JobFacts : undefined;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;

@@ -18,7 +18,7 @@ export function privateJobFiles(words: readonly string[]): Readonly<Record<strin
     timeouts: { run: '90m', no_output: '30m' },
     keep: { when: 'on-failure', for: '2h' },
     max_unattended: 'never',
-    notify: { workflow: { id: `${f}-7`, signal: `${f}Ended` } },
+    notify: { on: ['ended', 'preempted'], to: { workflow: { id: `${f}-7`, signal: `${f}Ended` } } },
   };
   const modules = {
     setup: { modules: ['ssh', 'gcsfuse', 'docker', 'files', `own-${a}`, 'command'] },
