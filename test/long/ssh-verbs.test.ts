@@ -124,7 +124,10 @@ describe('verbs on the hosts of a job, over real SSH', function () {
       const there = `/proc/${full.enter[full.enter.indexOf('--target') + 1]}/root/mnt`;
       const { exitCode, stderr } = await run('cp', `${id}:1:work/src`, join(there, 'src'));
       assert.equal(exitCode, 1);
-      assert.match(stderr, /\nhost 1: \S+\/src\/a\.bin on this computer: the disk is full: 70\.0 kB are needed, and [\d.]+ k?B are free/);
+      assert.match(
+        stderr,
+        /\nhost 1: \S+\/src\/a\.bin on this computer: the disk is full: 70\.0 kB are needed, and [\d.]+ k?B are free/,
+      );
       assert.ok(!readdirSync(join(there, 'src')).some((name) => name.includes('a.bin')));
     } finally {
       full.kill();
