@@ -50,7 +50,7 @@ export function pipeSentence({ text, line }: TopCommand, { sort, pipes }: Script
     .split(/\s+/)
     .filter((word) => word !== '');
   if (pipes !== 'all') {
-    // A pipe that asks ends in grep.
+    // A check that asks by a pipe ends in grep.
     if (sort === 'check' && !READS_ALL.test(program)) return undefined;
     return `line ${line}: the exit code of this pipe is that of its last program alone (${WHY_PLAIN[pipes === 'inner' ? 'inner' : sort]}); set -o pipefail counts all`;
   }
