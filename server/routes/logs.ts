@@ -13,21 +13,14 @@ import { LogEvents } from '../log-events.js';
 import { HostLines } from '../log-text.js';
 import { ApiError, apiErrorOf, problemOf } from '../problem.js';
 import type { Services } from '../services.js';
-import type { Serve } from './serve.js';
+import type { Handler, Serve } from './serve.js';
 
 /** Routes for logs of jobs, stored and followed, and for why a job waits. */
 export function registerLogs(serve: Serve, services: Services): void {
   const { client, gate, feeds, rights, store } = services;
   // The feeds count how many logs a subject follows.
   const turn = (query: unknown): boolean => !(query as Asked<'logs'>['query']).follow;
-  const logs: Parameters<typeof serve<'logs'>>[1] = async ({
-    call,
-    params: { id },
-    query,
-    headers,
-    request,
-    reply,
-  }) => {
+  const logs: Handler<'logs'> = async ({ call, params: { id }, query, headers, request, reply }) => {
     const { follow, attempt, stream, host: hosts } = query;
     if (!follow) {
       const attempts = attempt === undefined ? await storedAttempts(feeds.reader, id, stream) : [attempt];
@@ -67,10 +60,12 @@ export function registerLogs(serve: Serve, services: Services): void {
         ...(row.outcome === undefined ? {} : { outcome: { ...row.outcome } as never }),
       });
     } catch (error) {
-      if (gone.signal.aborted) return reply;
-      const failure = apiErrorOf(error) ?? new ApiError('unavailable', 'the log cannot be read now', 'follow it again');
-      request.log.warn({ requestId: request.id, err: error }, 'a followed log broke off');
-      await events.problem(problemOf(failure, request.id));
+      if (!gone.signal.aborted) {
+        const failure =
+          apiErrorOf(error) ?? new ApiError('unavailable', 'the log cannot be read now', 'follow it again');
+        request.log.warn({ requestId: request.id, err: error }, 'a followed log broke off');
+        await events.problem(problemOf(failure, request.id));
+      }
     } finally {
       right.end();
       events.close();

@@ -24,8 +24,8 @@ export interface Served<Name extends OperationName> extends Asked<Name> {
   readonly reply: FastifyReply;
 }
 
-type Given<Name extends OperationName> = AnswerOf<Name> | FastifyReply | undefined;
-type Handler<Name extends OperationName> = (served: Served<Name>) => Given<Name> | Promise<Given<Name>>;
+type Given<Name extends OperationName> = AnswerOf<Name> | FastifyReply;
+export type Handler<Name extends OperationName> = (served: Served<Name>) => Given<Name> | Promise<Given<Name>>;
 
 interface More extends Pick<FastifyContextConfig, 'turn' | 'rateLimit'> {
   readonly bodyLimit?: number;
@@ -33,8 +33,9 @@ interface More extends Pick<FastifyContextConfig, 'turn' | 'rateLimit'> {
   readonly asksItself?: true;
 }
 
-/** @returns a function that registers the route of an operation: its form, its answers, and the gate that its verb asks first */
+/** Registers the route of an operation: its forms and answers, and the gate, which is asked by its verb before the handler runs. */
 export type Serve = ReturnType<typeof servedBy>;
+
 export const servedBy =
   (app: App, gate: Gate) =>
   <Name extends OperationName>(name: Name, handler: Handler<Name>, more: More = {}): void => {

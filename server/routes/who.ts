@@ -5,7 +5,7 @@ import type { ServerConfig } from '../config.js';
 import { secretText } from '../key-text.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
-import type { Serve } from './serve.js';
+import type { Handler, Serve } from './serve.js';
 
 /** Routes for logins, the caller's identity and rights, and the audit log. */
 export function registerWho(serve: Serve, services: Services, { issuers }: Pick<ServerConfig, 'issuers'>): void {
@@ -43,7 +43,7 @@ export function registerWho(serve: Serve, services: Services, { issuers }: Pick<
     return { rows };
   });
 
-  const secretNames: Parameters<typeof serve<'secretNames'>>[1] = async ({ call, query }) => {
+  const secretNames: Handler<'secretNames'> = async ({ call, query }) => {
     const { pool } = query;
     const { config } = await rules.of(pool);
     const asked = { user: call.caller.id, project: query.project, mode: 'verified' } as const;
