@@ -298,8 +298,8 @@ export class VirtualServer {
   async #startChild(run: Run, command: coresdk.workflow_commands.IStartChildWorkflowExecution): Promise<void> {
     const seq = seqOf(command);
     const { workflowId: id = '', workflowType: type = '', input } = command;
-    const isFree = command.workflowIdReusePolicy === REUSED ? !this.#open.has(id ?? '') : !this.#known.has(id ?? '');
-    if (!isFree) {
+    const taken = command.workflowIdReusePolicy === REUSED ? this.#open : this.#known;
+    if (taken.has(id ?? '')) {
       this.#tell(run, {
         resolveChildWorkflowExecutionStart: { seq, failed: { workflowId: id, workflowType: type, cause: 1 } },
       });
