@@ -1,5 +1,4 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { HostKeyUnverified, HostUnfit } from '../cloud/hosts/port.js';
 import { SecretsRefused } from '../cloud/secrets/port.js';
 import { CloudRefused } from '../cloud/machines/port.js';
 import { StoreRefused } from '../cloud/store/port.js';
@@ -29,13 +28,6 @@ export function asFailure(error: unknown): unknown {
   }
   return error;
 }
-
-/** Returns whether an error of a call to a host will be the same at each repetition. */
-export const isLasting = (error: unknown): boolean =>
-  error instanceof WrongInput ||
-  error instanceof HostUnfit ||
-  error instanceof HostKeyUnverified ||
-  (error instanceof ApplicationFailure && error.nonRetryable === true);
 
 export function invalidJob(message: string): ApplicationFailure {
   return ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });

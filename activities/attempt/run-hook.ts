@@ -1,15 +1,23 @@
 import { cancellationSignal } from '@temporalio/activity';
-import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
+import { ApplicationFailure } from '@temporalio/common';
+import {
+  type HostConnection,
+  HostKeyUnverified,
+  HostUnfit,
+  type RunRequest,
+  type RunStatus,
+} from '../../cloud/hosts/port.js';
 import type { HookInput } from '../../contract/job-activities.js';
 import type { HookReport } from '../../domain/hooks.js';
 import { processesText } from '../../domain/left-processes.js';
 import { besideCommand, commandContainer } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
+import { WrongInput } from '../../domain/wrong-input.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { connectingKey } from '../connecting-key.js';
 import { ofJob } from '../job-secrets.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { isLasting, messageOf } from '../failures.js';
+import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { followedJobs } from './followed-jobs.js';
 import { beating } from './activity-end.js';
@@ -79,6 +87,13 @@ async function runOn(
     return { status, message: `${where}: ${messageOf(error)}` };
   }
 }
+
+/** Returns whether an error of a call to a host will be the same at each repetition. */
+export const isLasting = (error: unknown): boolean =>
+  error instanceof WrongInput ||
+  error instanceof HostUnfit ||
+  error instanceof HostKeyUnverified ||
+  (error instanceof ApplicationFailure && error.nonRetryable === true);
 
 /** The host will never begin it. */
 class NotBegun extends Error {}
