@@ -82,7 +82,7 @@ export const NAMES: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 const FACT_WORDS = new Map<string, Set<string>>();
-for (const facts of Object.values(FACTS))
+for (const facts of Object.values<Readonly<Record<string, readonly string[]>>>(FACTS))
   for (const [name, values] of Object.entries(facts))
     FACT_WORDS.set(name, new Set([...(FACT_WORDS.get(name) ?? []), ...values]));
 

@@ -44,7 +44,7 @@ export class Pseudonyms {
 
   /** Redacts a name that is Google's, such as a machine type, unless it is not. */
   publicName(text: string): string {
-    return this.#each(text, (word) => (PUBLIC_WORDS.has(word.toLowerCase()) ? word : this.#users1(word)));
+    return this.#each(text, (word) => (isPublic(word.toLowerCase()) ? word : this.#word(word)));
   }
 
   /** Redacts a sentence. Of several lines, only the first is treated so. */
@@ -62,14 +62,14 @@ export class Pseudonyms {
   }
 
   #isPlain(word: string): boolean {
-    return (PLAIN_WORDS.has(word) || PUBLIC_WORDS.has(word)) && !this.#users.has(word);
+    return (PLAIN_WORDS.has(word) || isPublic(word)) && !this.#users.has(word);
   }
 
   #user(text: string): string {
-    return this.#each(text, (word) => this.#users1(word));
+    return this.#each(text, (word) => this.#word(word));
   }
 
-  #users1(word: string): string {
+  #word(word: string): string {
     this.#users.add(word.toLowerCase());
     return this.#mask(word);
   }
@@ -137,6 +137,9 @@ export class Pseudonyms {
       .join('');
   }
 }
+
+/** `python3` too. */
+const isPublic = (word: string): boolean => PUBLIC_WORDS.has(word) || PUBLIC_WORDS.has(word.replace(/\d{1,4}$/, ''));
 
 const MOST_TURNS = 200;
 const OWN_STARTS = [...Object.values(OWN_ID_PREFIXES), TASK_QUEUE];

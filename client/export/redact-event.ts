@@ -46,7 +46,8 @@ export class EventRedaction {
   }
 
   #payloadsOf(event: HistoryEvent): Payloads {
-    const [, its = {}] = Object.entries(event).find(([key]) => key.endsWith('EventAttributes')) ?? [];
+    const entries = Object.entries(event) as [string, Attributes][];
+    const [, its = {}] = entries.find(([key]) => key.endsWith('EventAttributes')) ?? [];
     const { workflowType, signalName, acceptedRequest, activityType, scheduledEventId } = its;
     if (activityType !== undefined) this.#activities.set(String(event.eventId), nameOf(activityType));
     if (workflowType !== undefined) return { input: formOf('workflows', nameOf(workflowType)), result: 'own' };
@@ -137,13 +138,13 @@ const NOTHING: Held = { form: 'removed' };
 
 interface HistoryEvent {
   readonly eventId?: string;
-  readonly [attributes: `${string}EventAttributes`]: {
-    readonly workflowType?: { readonly name?: string };
-    readonly activityType?: { readonly name?: string };
-    readonly signalName?: string;
-    readonly scheduledEventId?: string;
-    readonly acceptedRequest?: { readonly input?: { readonly name?: string } };
-  };
+}
+interface Attributes {
+  readonly workflowType?: { readonly name?: string };
+  readonly activityType?: { readonly name?: string };
+  readonly signalName?: string;
+  readonly scheduledEventId?: string;
+  readonly acceptedRequest?: { readonly input?: { readonly name?: string } };
 }
 const nameOf = ({ name = '' }: { readonly name?: string }): string => name;
 

@@ -55,6 +55,8 @@ export function privateJobFiles(words: readonly string[]): Readonly<Record<strin
     },
     'a reservation': {
       ...common,
+      setup: { modules: ['venv', 'command'] },
+      venv: { name: a, python: 'python3', requirements_file: `${b}/${c}.txt` },
       tpu: {
         accelerator: 'v4-8',
         zone: 'us-central2-b',

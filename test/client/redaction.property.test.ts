@@ -10,9 +10,9 @@ import { privateJobFiles } from './private-job-files.js';
 const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 40);
 
 /** What would be kept if the place did not count: words of jobctl, of its data and of Google's paths. */
-const OURS = [
+const OURS: readonly string[] = [
   ...PLAIN_WORDS,
-  ...Object.values(FACTS).flatMap((facts) => Object.values(facts).flatMap((values) => [...values])),
+  ...Object.values<Readonly<Record<string, readonly string[]>>>(FACTS).flatMap((facts) => Object.values(facts).flat()),
   ...['spot', 'slice', 'projects', 'zones', 'global', 'cloud', 'train', 'base', 'command', 'never', 'docker'],
 ].filter((text) => /^[a-z]{4,12}$/.test(text));
 const word = fc.oneof(fc.constantFrom(...OURS), fc.stringMatching(/^[a-z]{4,12}$/));
@@ -68,7 +68,7 @@ describe('an export of a job file', () => {
 
   it('and its words are masked in sentences', () => {
     fc.assert(
-      fc.property(words, fc.subarray(OURS, { maxLength: 10 }), (drawn, others) => {
+      fc.property(words, fc.subarray([...OURS], { maxLength: 10 }), (drawn, others) => {
         const names = new Pseudonyms();
         redactValue({ job: privateJobFiles(drawn)['Cloud TPU'] }, names);
         const said = countsOf(names.said([...others, ...drawn].join(' ')));
