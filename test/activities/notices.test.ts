@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import type { ActivityDependencies, Installation } from '../../activities/dependencies.js';
 import { checkNotify, noticesActivities } from '../../activities/notices.js';
 import type { LoadedPool } from '../../activities/pool-source.js';

@@ -1,9 +1,4 @@
-import {
-  ApplicationFailure,
-  defaultFailureConverter,
-  defaultPayloadConverter,
-  TypedSearchAttributes,
-} from '@temporalio/common';
+import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { msToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import proto, { type coresdk } from '@temporalio/proto';
 import type { Workflow, WorkflowCreateOptions } from '@temporalio/worker/lib/workflow/interface.js';
