@@ -1,13 +1,13 @@
 import type { Builds } from '../cloud/builds/port.js';
 import type { HostsPort, KeyReader, PySpySource, SshKey } from '../cloud/hosts/port.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
+import type { Outlets } from '../cloud/notices/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { Timings } from '../domain/timings.js';
 import type { Trust } from './authorization.js';
-import type { Outlets } from './notices.js';
 import type { LogSides } from './done-twice.js';
 import type { PlaceOfBucket } from './near-zones.js';
 import type { PoolSource } from './pool-source.js';

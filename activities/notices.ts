@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
-import type { Channels, Destination, NoticeMessage, NoticeSender } from '../cloud/notices/port.js';
+import type { Destination, NoticeMessage } from '../cloud/notices/port.js';
 import type { DeliverInput, NoticesAbout, NoticesActivities } from '../contract/notices.js';
 import { FailureType } from '../domain/failure-types.js';
 import { notifyChoices } from '../domain/job-choices.js';
@@ -14,12 +14,6 @@ import type { ActivityDependencies, Installation } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
 import { ofJob } from './job-secrets.js';
 import { secretValue } from './secret-values.js';
-
-/** The ways by which this installation tells people. */
-export interface Outlets {
-  readonly sender: NoticeSender;
-  readonly channels: Channels;
-}
 
 type Outside = Pick<ActivityDependencies, 'installation' | 'pools' | 'store'>;
 

@@ -41,4 +41,8 @@ export type Channel =
   | { readonly kind: 'slack'; readonly url: () => Promise<string> }
   | { readonly kind: 'mail'; readonly to: readonly string[] };
 
-export type Channels = ReadonlyMap<string, Channel>;
+/** The ways by which an installation tells people. */
+export interface Outlets {
+  readonly sender: NoticeSender;
+  readonly channels: ReadonlyMap<string, Channel>;
+}

@@ -81,7 +81,7 @@ describe('a job that tells a webhook and a mailbox', function () {
     await stack.startWorker();
   });
   after(async () => {
-    user.leave();
+    await user.leave();
     hook.closeAllConnections();
     hook.close();
     await new Promise<void>((resolve) => mail.close(() => resolve()));
