@@ -139,7 +139,7 @@ describe("a tree laid out as JobMan's repository is, used from its root", functi
     );
     for (const lost of [
       'queue: {"enabled":true} +jobctl has no list of tasks',
-      'brevo_email: .* +`notify: .to: .mail:',
+      'brevo_email: .* +`notify: .* sends a mail',
       'worker_num: 2 +jobctl has no list',
       "job\\.worker_num: 'auto' +JobMan's own",
       'mystery: 1 +jobctl: no such key in a job file',
