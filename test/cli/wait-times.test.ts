@@ -24,7 +24,7 @@ function shown(more: Partial<JobView>): Readonly<Record<'why' | 'status' | 'list
   return {
     why: renderWhy(waits, view, T0).join('\n'),
     status: renderJobStatus(waits, { view }, nowhere, T0).join('\n'),
-    list: renderBoard(board as never, T0, lookOf({ isTTY: false, columns: undefined } as never, {})).table.join('\n'),
+    list: renderBoard(board, T0, lookOf({ isTTY: false, columns: undefined } as never, {})).table.join('\n'),
   };
 }
 

@@ -106,7 +106,7 @@ describe('a job whose slices were bought for a time', function () {
     await job.until(HOUR + MINUTE);
     const { slices, attempt } = await job.view();
     assert.deepEqual(
-      [attempt, ...slices.map(({ generation }) => generation).toSorted()],
+      [attempt, ...slices.map(({ generation }) => generation).toSorted((a, b) => a - b)],
       [2, 1, 2],
       JSON.stringify(slices),
     );
