@@ -18,8 +18,8 @@ export const TOPICS = {
   started: { when: 'its command has started, in each attempt', kinds: ['running'] },
   refused: { when: 'a cloud refused its slices, or was too slow', kinds: ['refused', 'slice-late', 'zone-lost'] },
   preempted: {
-    when: 'the provider or its pool took its slices',
-    kinds: ['preempted', 'preempted-by-quota', 'lease-taken'],
+    when: 'the provider or its pool took its slices, or their run duration is over',
+    kinds: ['preempted', 'preempted-by-quota', 'lease-taken', 'run-duration-over'],
   },
   lost: {
     when: 'it lost slices, hosts or its lease otherwise',

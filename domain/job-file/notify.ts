@@ -66,7 +66,8 @@ function resolveRule({ on, to }: RuleSection, path: Path, report: Report): reado
     const isDropped = TARGET_WORDS.some(
       (each) => report.wasDropped([...path, each]) || report.wasDropped([...place, each]),
     );
-    if (!isDropped) report.missing(place, `one of ${TARGET_WORDS.join(', ')}, ${EXAMPLE}`);
+    if (to?.secret) report.problem([...place, 'secret'], to.secret, 'has no webhook that it signs', 'add webhook: URL');
+    else if (!isDropped) report.missing(place, `one of ${TARGET_WORDS.join(', ')}, ${EXAMPLE}`);
     return [];
   }
   if (other !== undefined) {

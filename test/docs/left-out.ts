@@ -76,7 +76,7 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
     begins: /^(python3 -m venv|export JOBCTL_SERVER|venv\/bin)/u,
     by: 'test/long/python.test.ts',
   },
-  { begins: /^pip install 'jobctl/u, by: 'test/long/python.test.ts' },
+  { begins: /^pip install jobctl/u, by: 'test/long/python.test.ts' },
   {
     page: /examples\/\w+-service/u,
     begins: /^(python3 -m venv|venv\/bin|npm )/u,

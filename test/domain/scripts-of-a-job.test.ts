@@ -43,8 +43,9 @@ const BESIDE: Readonly<Record<string, unknown>> = {
   'kubernetes.tolerations': [{ key: 'k' }],
   modules: { x: { setup: [{ run: 'true' }] } },
   'modules.x.files': [{ from: 'a' }],
-  notify: [{ workflow: { id: 'w', signal: 's' } }],
-  'notify.workflow': { id: 'w', signal: 's' },
+  notify: [{}],
+  'notify.to.workflow': { id: 'w', signal: 's' },
+  'notify[0].to.workflow': { id: 'w', signal: 's' },
   'ray_cluster.tolerations': [{ key: 'k' }],
   script: { run: 'true' },
   ssh: { private_key: 'k', identities: [{ private_key: 'k' }] },
@@ -76,8 +77,8 @@ const NO_SHELL: Readonly<Record<string, readonly string[]>> = {
   ],
   'a name': [
     ...['job.name', 'job.worker_num', 'modules.x.setup[0].name', 'conda.env_name', 'tpu.version', 'build.target'],
-    ...['build.cluster', 'kubernetes.context', 'ray_cluster.context', 'notify.workflow.id', 'notify.workflow.signal'],
-    ...['notify[0].workflow.id', 'notify[0].workflow.signal'],
+    ...['build.cluster', 'kubernetes.context', 'ray_cluster.context'],
+    ...['notify', 'notify[0]'].flatMap((rule) => [`${rule}.to.workflow.id`, `${rule}.to.workflow.signal`]),
     ...['kubernetes', 'ray_cluster'].flatMap((kind) =>
       ['tolerations[0].key', 'tolerations[0].value'].map((key) => `${kind}.${key}`),
     ),
