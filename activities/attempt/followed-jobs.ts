@@ -1,5 +1,5 @@
 import type { StorePort } from '../../cloud/store/port.js';
-import { FOLLOWED_PREFIX } from '../../domain/store-layout.js';
+import { FOLLOWED_PREFIX, followedObject } from '../../domain/store-layout.js';
 
 type Store = Pick<StorePort, 'list' | 'remove'>;
 
@@ -10,7 +10,7 @@ interface Times {
   readonly askedMs: number;
   /** A mark that has not changed for this long is one of a follower that has left: three times `MARK_EVERY_MS`. */
   readonly freshMs: number;
-  /** A mark so much older than the newest is removed. */
+  /** A mark that has not changed for this long is removed. */
   readonly keptMs: number;
 }
 const TIMES: Times = { lookMs: 2_000, askedMs: 10_000, freshMs: 30_000, keptMs: 600_000 };
@@ -61,17 +61,15 @@ export class FollowedJobs {
   async #list(): Promise<void> {
     const listed = await this.#store.list(FOLLOWED_PREFIX, undefined, MOST_MARKS);
     const now = performance.now();
-    let newest = 0;
     const marks = new Map<string, Mark>();
     for (const { name, updatedAt } of listed) {
       const job = name.slice(FOLLOWED_PREFIX.length);
       const before = this.#marks.get(job);
       marks.set(job, before?.updatedAt === updatedAt ? before : { updatedAt, seenAt: now });
-      newest = Math.max(newest, updatedAt);
     }
     this.#marks = marks;
-    const left = listed.filter(({ updatedAt }) => updatedAt < newest - this.#times.keptMs).slice(0, MOST_REMOVED);
-    await Promise.all(left.map(({ name }) => this.#store.remove(name)));
+    const left = [...marks].filter(([, { seenAt }]) => now - seenAt > this.#times.keptMs).slice(0, MOST_REMOVED);
+    await Promise.all(left.map(([job]) => this.#store.remove(followedObject(job))));
   }
 }
 
