@@ -16,7 +16,6 @@ import { OWN_SIGNALS } from '../../domain/own-workflows.js';
 import { SIGN_TEXTS } from '../../domain/recovery/broken-machine.js';
 import { FACTS, type Facts, type Question } from '../../domain/recovery/facts.js';
 import { PRICINGS, REFUSAL_SCOPES } from '../../domain/slice.js';
-import type { JobCarry } from '../../workflows/job/state.js';
 
 /**
  * Kinds of text in the payloads of an export (docs/adr/0146). Numbers and flags are structure. So is a text from the closed list
@@ -58,7 +57,7 @@ export const TEXT_KINDS: Readonly<Record<string, TextKind>> = {
 };
 
 /** Maps whose keys are the user's; the kind of their values, if it is not that of their name. */
-export const MAPS: Readonly<Record<MapField, 'secret' | 'user'>> = {
+export const MAPS: Readonly<Record<MapField | CarriedMap, 'secret' | 'user'>> = {
   env: 'secret',
   metadata: 'secret',
   args: 'secret',
@@ -66,6 +65,9 @@ export const MAPS: Readonly<Record<MapField, 'secret' | 'user'>> = {
   ...{ units: 'user', resources: 'user', zones: 'user', preemptedAt: 'user' },
   ...{ ready: 'user', modules: 'user', ownModules: 'user' },
 };
+
+/** Maps of what a job carries to its next run alone. */
+type CarriedMap = 'zones' | 'preemptedAt';
 
 const USUAL: ReadonlySet<string> = new Set([DEFAULT_POOL, DEFAULT_CLUSTER, 'none']);
 /** Names that a field of any text may hold beside the user's: those that jobctl's own code puts there. */
@@ -158,7 +160,6 @@ type Of<Activities> = {
 }[keyof Activities];
 /** Values in histories and records that have no form, since only jobctl's own code writes them. */
 type Own =
-  | JobCarry
   | JobMemo
   | JobNotice
   | SliceMemo
@@ -196,6 +197,7 @@ type MapField<T = Own, Field extends string = ''> = unknown extends T
         | { [Key in keyof T & string]: MapField<T[Key], Key> }[keyof T & string];
 
 /** Not `OWN` if values are missing in it, which an export would mask, so that it no longer replays. The error names them. */
-type Complete = [Exclude<Words<Own>, Listed>] extends [never]
-  ? typeof OWN
-  : { readonly missing: Exclude<Words<Own>, Listed> };
+type Complete = [Unlisted<Own>] extends [never] ? typeof OWN : { readonly missing: Unlisted<Own> };
+
+/** The values and maps that no table lists. A test asks for those of what a job carries, whose type is one of workflows/. */
+export type Unlisted<T> = Exclude<Words<T>, Listed> | Exclude<MapField<T>, keyof typeof MAPS>;

@@ -3,7 +3,7 @@ import { buildForm } from '../build/section.js';
 import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
-import { notifyForm } from '../notify.js';
+import { notifyForm } from './notify-form.js';
 import { outputsForm } from '../outputs.js';
 import { MOST_SLICES } from '../slice.js';
 import { duration, flag, oneOf, scalarText, section, text, textMap, wholeNumber } from './fields.js';

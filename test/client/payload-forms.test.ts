@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Unlisted } from '../../client/export/fields.js';
 import { formOf } from '../../client/export/forms.js';
 import { Pseudonyms } from '../../client/export/pseudonyms.js';
 import { redactValue } from '../../client/export/redact-value.js';
@@ -16,6 +17,7 @@ import * as slice from '../../contract/slice.js';
 import type { SliceActivities } from '../../contract/slice.js';
 import type { WorkflowType } from '../../contract/workflow-ids.js';
 import { OWN_SIGNALS, type OwnSignal } from '../../domain/own-workflows.js';
+import type { JobCarry } from '../../workflows/job/state.js';
 
 /**
  * `kept`: the payload has a form, by which it is redacted. `removed`: no history of a job or a slice has it. A new name has no row
@@ -75,7 +77,12 @@ const defined = (type: 'signal' | 'update'): string[] =>
     }),
   );
 
+/** The compiler names what client/export/fields.ts does not list of all that a job carries to its next run. */
+const CARRIED: [Unlisted<JobCarry>] extends [never] ? 'listed' : { readonly missing: Unlisted<JobCarry> } = 'listed';
+
 describe('the payloads of an export', () => {
+  it('list every word and map that a job carries', () => assert.equal(CARRIED, 'listed'));
+
   it('have a verdict for every message that contract/ defines', () => {
     assert.deepEqual(Object.keys(SIGNALS).toSorted(), OWN_SIGNALS.toSorted());
     assert.deepEqual(defined('signal').toSorted(), OWN_SIGNALS.toSorted());
