@@ -32,5 +32,3 @@ export function asFailure(error: unknown): unknown {
 export function invalidJob(message: string): ApplicationFailure {
   return ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,10 +1,10 @@
 import { activityInfo, cancellationSignal, heartbeat, log, sleep } from '@temporalio/activity';
+import { messageOf } from '../domain/error-words.js';
 import { CloudRefused, type Machines, type RemoveAnswer } from '../cloud/machines/port.js';
 import type { DeleteSliceInput } from '../contract/slice.js';
 import { MOST_ANSWER, type StuckDeletion } from '../domain/lease.js';
 import type { Condition } from '../domain/slice.js';
 import { wholeTimings } from '../domain/timings.js';
-import { messageOf } from './failures.js';
 import { Few } from './few.js';
 
 /** Tells the pool of a deletion that does not end. */

@@ -1,6 +1,7 @@
 import { Context, log } from '@temporalio/activity';
 import { ApplicationFailure, WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { messageOf } from '../domain/error-words.js';
 import type { Builds, OwnedBuild } from '../cloud/builds/port.js';
 import {
   type BuildActivities,
@@ -18,7 +19,7 @@ import { buildText } from '../domain/build/remote.js';
 import { FailureType } from '../domain/failure-types.js';
 import { awaitBuild, type BuildAudience, deleteBuild, lookAtBuild } from './building/await-build.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { messageOf, translated } from './failures.js';
+import { translated } from './failures.js';
 
 type Outside = Pick<ActivityDependencies, 'builds' | 'store' | 'meter' | 'installation'>;
 

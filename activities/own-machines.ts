@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { messageOf } from '../domain/error-words.js';
 import type { MachineLook, MachinesOperator } from '../cloud/machines/port.js';
 import type { MachineRow, MachinesActivities, MachinesInput } from '../contract/machines.js';
 import { FailureType } from '../domain/failure-types.js';
@@ -6,7 +7,7 @@ import { placeOf } from '../domain/machine-kinds/machines/inventory.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems } from '../domain/problem.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { messageOf, translated } from './failures.js';
+import { translated } from './failures.js';
 import { machinesOfPool } from './pool-source.js';
 
 type Outside = Pick<ActivityDependencies, 'pools' | 'quota' | 'machinesOperator'>;

@@ -1,6 +1,6 @@
+import { messageOf } from '../domain/error-words.js';
 import type { StorePort } from '../cloud/store/port.js';
 import { APPLIED_FILES, appliedFileObject } from '../domain/store-layout.js';
-import { messageOf } from './failures.js';
 import { appliedReader, objectOf, objectReader, pathReader } from './operator-file.js';
 import type { FileReader, ObjectReader, ReadFile } from './operator-file.js';
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../domain/error-words.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems, type Problem } from '../domain/problem.js';
@@ -7,7 +8,6 @@ import type { ParsedPoolFile } from '../quota/files/pool-file.js';
 import type { PoolChoices } from '../quota/allow/allowed.js';
 import type { PoolLimits } from '../quota/pool-limits.js';
 import { unknownPool } from '../quota/pool-names.js';
-import { messageOf } from './failures.js';
 import { type ReadFile, unlessSame } from './operator-file.js';
 import type { PoolFileReader } from './pool-file-reader.js';
 

@@ -1,10 +1,10 @@
 import type { Context } from '@temporalio/activity';
+import { messageOf } from '../domain/error-words.js';
 import type { StorePort } from '../cloud/store/port.js';
 import { poolStateObject } from '../domain/store-layout.js';
 import type { PackedPoolState } from '../quota/published-state.js';
 import { publishedQuery } from '../contract/quota.js';
 import { quotaWorkflowId } from '../contract/workflow-ids.js';
-import { messageOf } from './failures.js';
 import { LinePublisher } from './line-publisher.js';
 import { NewestObject } from './newest-object.js';
 import { PoolGauges, type PoolMeter } from './pool-gauges.js';

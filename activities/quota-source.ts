@@ -1,3 +1,4 @@
+import { messageOf } from '../domain/error-words.js';
 import type { StorePort } from '../cloud/store/port.js';
 import { formatProblems, shortened } from '../domain/problem.js';
 import { appliedFileObject } from '../domain/store-layout.js';
@@ -6,7 +7,6 @@ import type { CheckedFiles } from '../quota/files/pool-files.js';
 import type { QuotaConfig } from '../quota/quota-config.js';
 import type { ApplyCall } from '../contract/quota.js';
 import type { ApplyAnswer } from '../contract/quota-activities.js';
-import { messageOf } from './failures.js';
 import { LastGoodFiles, type ReadFiles } from './last-good-files.js';
 import { type ReadFile, unlessSame, withFooter } from './operator-file.js';
 import { KINDS } from './pool-file-reader.js';

@@ -30,3 +30,6 @@ export function notJson(error: unknown, text: string): string {
   const before = text.slice(0, Number(at)).split('\n');
   return `not JSON at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
+
+/** The message of whatever was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { messageOf } from '../domain/error-words.js';
 
 /**
  * The source of user names. `trusted`: users name themselves. `verified`: an issuer names them, and a server has checked the
@@ -25,7 +26,7 @@ export function patternProblem(pattern: string): string | undefined {
     const size = RE2JS.compile(pattern).programSize();
     return size <= MOST_INSTRUCTIONS ? undefined : 'its repeats, multiplied out, are too large';
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

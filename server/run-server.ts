@@ -13,7 +13,7 @@ import { bucketPlace } from '../cloud/store/bucket-place.js';
 import { openStore } from '../cloud/store/open-store.js';
 import { splitStore } from '../cloud/store/split-store.js';
 import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
-import { fileErrorWords } from '../domain/error-words.js';
+import { fileErrorWords, messageOf } from '../domain/error-words.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket } from '../domain/store-place.js';
 import { Gate } from './access/gate.js';
@@ -145,7 +145,7 @@ async function whyNotReady(client: JobClient, store: Services['store']): Promise
     if ((await store.stat(ownerObject)) !== undefined) return undefined;
     return `bucket ${store.bucket} has no installation's owner id: run 'jobctl setup server'`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

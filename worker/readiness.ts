@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
+import { messageOf } from '../domain/error-words.js';
 import { whoElseServes } from '../activities/workflow-lookup.js';
 import type { PoolSource } from '../activities/pool-source.js';
 import type { StorePort } from '../cloud/store/port.js';
@@ -73,7 +74,7 @@ async function check(what: string, look: () => Promise<string | undefined>): Pro
     const missing = await look();
     return missing === undefined ? undefined : `${what}: ${missing}`;
   } catch (error) {
-    return `${what}: ${error instanceof Error ? error.message : String(error)}`;
+    return `${what}: ${messageOf(error)}`;
   }
 }
 

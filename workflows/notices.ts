@@ -10,6 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { RetryState } from '@temporalio/common';
+import { messageOf } from '../domain/error-words.js';
 import {
   DELIVERY_LIMIT_MS,
   type Notice,
@@ -194,7 +195,7 @@ class Post {
 }
 
 function whyNot(error: unknown): string {
-  if (!(error instanceof ActivityFailure)) return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof ActivityFailure)) return messageOf(error);
   const reason = error.cause?.message ?? error.message;
   return error.retryState === RetryState.NON_RETRYABLE_FAILURE ? reason : `given up: ${reason}`;
 }

@@ -1,11 +1,11 @@
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import { MOST_RECORD_BYTES, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { DEFAULT_UNREACHABLE_SECONDS } from '../../domain/job-spec.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact, Facts } from '../../domain/recovery/facts.js';
 import { deadHostText, nodeFact, SignRecord, signSeen } from '../../domain/recovery/signs-of-life.js';
-import { messageOf } from '../failures.js';
 import { placeOf } from './attempt-hosts.js';
 import { pause } from './pause.js';
 import type { Routes, WatchedHost } from './routes.js';

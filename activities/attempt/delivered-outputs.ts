@@ -1,11 +1,11 @@
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import { Semaphore } from '../../domain/semaphore.js';
 import { HostUnfit, type OutputsTaker, reachesStore, type Taken } from '../../cloud/hosts/port.js';
 import { isOfStore, SourceChanged, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { outputContentObject, outputManifestObject } from '../../domain/store-layout.js';
 import { ManifestWrong, readManifestHeader } from '../../domain/stored-outputs.js';
-import { messageOf } from '../failures.js';
 import { type AttemptHost, type HostCaller, runIdOf } from './attempt-hosts.js';
 import { pause } from './pause.js';
 

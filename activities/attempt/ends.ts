@@ -1,11 +1,11 @@
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import type { HostsPort, RunStatus } from '../../cloud/hosts/port.js';
 import { MOST_RECORD_BYTES, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput, EndedBefore } from '../../contract/job-activities.js';
 import type { Outcome } from '../../domain/job-state.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import { exitRecordObject, outcomeObject } from '../../domain/store-layout.js';
-import { messageOf } from '../failures.js';
 import { type AttemptHost, placeOf, runIdOf } from './attempt-hosts.js';
 import type { ExitProofOf } from './exit-proof.js';
 import { readPatiently } from './store-patience.js';

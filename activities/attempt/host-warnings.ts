@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import type { RunStatus } from '../../cloud/hosts/port.js';
-import { messageOf } from '../failures.js';
 import type { AttemptHost, HostCaller } from './attempt-hosts.js';
 import type { SliceGuard } from './slice-guard.js';
 

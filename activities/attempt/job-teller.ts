@@ -1,7 +1,7 @@
 import { Context, log } from '@temporalio/activity';
 import type { SignalDefinition } from '@temporalio/common';
+import { messageOf } from '../../domain/error-words.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
-import { messageOf } from '../failures.js';
 
 /**
  * Signals the job of this activity. Best effort: the news is only for people who look.

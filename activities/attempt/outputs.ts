@@ -1,3 +1,4 @@
+import { messageOf } from '../../domain/error-words.js';
 import { abortable, answerWithin } from '../../cloud/abort.js';
 import { type HostConnection, reachesStore, type RunOutputs, type RunOutputsStatus } from '../../cloud/hosts/port.js';
 import { objectPlace, type StorePort } from '../../cloud/store/port.js';
@@ -12,7 +13,6 @@ import {
 } from '../../domain/outputs.js';
 import { type ManifestHeader, readManifestHeader } from '../../domain/stored-outputs.js';
 import { outputContentObject, outputManifestObject, outputsPrefix } from '../../domain/store-layout.js';
-import { messageOf } from '../failures.js';
 import type { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, type HostCaller, runIdOf } from './attempt-hosts.js';
 import { pause } from './pause.js';

@@ -1,5 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { messageOf } from '../../domain/error-words.js';
 import {
   type HostConnection,
   HostKeyUnverified,
@@ -17,7 +18,6 @@ import { logPrefix } from '../../domain/store-layout.js';
 import { connectingKey } from '../connecting-key.js';
 import { ofJob } from '../job-secrets.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { followedJobs } from './followed-jobs.js';
 import { beating } from './activity-end.js';

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import type { RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { largest, smallest } from '../../domain/extremes.js';
@@ -14,7 +15,6 @@ import {
 } from '../../domain/silence.js';
 import { attemptTroubleSignal } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { messageOf } from '../failures.js';
 import { jobTeller } from './job-teller.js';
 import { type AttemptHost, placeOf } from './attempt-hosts.js';
 import { pause } from './pause.js';

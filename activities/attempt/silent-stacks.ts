@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import { answerWithin } from '../../cloud/abort.js';
 import type { PySpySource } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
@@ -7,7 +8,6 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import { Semaphore } from '../../domain/semaphore.js';
 import { storedStacksText } from '../../domain/stacks/text.js';
 import { logChunkObject, logPrefix, STACKS_STREAM } from '../../domain/store-layout.js';
-import { messageOf } from '../failures.js';
 import { type AttemptHost, type HostCaller, runIdOf } from './attempt-hosts.js';
 
 export interface StacksPlace {

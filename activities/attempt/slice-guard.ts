@@ -1,11 +1,11 @@
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import { CloudUnavailable, type MachinesOf } from '../../cloud/machines/port.js';
 import type { Condition } from '../../domain/slice.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { DeadHost, Evidence, Look } from '../../domain/recovery/evidence.js';
 import { conditionFact, lossText, type LostSlice } from '../../domain/recovery/slice-loss.js';
 import type { ReadySlice } from '../../contract/job-activities.js';
-import { messageOf } from '../failures.js';
 import { pause } from './pause.js';
 
 export interface GuardListener {

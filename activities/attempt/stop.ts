@@ -1,10 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import type { HostsPort, SshKey } from '../../cloud/hosts/port.js';
 import type { StopInput } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { connectingKey } from '../connecting-key.js';
 import { ofJob } from '../job-secrets.js';
-import { messageOf } from '../failures.js';
 import { beating } from './activity-end.js';
 import { hostsOf, runIdOf } from './attempt-hosts.js';
 

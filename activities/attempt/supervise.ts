@@ -1,4 +1,5 @@
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { leftReport } from '../../domain/left-processes.js';
 import { rayOf } from '../../domain/modules/command.js';
@@ -7,7 +8,6 @@ import { begin, next } from '../../domain/recovery/supervision.js';
 import type { Effect, News, Over } from '../../domain/recovery/supervision-state.js';
 import { connectingKey } from '../connecting-key.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { messageOf } from '../failures.js';
 import { ofJob } from '../job-secrets.js';
 import { ActivityEnd } from './activity-end.js';
 import { HostCaller, runIdOf } from './attempt-hosts.js';

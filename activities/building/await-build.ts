@@ -1,10 +1,10 @@
 import { activityInfo, cancellationSignal, heartbeat, log, sleep } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import type { Builds, OwnedBuild } from '../../cloud/builds/port.js';
 import type { AwaitBuildInput, BuildWaiter, DeleteBuildInput } from '../../contract/build.js';
 import type { BuildCondition, BuildEnd } from '../../domain/build/condition.js';
 import { wholeTimings } from '../../domain/timings.js';
 import type { Shipping } from '../attempt/log-stream.js';
-import { messageOf } from '../failures.js';
 import { BuildLog } from './build-log.js';
 
 /** The jobs that a build is for. */

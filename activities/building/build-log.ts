@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { log } from '@temporalio/activity';
+import { messageOf } from '../../domain/error-words.js';
 import type { BuildPlace, Builds } from '../../cloud/builds/port.js';
 import { CloudRefused } from '../../cloud/machines/port.js';
 import type { BuildWaiter } from '../../contract/build.js';
@@ -7,7 +8,6 @@ import type { BuildPod } from '../../domain/build/condition.js';
 import { BUILD_STREAM, logPrefix } from '../../domain/store-layout.js';
 import { LogStream, type Shipping } from '../attempt/log-stream.js';
 import { pause } from '../attempt/pause.js';
-import { messageOf } from '../failures.js';
 
 /** A build that prints more is read on, and the rest is not kept. The kubelet keeps as much. */
 const MOST_BYTES = 10 * 1024 * 1024;

@@ -1,3 +1,4 @@
+import { messageOf } from '../../domain/error-words.js';
 import { foreignQueueText } from '../../cloud/temporal/queue-claim.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { storePlace } from '../../domain/store-place.js';
@@ -57,11 +58,7 @@ async function storeChecks({ bucket }: Pick<CliContext, 'bucket'>): Promise<read
         await openStore(one).probe();
         return ok('store', `${one.bucket} lets one of two writers win`);
       } catch (error) {
-        return failed(
-          'store',
-          error instanceof Error ? error.message : String(error),
-          'docs/stores.md says what it needs',
-        );
+        return failed('store', messageOf(error), 'docs/stores.md says what it needs');
       }
     }),
   );

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { V1Job } from '@kubernetes/client-node';
+import { messageOf } from '../../domain/error-words.js';
 import type { BuildCondition, BuildPod } from '../../domain/build/condition.js';
 import { ownerLabel } from '../../domain/identity.js';
 import type { CreateAnswer } from '../../domain/slice.js';
@@ -110,5 +111,3 @@ function isOwn({ metadata }: V1Job, owned: OwnedBuild): boolean {
   const wanted = { ...ownerLabel(owned.owner), [BUILD_LABEL]: buildHash(owned) };
   return Object.entries(wanted).every(([key, value]) => metadata?.labels?.[key] === value);
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { messageOf } from '../../domain/error-words.js';
 import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
 import { portErrorOf, statusOf } from '../machines/kubernetes/api-failure.js';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
@@ -32,7 +33,7 @@ export async function followLog(
     await pipeline(answer, output, { signal });
   } catch (error) {
     if (signal.aborted) return;
-    if (!(error instanceof Refusal)) throw new CloudUnavailable(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof Refusal)) throw new CloudUnavailable(messageOf(error));
     throw portErrorOf(error);
   }
 }

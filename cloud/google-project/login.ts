@@ -1,4 +1,5 @@
 import type { AuthClient, GoogleAuth } from 'google-auth-library';
+import { messageOf } from '../../domain/error-words.js';
 import { type GoogleError, googleRefusal, inOneLine, NO_CREDENTIALS } from '../google-refusal.js';
 import { GoogleCallFailed, type Identity } from './port.js';
 
@@ -64,12 +65,12 @@ async function openLogin(projectId: string): Promise<{ readonly auth: GoogleAuth
   const auth = new GoogleAuth({ scopes: [SCOPE], projectId });
   const client = await auth
     .getClient()
-    .catch((error: unknown) => fail({ message: textOf(error), reason: NO_CREDENTIALS }));
+    .catch((error: unknown) => fail({ message: messageOf(error), reason: NO_CREDENTIALS }));
   return { auth, client };
 }
 
 function failLogin(error: unknown): never {
-  fail({ message: textOf(error), ...statusOf(error) });
+  fail({ message: messageOf(error), ...statusOf(error) });
 }
 
 function fail(error: GoogleError): never {
@@ -80,8 +81,6 @@ function fail(error: GoogleError): never {
     refusal,
   );
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function statusOf(error: unknown): { httpStatus?: number } {
   const status = (error as { readonly response?: { readonly status?: unknown } }).response?.status;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../domain/error-words.js';
 import { shellPath } from '../../domain/shell-quote.js';
 import { abortable, answerWithin } from '../abort.js';
 import { overCuts, putFile, say } from './file-copy.js';
@@ -150,7 +151,7 @@ async function signedUrl(
     return url === undefined ? { kind: 'unsigned', message: "the worker's credentials cannot sign a URL" } : { url };
   } catch (error) {
     signal.throwIfAborted();
-    const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ');
+    const message = messageOf(error).replaceAll(/\s+/g, ' ');
     return { kind: 'unsigned', message: `the worker could not sign a URL: ${message}` };
   }
 }

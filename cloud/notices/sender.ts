@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import nodemailer from 'nodemailer';
+import { messageOf } from '../../domain/error-words.js';
 import { boundedLine } from '../../domain/visible-text.js';
 import { type Answer, ForbiddenAddress, guardedPost, type Reach } from './guarded-post.js';
 import type { Delivery, Destination, NoticeMessage, NoticeSender } from './port.js';
@@ -17,7 +18,7 @@ export function noticeSender(reach: Reach, mail: MailSettings | undefined): Noti
       try {
         return await sendTo(to, message, reach, mail);
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         return { kind: error instanceof ForbiddenAddress ? 'never' : 'later', why: boundedLine(why, MOST_WHY) };
       }
     },

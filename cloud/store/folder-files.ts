@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, realpath, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { messageOf } from '../../domain/error-words.js';
 import { answerWithin } from '../abort.js';
 import { StoreRefused, StoreUnavailable } from './port.js';
 
@@ -31,7 +32,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 export function folderError(error: unknown, what: string): StoreRefused | StoreUnavailable {
   if (error instanceof StoreRefused || error instanceof StoreUnavailable) return error;
   const refusal = REFUSALS[codeOf(error)];
-  const said = error instanceof Error ? error.message : String(error);
+  const said = messageOf(error);
   if (refusal !== undefined) return new StoreRefused(`store: ${what}: ${refusal} (${said})`, { cause: error });
   return new StoreUnavailable(`store: ${what}: ${said}`, { cause: error });
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../domain/error-words.js';
 import { StoreRefused, type StoredObject } from './port.js';
 
 export interface S3Page {
@@ -29,7 +30,7 @@ export async function readS3Page(xml: Buffer, prefix: string): Promise<S3Page> {
   try {
     parsed = parser.parse(xml) as Parsed;
   } catch (error) {
-    throw new StoreRefused(`store: a listing is no XML: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StoreRefused(`store: a listing is no XML: ${messageOf(error)}`);
   }
   const page = parsed.ListBucketResult;
   if (page === undefined || typeof page !== 'object') throw new StoreRefused('store: a listing is not what S3 answers');

@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { messageOf } from '../../domain/error-words.js';
 import { QUOTA_NAME } from '../../domain/identity.js';
 import type { Subject } from '../../domain/access/principal.js';
 import type { EpochMs } from '../../domain/units.js';
@@ -81,7 +82,7 @@ class Issuer {
       return await this.#keys;
     } catch (error) {
       this.#keys = undefined;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new ApiError('unavailable', `the keys of issuer ${this.#config.issuer} cannot be had: ${why}`, 'try again');
     }
   }

@@ -7,6 +7,7 @@ import {
   startChild,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy } from '@temporalio/common';
+import { messageOf } from '../../domain/error-words.js';
 import { type Notice, type NoticesAbout, type NoticesResult, noticesWantedSignal } from '../../contract/notices.js';
 import { noticesWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import type { Told } from '../../domain/job-events/kinds.js';
@@ -86,7 +87,7 @@ export class Courier {
         await CancellationScope.nonCancellable(() => this.#hand(batch));
         for (const { to } of batch) for (const target of to) this.#pending.set(targetKey(target), target);
       } catch (error) {
-        const problem = `could not be told: ${error instanceof Error ? error.message : String(error)}`;
+        const problem = `could not be told: ${messageOf(error)}`;
         for (const to of targetsOf(batch)) this.#note({ kind: 'not-notified', facts: { to, problem } });
       }
       this.#queue = this.#queue.slice(batch.length);

@@ -1,4 +1,5 @@
 import { CancellationScope, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
+import { messageOf } from '../../domain/error-words.js';
 import type { EventNotice, JobNotice } from '../../contract/job.js';
 import type { Told } from '../../domain/job-events/kinds.js';
 import { targetKey, type WorkflowTarget } from '../../domain/notify.js';
@@ -106,5 +107,3 @@ export class SignalLines {
     this.#send(line);
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

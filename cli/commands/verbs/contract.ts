@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { messageOf } from '../../../domain/error-words.js';
 import { GENERATION_FACTS } from '../../../domain/accelerators.js';
 import { suffixFrom } from '../../../domain/identity.js';
 import type { CloudTpuPlan } from '../../../domain/machine-kinds/cloud-tpu/words.js';
@@ -161,7 +162,7 @@ async function removed(
 ): Promise<void> {
   let why = '';
   const isGone = await one.remove(second).catch((error: unknown) => {
-    why = `: ${error instanceof Error ? error.message : String(error)}`;
+    why = `: ${messageOf(error)}`;
     return false;
   });
   if (isGone) return forgetSlice(home);

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../domain/error-words.js';
 import type { CloudTpuPlan, CloudTpuRef } from '../../../domain/machine-kinds/cloud-tpu/words.js';
 import { classifyCreateError, failedCreate } from '../../../cloud/machines/cloud-tpu/classify-error.js';
 import {
@@ -224,7 +225,7 @@ export class SliceLife {
     try {
       this.#means.save();
     } catch (error) {
-      this.#means.tell(`the recordings cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+      this.#means.tell(`the recordings cannot be written: ${messageOf(error)}`);
     }
   }
 

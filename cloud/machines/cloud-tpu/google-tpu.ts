@@ -1,3 +1,4 @@
+import { messageOf } from '../../../domain/error-words.js';
 import { nodeRefs } from '../../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { CloudTpuPlan, CloudTpuRef } from '../../../domain/machine-kinds/cloud-tpu/words.js';
 import { requestNameOf } from '../../../domain/machines.js';
@@ -185,7 +186,7 @@ class GoogleTpu implements CloudTpuMachines {
       seen = await this.#look(ref);
     } catch (error) {
       const kind = error instanceof CloudUnavailable ? 'unanswered' : 'refused';
-      return { kind, message: error instanceof Error ? error.message : String(error) };
+      return { kind, message: messageOf(error) };
     }
     const foreign = foreignPart(seen, { owner, job, run });
     const [{ queuedResource }] = seen;

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { protobuf as Protobuf, serializer as Serializer } from 'google-gax';
+import { messageOf } from '../../../domain/error-words.js';
 import type { OnExchange } from '../../exchange.js';
 
 /** The parts that are read or changed here of the object that grpc-js gives to a function that may change a call. */
@@ -96,7 +97,7 @@ class MessageReader {
     } catch (error) {
       // Without the bytes themselves, whose content would be unknown.
       return {
-        undecoded: `${typeName}, ${bytes.length} bytes: ${error instanceof Error ? error.message : String(error)}`,
+        undecoded: `${typeName}, ${bytes.length} bytes: ${messageOf(error)}`,
       };
     }
   }

@@ -1,5 +1,6 @@
 import type { v2 } from '@google-cloud/tpu';
 import type { ClientOptions } from 'google-gax';
+import { messageOf } from '../../../domain/error-words.js';
 import { tokenInFile } from '../../access-token.js';
 import type { OnExchange } from '../../exchange.js';
 import { GoogleRest } from '../../google-project/rest.js';
@@ -127,6 +128,6 @@ async function credentialsFor(endpoint: TpuEndpoint | undefined): Promise<Client
 }
 
 function credentialError(error: unknown): ApiError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return { code: Code.Unauthenticated, message, reason: NO_CREDENTIALS };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { messageOf } from '../../../domain/error-words.js';
 import { ownershipFrom } from '../../../domain/identity.js';
 import { vmNames } from '../../../domain/machine-kinds/compute-engine/plan.js';
 import type { ComputeEnginePlan, ComputeEngineRef } from '../../../domain/machine-kinds/compute-engine/words.js';
@@ -171,7 +172,7 @@ class ComputeEngine implements ComputeEngineMachines {
       found = await Promise.all(names.map((name) => this.#api.get(ref, name)));
     } catch (error) {
       const kind = error instanceof CloudUnavailable ? 'unanswered' : 'refused';
-      return { kind, message: error instanceof Error ? error.message : String(error) };
+      return { kind, message: messageOf(error) };
     }
     const isOwn = ({ labels }: ApiInstance): boolean => {
       const ownership = ownershipFrom(labels);

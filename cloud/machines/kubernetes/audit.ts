@@ -1,6 +1,7 @@
 import { request } from 'node:https';
 import { request as plainRequest } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { messageOf } from '../../../domain/error-words.js';
 import { answerText } from '../../answer-text.js';
 import { type AuditedResource, type OnUnread, readParts, refuseUnread } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
@@ -71,7 +72,7 @@ function configFor({ KubeConfig: Config }: KubernetesLibrary, context: string, f
     if (file === undefined) config.loadFromDefault();
     else config.loadFromFile(file);
   } catch (error) {
-    throw new CloudRefused(`audit: kubeconfig: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CloudRefused(`audit: kubeconfig: ${messageOf(error)}`);
   }
   if (context === '') return config;
   if (config.getContextObject(context) === null)
@@ -119,7 +120,7 @@ async function getJson(config: KubeConfig, path: string): Promise<Page> {
   const url = new URL(`${config.getCurrentCluster()?.server.replace(/\/$/, '')}${path}`);
   const options = { method: 'GET', timeout: TIMEOUT_MS };
   await config.applyToHTTPSOptions(options).catch((error: unknown) => {
-    throw new CloudRefused(`audit: login at ${url.origin}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CloudRefused(`audit: login at ${url.origin}: ${messageOf(error)}`);
   });
   const { status, text } = await answerOf(url, options);
   if (status === 200) return JSON.parse(text) as Page;
@@ -137,7 +138,7 @@ function answerOf(url: URL, options: object): Promise<{ readonly status: number;
     sent.on('error', reject);
     sent.end();
   }).catch((error: unknown) => {
-    throw new CloudUnavailable(`audit: GET ${url.origin}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CloudUnavailable(`audit: GET ${url.origin}: ${messageOf(error)}`);
   }) as Promise<{ readonly status: number; readonly text: string }>;
 }
 

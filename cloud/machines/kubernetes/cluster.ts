@@ -11,6 +11,7 @@ import type {
   ResponseContext,
   VersionApi,
 } from '@kubernetes/client-node';
+import { messageOf } from '../../../domain/error-words.js';
 import { CloudRefused } from '../port.js';
 import type * as Library from './library.js';
 
@@ -136,7 +137,7 @@ function loaded({ KubeConfig: Config }: KubernetesLibrary, kubeconfig: string | 
   } catch (error) {
     if (error instanceof CloudRefused) throw error;
     const file = named ?? home;
-    throw new CloudRefused(`kubeconfig ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CloudRefused(`kubeconfig ${file}: ${messageOf(error)}`);
   }
   return config;
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../domain/error-words.js';
 import { ownershipFrom } from '../../../domain/identity.js';
 import { placeOfAccount, zoneOf } from '../../../domain/machine-kinds/kubernetes/plan.js';
 import type { PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
@@ -205,8 +206,6 @@ interface Removal<Ref> {
 }
 const removalOf = <Ref extends PodsRef>(ref: Ref, job: Observation['job']): string =>
   JSON.stringify({ ref, uid: job === 'not-found' ? '' : job.uid } satisfies Removal<Ref>);
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Questions that are asked only for slices that do not start. */
 interface Asked {
