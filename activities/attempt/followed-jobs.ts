@@ -75,9 +75,9 @@ export class FollowedJobs {
 
 const ofStores = new WeakMap<Store, FollowedJobs>();
 
-/** The one of a worker's store, so that all activities share its listings. */
-export function followedJobs(store: Store): FollowedJobs {
+/** Asks whether a job is followed. All activities with a worker's store share its listings. */
+export function followsOf(store: Store, job: string): () => boolean {
   const known = ofStores.get(store) ?? new FollowedJobs(store);
   ofStores.set(store, known);
-  return known;
+  return () => known.isFollowed(job);
 }

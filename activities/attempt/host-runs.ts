@@ -20,7 +20,7 @@ import type { HostWarnings } from './host-warnings.js';
 import type { MessageQueue } from './message-queue.js';
 import { LastOutput } from './last-output.js';
 import { logLimitOf } from './log-limit.js';
-import { followedJobs } from './followed-jobs.js';
+import { followsOf } from './followed-jobs.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { attend } from './own-ends.js';
@@ -82,7 +82,7 @@ export class HostRuns {
     this.#shipping = {
       ...{ ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) },
       ...logLimitOf(input, this.#hosts.length),
-      isFollowed: () => followedJobs(dependencies.store).isFollowed(input.job.id),
+      isFollowed: followsOf(dependencies.store, input.job.id),
     };
     const [running, ended, delivered] = [this.#running, this.#ended, this.#delivered];
     this.stops = new HostStops({ input, caller: this.#caller, guard, signal, running, ended, delivered });

@@ -19,7 +19,7 @@ import { connectingKey } from '../connecting-key.js';
 import { ofJob } from '../job-secrets.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { secretVariables } from '../secret-values.js';
-import { followedJobs } from './followed-jobs.js';
+import { followsOf } from './followed-jobs.js';
 import { beating } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, hostsOf, runPlace } from './attempt-hosts.js';
 import { logLimitOf } from './log-limit.js';
@@ -114,7 +114,7 @@ async function untilEnded(
   const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);
   const shipping = {
     ...{ ...dependencies, ...logLimitOf(input, hookHosts(input).length) },
-    isFollowed: () => followedJobs(dependencies.store).isFollowed(input.job.id),
+    isFollowed: followsOf(dependencies.store, input.job.id),
   };
   const stream = await LogStream.open(shipping, prefix, host.number, signal);
   let isBegun = false;

@@ -10,7 +10,7 @@ import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { submittersKeys } from '../set-up-inputs.js';
-import { followedJobs } from './followed-jobs.js';
+import { followsOf } from './followed-jobs.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf, placeOf } from './attempt-hosts.js';
 import { logLimitOf } from './log-limit.js';
@@ -64,7 +64,7 @@ export async function setUpHosts(
   const shipping = {
     ...{ ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) },
     ...logLimitOf(input, hostsOf(input).length),
-    isFollowed: () => followedJobs(store).isFollowed(input.job.id),
+    isFollowed: followsOf(store, input.job.id),
   };
   const isMisnumbered =
     input.again === undefined ? (target: HostTarget) => saysAnother(caller, input, target) : undefined;
