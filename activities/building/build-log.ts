@@ -6,6 +6,7 @@ import { CloudRefused } from '../../cloud/machines/port.js';
 import type { BuildWaiter } from '../../contract/build.js';
 import type { BuildPod } from '../../domain/build/condition.js';
 import { BUILD_STREAM, logPrefix } from '../../domain/store-layout.js';
+import { followsOf } from '../attempt/followed-jobs.js';
 import { LogStream, type Shipping } from '../attempt/log-stream.js';
 import { pause } from '../attempt/pause.js';
 
@@ -45,7 +46,8 @@ export class BuildLog {
   async serve(waiters: readonly BuildWaiter[]): Promise<void> {
     for (const { id, attempt } of waiters) {
       if (this.#streams.has(id)) continue;
-      const opened = LogStream.open(this.#shipping, logPrefix(id, attempt, BUILD_STREAM), this.#number, this.#signal);
+      const shipping = { ...this.#shipping, isFollowed: followsOf(this.#shipping.store, id) };
+      const opened = LogStream.open(shipping, logPrefix(id, attempt, BUILD_STREAM), this.#number, this.#signal);
       // Entered first: output that comes meanwhile is in the text that the stream is given here.
       this.#streams.set(
         id,

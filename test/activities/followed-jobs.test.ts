@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { FollowedJobs } from '../../activities/attempt/followed-jobs.js';
+import { BuildLog } from '../../activities/building/build-log.js';
 import { LogStream } from '../../activities/attempt/log-stream.js';
 import { FollowMarks, MARK_EVERY_MS } from '../../client/follow-marks.js';
 import { LogFollower } from '../../client/log-follower.js';
 import { ensureFolder, FolderStore } from '../../cloud/store/folder.js';
+import type { BuildPlace } from '../../cloud/builds/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { followedObject, FOLLOWED_PREFIX, logPrefix } from '../../domain/store-layout.js';
+import { BUILD_STREAM, followedObject, FOLLOWED_PREFIX, logPrefix } from '../../domain/store-layout.js';
 import { until } from '../until.js';
 
 describe('a followed log', () => {
@@ -16,12 +19,13 @@ describe('a followed log', () => {
   let store: StorePort;
   let lists = 0;
   let round = 0;
-  const counting = (of = round): Pick<StorePort, 'list' | 'remove'> => ({
+  /** Listings go on for a while after a test. They must not see the store of the next one. */
+  const counting = (of = store, during = round): Pick<StorePort, 'list' | 'remove'> => ({
     list: (...asked) => {
-      if (of === round) lists += 1;
-      return store.list(...asked);
+      if (during === round) lists += 1;
+      return of.list(...asked);
     },
-    remove: (name) => store.remove(name),
+    remove: (name) => of.remove(name),
   });
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'jobctl-followed-'));
@@ -132,6 +136,31 @@ describe('a followed log', () => {
       assert.equal((await store.list(prefix)).length, 1, 'it is held');
       isFollowed = true;
       await until('it is stored', async () => (await store.list(prefix)).length === 2);
+    });
+  });
+
+  describe('of an image that is built', () => {
+    const { now } = Date;
+    afterEach(() => {
+      Date.now = now;
+    });
+
+    it('is stored at once too, however long the build takes', async () => {
+      let output: Writable | undefined;
+      const builds = { follow: async (_place: BuildPlace, _pod: object, into: Writable) => void (output = into) };
+      const shipping = { store, meter: { logLag: () => undefined } };
+      const place = { place: { namespace: 'n' }, number: 0, signal: new AbortController().signal };
+      const log = new BuildLog({ builds, shipping }, place);
+      await log.serve([{ id: 'a', run: 'r', attempt: 1 }]);
+      log.read({ name: 'p', uid: 'u' });
+      const into = await until('it is read', () => output);
+      const began = now();
+      // A slow clock: a stretch that nobody follows is due in five minutes.
+      Date.now = () => began + 20 * 60_000 + (now() - began) / 10;
+      into.write('one\n');
+      await mark('a');
+      const prefix = logPrefix('a', 1, BUILD_STREAM);
+      await until('it is stored', async () => (await store.list(prefix)).length === 1);
     });
   });
 
