@@ -7,7 +7,7 @@ import { readManifest } from '../../domain/stored-outputs.js';
 import { storedLog } from '../end-to-end/stored-log.js';
 import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { until } from '../until.js';
+import { Hopeless, until } from '../until.js';
 import { type KindUnderTest, StackOfAllKinds } from './machine-kinds.js';
 
 const STEP_MS = 60_000;
@@ -76,10 +76,15 @@ describe('every kind of machines', function () {
       const { events } = await all.stack.jobs.describe(jobOf(kind));
       throw new Error(`${String(error)}\n${events.map(({ text }) => text).join('\n')}\n${all.stack.tail(80)}`);
     });
+  /** Looks at the logs of an attempt. Those of one that is over, and of a job whose next one runs, are what they are. */
   const onAll = (kind: KindUnderTest, claim: string, attempt: number, isThere: (text: string) => boolean) =>
     told(kind, claim, async () => {
+      const { phase, attempt: current } = await all.stack.jobs.describe(jobOf(kind));
+      const isOver = phase === 'paused' || (current > attempt && phase === 'running');
       const logs = await Promise.all(numbers(kind).map((host) => log(kind, host, attempt)));
-      return logs.length > 0 && logs.every(isThere) && logs;
+      if (logs.length > 0 && logs.every(isThere)) return logs;
+      if (isOver) throw new Hopeless(`${kind.name}: ${claim}: ${JSON.stringify(logs.map((text) => text.slice(-300)))}`);
+      return false;
     });
 
   /** One promise: all kinds at once, and a verdict for each. */

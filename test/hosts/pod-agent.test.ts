@@ -121,6 +121,26 @@ for (const shell of SHELLS) {
       assert.match(printed, /jobctl: SIGTERM: the pod ends/);
     });
 
+    for (const end of ['before it is told', 'after that'])
+      it(`lets who follows a run read the rest of it, of one that ends ${end}`, async () => {
+        start();
+        const pid = await inside();
+        beginRun();
+        const exit = (): void => writeFileSync(inRun('exit'), '0 - 1 2 - -\n');
+        await until('the first line', () => printed === 'one\n');
+        const follower = `trap 'echo killed; exit' TERM; echo reads; until [ -f ${home}/.jobctl/ending ]; do sleep 0.05; done; sleep 0.3; echo ends`;
+        const reading = spawn('nsenter', ['--target', `${pid}`, '--pid', '--mount', '--', 'sh', '-c', follower]);
+        let said = '';
+        reading.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+        await until('it reads', () => said === 'reads\n');
+        if (end === 'before it is told') exit();
+        process.kill(pid, 'SIGTERM');
+        await until('it is told', () => printed.includes('the pod ends'));
+        exit();
+        assert.equal(await code(), 143);
+        assert.equal(said, 'reads\nends\n');
+      });
+
     it('ends by itself when nobody has spoken to it for its hours, and not while a run is under way', async () => {
       beginRun();
       start({ JOBCTL_AGENT_HOURS: '0' });

@@ -98,9 +98,11 @@ pass_on() {
       sh "$runner" terminating "\${run##*/}" "$grace" < /dev/null > /dev/null 2>&1 &
     done
     while [ ! -f "$run/exit" ] && [ "$up" -lt "$limit" ]; do nap $moment; copy; seconds; done
-    # Who follows the output reads the rest of it, and then ends without being told.
-    await_all $((up + 3 < limit ? up + 3 : limit))
   fi
+  # Who follows the output reads the rest of it, and then ends without being told: also that of a run that has ended before.
+  patience=3
+  [ -z "$run" ] || patience=10
+  await_all $((patience < grace ? up + patience : limit))
   [ -z "$run" ] || copy
   kill -s TERM -- -1 2> /dev/null
   await_all "$limit"
