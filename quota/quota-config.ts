@@ -96,6 +96,13 @@ export const UNLIMITED_NOTE = 'no quota file: the pool is unlimited';
 /** The project of users who name none and are members of none: no nominal quota, best effort. */
 export const NO_PROJECT = 'none';
 
+/** Names the jobs of a project: `project vision`, `jobs without a project`. */
+export const jobsOf = (project: string): string =>
+  project === NO_PROJECT ? 'jobs without a project' : `project ${project}`;
+/** After a job or its demand: `in project vision`, `without a project`. */
+export const inProject = (project: string): string =>
+  project === NO_PROJECT ? 'without a project' : `in project ${project}`;
+
 /** A job that waits. `id` names the lease it asks for. */
 export interface QuotaRequest extends Demand {
   readonly id: string;

@@ -104,8 +104,11 @@ const isForOthers = ({ free, total, inUse }: ReasonOf<'short'>): boolean => free
 /** `32 more chips`, `8 more units (4 chips)`. */
 const moreOf = ({ type, short }: ReasonOf<'short'>): string => amountOf(type, short).replace(' ', ' more ');
 
+const withoutNominal = (project: string): string =>
+  `${project === NO_PROJECT ? 'a job without a project' : project} has no nominal quota`;
+
 function nominalClause(project: string, { nominal, used }: ReasonOf<'over-nominal'>): string {
-  if (nominal === 0) return `${project} has no nominal quota`;
+  if (nominal === 0) return withoutNominal(project);
   if (used === 0) return `${project} has ${nominal} nominal`;
   return used === nominal
     ? `${project} has its ${nominal} nominal in use`
@@ -130,7 +133,7 @@ const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Spee
   pricing: ({ tier, pricing, wanted }, say) => `${say.pool(tier)} is bought as ${pricing}, the job wants ${wanted}`,
   'over-nominal': ({ tier, tiers = [tier], type, nominal, used, asked, by }, say) => {
     const all = `all ${say.amount(type, asked)} would be borrowed`;
-    if (nominal === 0) return `${say.project} has no nominal quota of ${type}${say.inTiers(tiers)}: ${all}`;
+    if (nominal === 0) return `${withoutNominal(say.project)} of ${type}${say.inTiers(tiers)}: ${all}`;
     // Without an earlier job, this one alone asks for more than the nominal quota.
     const inUse = used === 0 ? 'less than it asks' : `${used} in use (${say.holders(by)})`;
     return `${say.project}'s quota${say.inTiers(tiers)}: ${nominal} nominal, ${inUse}, so ${all}`;

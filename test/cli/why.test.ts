@@ -15,6 +15,7 @@ import {
 import { textWidth } from '../../cli/terminal/render/columns.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
+import { NO_PROJECT } from '../../quota/quota-config.js';
 import { planOf } from '../../quota/plan.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
 import type { CapacityRow } from '../../quota/seen-capacity.js';
@@ -53,6 +54,15 @@ function shown(state: PoolSnapshot, job: string, width?: number): readonly strin
 }
 
 describe('jobctl why of a job that waits', () => {
+  it('names no project of a job that has none', () => {
+    const { view } = team();
+    const requests = view.requests.map((each) => ({ ...each, project: NO_PROJECT }));
+    assert.deepEqual(shown(team({ view: { ...view, requests } }), 'sweep-0q1d').slice(0, 2), [
+      'sweep-0q1d waits for 64 chips of v5litepod without a project (2nd of 2 in line, behind tune-9c).',
+      ' 1. a job without a project has no nominal quota of v5litepod: all 64 chips would be borrowed',
+    ]);
+  });
+
   it('place in line, reasons by number, what would help, when a rule does, and how old that is', () => {
     assert.deepEqual(shown(team(), 'sweep-0q1d'), [
       'sweep-0q1d waits for 64 chips of v5litepod in project vision (2nd of 2 in line, behind tune-9c).',

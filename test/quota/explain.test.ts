@@ -95,7 +95,7 @@ describe('quota: why a job waits (rule 9)', () => {
       view: { config, requests: [mine, other], leases: [lease('x', { v4: 32 }, { project: 'b', ...held })] },
       id: 'k',
       want: [
-        'none has no nominal quota of v4: all 8 units (4 chips) would be borrowed',
+        'a job without a project has no nominal quota of v4: all 8 units (4 chips) would be borrowed',
         `the pool: ${full}: 8 short`,
         '16 units (8 chips) wait for jobs that are in their own quota',
         '32 units (16 chips) are coming free (x 32)',
@@ -149,7 +149,7 @@ describe('quota: why a job waits (rule 9)', () => {
       },
       id: 'k',
       want: [
-        'none has no nominal quota of v4: all 8 units (4 chips) would be borrowed',
+        'a job without a project has no nominal quota of v4: all 8 units (4 chips) would be borrowed',
         'the pool: 32 units (16 chips), 16 in use, 0 free for it: 8 short',
         '16 units (8 chips) collect for j, which waited long and has a reservation since 14:00',
         'chips that come free are kept for it from 14:57, if not for an older job',

@@ -33,7 +33,7 @@ describe('a pool', function () {
     await live.becomes(guest, 'holding');
     const owner = await live.tenant('owner', 'owner');
     const { revoked } = await live.becomes(guest, 'giving-back');
-    assert.match(revoked ?? '', /project guest borrowed these chips, and job .*-owner of project owner/);
+    assert.match(revoked ?? '', /project guest borrowed these chips, and job .*-owner in project owner/);
     const state = await live.state();
     assert.deepEqual(
       [state?.leases.map(({ state: one }) => one), state?.waiting.map(({ lease }) => lease.job)],

@@ -13,6 +13,8 @@ import {
   type QuotaConfig,
   type QuotaMemory,
   tierOf,
+  inProject,
+  jobsOf,
 } from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
 import { moveMemory, type TierMoves, tierMoves } from '../../quota/tier-moves.js';
@@ -283,7 +285,7 @@ export class PoolRecords {
   /** For the job's user, in one sentence. */
   #reasonOf({ id, for: winner, cause }: Preemption): string {
     const [loser, taker] = [this.book.get(id), this.book.get(winner)];
-    const who = taker ? `job ${taker.lease.job} of project ${taker.demand.project}` : 'another job';
+    const who = taker ? `job ${taker.lease.job} ${inProject(taker.demand.project)}` : 'another job';
     switch (cause) {
       case 'asking':
         return `it got no chips in time, and ${who} waits for them`;
@@ -292,7 +294,7 @@ export class PoolRecords {
       case 'parked':
         return `it is paused, and ${who} waits for its chips`;
       case 'quota':
-        return `project ${loser?.demand.project ?? ''} borrowed these chips, and ${who} has them in its quota`;
+        return `${jobsOf(loser?.demand.project ?? '')} borrowed these chips, and ${who} has them in its quota`;
     }
   }
 }

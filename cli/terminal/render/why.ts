@@ -15,6 +15,7 @@ import {
 } from '../../../quota/explanation/explain-words.js';
 import type { Wording } from '../../../quota/explanation/explain-words.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
+import { inProject } from '../../../quota/quota-config.js';
 import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slices.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
@@ -56,7 +57,7 @@ export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, wi
   const byAdmin =
     admission === 'open' || admissionReason === undefined ? [] : [`the admin's reason: ${admissionReason}`];
   return [
-    ...wrapped(`${row.id} waits for ${demandOf(why.units)} in project ${why.project} (${place}).`, width, ''),
+    ...wrapped(`${row.id} waits for ${demandOf(why.units)} ${inProject(why.project)} (${place}).`, width, ''),
     ...[...reasons, ...byAdmin].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
     ...wrapped(outlook(waiting, words), width, ''),
     ...wrapped(untilSentence(row, now), width, ''),
