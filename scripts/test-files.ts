@@ -23,7 +23,7 @@ const isLive = (file: string): boolean => file.endsWith('.live.test.ts');
 
 const SHORT: Suite = {
   isMeant: (file) => !file.includes('test/long/') && !isLive(file),
-  first: ['test/end-to-end/job-life.test.ts', 'test/dev/stack.test.ts'],
+  first: ['test/end-to-end/job-life.test.ts', 'test/workflows/pool-races.test.ts'],
   forking: [
     ...['test/cli/building/', 'test/cli/foreign-repository', 'test/cli/submit-by-flags', 'test/cli/bundle-entries'],
     ...['test/hosts/', 'rehearsal/test/', 'test/login/', 'test/end-to-end/', 'test/dev/'],
@@ -57,8 +57,8 @@ const ROADS: readonly string[] = [
   // Every kind of machines.
   'test/conformance/machines.live.test.ts',
   ...HISTORIES,
-  // A drought; a pool's book under load; JobMan's files; a service of another team.
-  ...['test/end-to-end/drought.live.test.ts', 'test/workflows/quota-book.live.test.ts'],
+  // The local stack, killed and brought up again; a drought; a pool's book under load; JobMan's files; a service of another team.
+  ...['test/dev/stack.live.test.ts', 'test/end-to-end/drought.live.test.ts', 'test/workflows/quota-book.live.test.ts'],
   ...['test/long/jobs/jobman.test.ts', 'test/contract/services.live.test.ts'],
   // Programs that nobody here wrote: gcloud, OpenSSH, servers of S3, shells, Ray, npm's advisories and its tarballs.
   ...['rehearsal/test/gcloud-instances.live.test.ts', 'rehearsal/test/gcloud.live.test.ts'],
