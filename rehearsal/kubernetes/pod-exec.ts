@@ -9,6 +9,7 @@ import { ApiRefusal, refusals } from './api-status.js';
 import type { Kubelet } from './kubelet.js';
 import type { Pod } from './objects.js';
 import { isOver } from './objects.js';
+import type { RunningContainer } from '../vm/container.js';
 
 /**
  * `kubectl exec` over a WebSocket. Channels of a message, by its first byte: 0 stdin, 1 stdout, 2 stderr, 3 the end as a Status,
@@ -67,7 +68,7 @@ export function serveExec(
 ): void {
   const asked = execRequest(query, pod);
   const container = kubelet.containerOf(pod);
-  if (container === undefined)
+  if (container?.isAlive() !== true)
     throw new ApiRefusal(
       500,
       'InternalError',
@@ -75,7 +76,7 @@ export function serveExec(
     );
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
     const argv = asked.isTerminal ? inTerminal(asked.command) : asked.command;
-    join(webSocket, container.exec(argv, environment), asked);
+    join(webSocket, { child: container.exec(argv, environment), container }, asked);
   });
 }
 
@@ -90,7 +91,7 @@ function inTerminal(command: readonly string[]): readonly string[] {
  * Like containerd, ends when all processes have closed stdout and stderr. A broken connection closes stdin and leaves the process
  * running, with its output unread.
  */
-function join(webSocket: WebSocket, child: ChildProcess, asked: ExecRequest): void {
+function join(webSocket: WebSocket, { child, container }: Executed, asked: ExecRequest): void {
   const { stdin, stdout, stderr } = child;
   if (stdin === null || stdout === null || stderr === null) throw new TypeError('exec: its process needs pipes');
   let isOpen = true;
@@ -120,8 +121,24 @@ function join(webSocket: WebSocket, child: ChildProcess, asked: ExecRequest): vo
     webSocket.close(1000);
   };
   child.once('error', (error) => end({ metadata: {}, status: 'Failure', message: error.message, code: 500 }));
-  child.once('close', (code, signal) => end(endStatus(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0))));
+  child.once('close', (code, signal) => {
+    // It was gone before a process could enter it: the way in ended with this code, and no command.
+    if (code === 1 && !container.isAlive()) end(NO_TASK);
+    else end(endStatus(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0)));
+  });
 }
+
+interface Executed {
+  readonly child: ChildProcess;
+  readonly container: RunningContainer;
+}
+
+/** The words of containerd 1.7. */
+const NO_TASK = {
+  ...{ metadata: {}, status: 'Failure', reason: 'InternalError', code: 500 },
+  message:
+    'Internal error occurred: error executing command in container: failed to exec in container: failed to load task: no running task found: task not found',
+} as const;
 
 function send(webSocket: WebSocket, stream: Readable, channel: number): void {
   stream.on('data', (chunk: Buffer) => {

@@ -33,6 +33,8 @@ export type ContainerEnd = number | undefined;
 export interface RunningContainer {
   /** End of its first process, once that and all others are gone. */
   readonly ended: Promise<ContainerEnd>;
+  /** Whether its first process is there. */
+  isAlive(): boolean;
   /** Starts another process in it, in a separate session; stdin, stdout and stderr are pipes. */
   exec(argv: readonly string[], environment: Readonly<Record<string, string>>): ChildProcess;
   /** Sends a signal to the first process. */
@@ -98,6 +100,7 @@ function container(folder: string, init: ProcessIdentity | undefined, gone: Prom
       openWorkFolders(join(folder, 'disk'));
       return endOf(folder);
     }),
+    isAlive: () => init !== undefined && isAlive(init),
     exec(argv, environment) {
       if (init === undefined) throw new Error('the container has ended');
       const [program, ...enter] = enterCommand(init.pid);

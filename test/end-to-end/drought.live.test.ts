@@ -53,11 +53,14 @@ describe('a running job, preempted, for which no zone has chips for twelve hours
     const isAllTrue = async (): Promise<boolean> => {
       const before = await admin.journal();
       const { exitCode, stdout, stderr } = await jobctl(['why', id], cliEnvironment(stack));
+      const { slices, rivals = [] } = await stack.jobs.describe(id);
       const after = await admin.journal();
       if (exitCode !== 0) lies.push(stderr);
       const [then, now] = [cloudNow(before, id), cloudNow(after, id)];
       // What changed while it was asked is judged the next time.
       if (!isDeepStrictEqual(then, now) || !/is provisioning/.test(stdout)) return false;
+      // A request that the job has begun and the cloud has not heard of comes before the next one that is told.
+      if (![...slices, ...rivals].every(({ ref }) => now.created.has(ref.name))) return false;
       for (const line of untrueSentences(stdout, now, false)) {
         // A zone that was not asked yet: then it is the next one, a moment later.
         const zones = zonesIn(line).filter((zone) => !now.asked.includes(zone));

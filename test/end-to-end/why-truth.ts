@@ -10,6 +10,8 @@ export interface CloudNow {
   readonly gave: ReadonlySet<string>;
   /** Zones of the job's create calls, in order. */
   readonly asked: readonly string[];
+  /** Names in the job's create calls. */
+  readonly created: ReadonlySet<string>;
 }
 
 /** Zones that a sentence names. */
@@ -22,6 +24,7 @@ export function cloudNow(events: readonly CloudEvent[], job: string): CloudNow {
   const refused = new Map<string, Set<string>>();
   const gave = new Set<string>();
   const asked: string[] = [];
+  const created = new Set<string>();
   for (const { kind, subject, details } of events) {
     const zone = zoneIn(subject);
     const name = subject.slice(subject.lastIndexOf('/') + 1);
@@ -32,12 +35,15 @@ export function cloudNow(events: readonly CloudEvent[], job: string): CloudNow {
     if (kind === 'operation' && details.error?.message !== undefined)
       refused.set(zone, (refused.get(zone) ?? new Set()).add(details.error.message));
     if (!name.startsWith(`jc-${job}-`)) continue;
-    if (isCreate) asked.push(zone);
+    if (isCreate) {
+      asked.push(zone);
+      created.add(name);
+    }
     if (kind !== 'queued-resource-state' && kind !== 'node-state') continue;
     if (details.to === 'gone') there.delete(name);
     else there.set(name, { zone, states: [...(there.get(name)?.states ?? []), details.to ?? ''] });
   }
-  return { there, refused, gave, asked };
+  return { there, refused, gave, asked, created };
 }
 
 /** On its way out: nobody is asked by it any more. */

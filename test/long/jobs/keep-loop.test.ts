@@ -4,7 +4,7 @@ import { purgeJob } from '../../../client/purge-job.js';
 import { jobPrefix, outcomeObject } from '../../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { setUpsOf } from '../../../cli/commands/verbs/status-timeline.js';
-import { until } from '../../until.js';
+import { slowness, until } from '../../until.js';
 import { jobFile, SLOW_SET_UP } from '../../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
@@ -129,13 +129,16 @@ describe('a job that goes on after its command has ended', function () {
   });
 
   it('timeouts.run stops a command that goes on for too long', async () => {
-    const long = await submit('trap "cat $JOBCTL_NOTICE_FILE; exit 0" TERM; sleep 600 & wait $!', {
-      timeouts: { run: 2 },
+    // Its shell has to have come to the trap by then.
+    const run = Math.ceil(2 * slowness());
+    const long = await submit('trap "cat $JOBCTL_NOTICE_FILE; exit 0" TERM; sleep 6000 & wait $!', {
+      timeouts: { run },
     });
     const outcome = await stack.jobs.wait(long);
     assert.deepEqual([outcome.result, outcome.cause?.by], ['failed', 'task']);
-    assert.equal(outcome.cause?.message, 'the command ran for 2 s, as long as timeouts.run allows');
-    assert.match(await log(long, 1), /"cause":"cancel","reason":"its command has run for 2 s \(timeouts\.run\)"/);
+    assert.equal(outcome.cause?.message, `the command ran for ${run} s, as long as timeouts.run allows`);
+    const told = `"cause":"cancel","reason":"its command has run for ${run} s (timeouts.run)"`;
+    assert.ok((await log(long, 1)).includes(told), await log(long, 1));
     await nothingLeft();
   });
 });
