@@ -7,11 +7,11 @@ import {
   renderFailing,
   renderRebuilding,
   askingOf,
-  renderSeen,
   renderWaiting,
   renderWhy,
   wordingFor,
 } from '../../cli/terminal/render/why.js';
+import { renderElsewhere } from '../../cli/terminal/render/elsewhere.js';
 import { textWidth } from '../../cli/terminal/render/columns.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
@@ -277,12 +277,12 @@ describe('jobctl why of a job that waits for chips, and what its pool has seen',
   const spec = { tpu: { accelerator: 'v6e-8', zones, pricing: 'spot' }, slices: 1 };
   const starting = { state: 'starting', ref: { name: 'jc-train-g1', zone: 'us-east5-a' } };
   const view = (more: object = {}) =>
-    ({ phase: 'provisioning', spec, slices: [starting], ...more }) as unknown as JobView;
+    ({ phase: 'provisioning', phaseSince: T0 - MINUTE, spec, slices: [starting], ...more }) as unknown as JobView;
   const gave = (zone: string, agoMs: number, more: object = {}): CapacityRow => ({
     ...{ zone, accelerator: 'v6e-8', pricing: 'spot', asked: 3, got: 2, waiting: 0, sliceHours: 1, preempted: 0 },
     ...{ lastGot: { at: T0 - agoMs, waitedMs: 6 * MINUTE }, seenAt: T0, ...more },
   });
-  const said = (rows: readonly CapacityRow[], more: object = {}) => renderSeen(view(more), rows, T0);
+  const said = (rows: readonly CapacityRow[], more: object = {}) => renderElsewhere(view(more), rows, T0);
 
   it('says where one of its type was given lately, as what was seen', () =>
     assert.deepEqual(said([gave('us-east1-d', 20 * MINUTE)]), [
@@ -299,7 +299,7 @@ describe('jobctl why of a job that waits for chips, and what its pool has seen',
     assert.deepEqual(said([gave('us-east1-d', 7 * HOUR), gave('us-east5-a', MINUTE)]), []);
     assert.deepEqual(said([gave('us-east1-d', MINUTE, { accelerator: 'v6e-256' })]), []);
     assert.deepEqual(said([gave('us-east1-d', MINUTE)], { phase: 'running' }), []);
-    assert.deepEqual(renderSeen(undefined, [gave('us-east1-d', MINUTE)], T0), []);
+    assert.deepEqual(renderElsewhere(undefined, [gave('us-east1-d', MINUTE)], T0), []);
   });
 
   it('is told to programs with all that is asked, and of no other job', () => {
@@ -325,8 +325,43 @@ describe('jobctl why of a job that waits for chips, and what its pool has seen',
           refusal,
         },
       ],
+      onDemand: { zone: 'us-east1-d', usdPerHour: 21.6, spotUsdPerHour: 4.3536 },
     });
     assert.equal(askingOf(view({ phase: 'running' }), [gave('us-east1-d', HOUR)], T0), undefined);
+  });
+
+  describe('says what else would help', () => {
+    const ofType = (accelerator: string, agoMs: number, more: object = {}): CapacityRow =>
+      gave('us-east5-a', agoMs, { accelerator, ...more });
+    const long = { phaseSince: T0 - HOUR };
+
+    it('the largest smaller type of its generation that a job got lately', () => {
+      const refusal = { at: T0, text: 'no more capacity' };
+      const rows = [
+        ...[
+          ofType('v6e-1', MINUTE),
+          ofType('v6e-4', 2 * HOUR),
+          ofType('v6e-16', MINUTE),
+          ofType('v5litepod-4', MINUTE),
+        ],
+        ofType('v6e-4', MINUTE, { zone: 'us-east1-d', refusal }),
+      ];
+      assert.deepEqual(said(rows), [
+        "Smaller than its v6e-8, seen by this pool's jobs: us-east5-a gave a v6e-4 (spot) within 6m 00s, 2h 00m ago.",
+      ]);
+      assert.deepEqual(said([ofType('v6e-4', 7 * HOUR)]), []);
+      const told = askingOf(view(), rows, T0) as { smaller: { accelerator: string } };
+      assert.equal(told.smaller.accelerator, 'v6e-4');
+    });
+
+    it('the price on demand where it is least, once it has waited long', () => {
+      assert.deepEqual(said([], long), [
+        'On demand it would cost about $21.60 an hour in us-east1-d, spot about $4.35; whether there are chips is not known. That takes another job, with tpu.pricing: ondemand.',
+      ]);
+      assert.deepEqual(said([], {}), []);
+      for (const tpu of [{ pricing: 'ondemand' }, { pricing: 'any' }, { zones: ['xx-nowhere1-a'] }])
+        assert.deepEqual(said([], { ...long, spec: { ...spec, tpu: { ...spec.tpu, ...tpu } } }), []);
+    });
   });
 
   it('shows two at most, the latest first, and nothing that a terminal would obey', () => {

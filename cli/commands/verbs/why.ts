@@ -21,7 +21,6 @@ import {
   type RebuildingPool,
   renderFailing,
   renderRebuilding,
-  renderSeen,
   renderStuck,
   renderTiers,
   renderUnasked,
@@ -29,6 +28,7 @@ import {
   renderWaiting,
   renderWhy,
 } from '../../terminal/render/why.js';
+import { renderElsewhere } from '../../terminal/render/elsewhere.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 import { turnsOf } from '../../terminal/render/tier-turns.js';
 import { printOut } from '../../terminal/print.js';
@@ -64,7 +64,7 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
       ...why,
       ...renderUnasked(missing, width),
       ...renderTiers(turns, now, width),
-      ...renderSeen(view, pool?.capacity ?? [], now, width),
+      ...renderElsewhere(view, pool?.capacity ?? [], now, width),
       ...renderStuck(stuck, row.pool, now, width),
       ...renderFailing(row, now, width),
     ];

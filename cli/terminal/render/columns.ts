@@ -127,3 +127,11 @@ export function renderTable(cells: readonly (readonly string[])[], terminalWidth
     return [head + first, ...more.map((line) => ' '.repeat(indent) + line)].map((line) => line.trimEnd());
   });
 }
+
+/** A text in lines of this width, indented; without a width it is one line. Nothing of it is obeyed by a terminal. */
+export function wrapped(text: string, width: number | undefined, indent: string): readonly string[] {
+  if (text === '') return [];
+  const line = oneLine(text);
+  const lines = width === undefined ? [line] : wrapToWidth(line, Math.max(20, width - indent.length));
+  return lines.map((line) => `${indent}${line}`);
+}

@@ -1,6 +1,5 @@
 import { hookText } from '../../../domain/hooks.js';
 import { isDone } from '../../../domain/job-state.js';
-import { askedMachines } from '../../../domain/machines.js';
 import { awaitedHost } from '../../../domain/modules/command.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { count, type EpochMs } from '../../../domain/units.js';
@@ -32,7 +31,8 @@ import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { endsSentence } from './slice-ends.js';
 import { tierSentences } from './tier-turns.js';
 import { answerTexts, nextZoneSentence, untilSentence } from './wait-times.js';
-import { oneLine, wrapToWidth } from './columns.js';
+import { oneLine, wrapped, wrapToWidth } from './columns.js';
+import { elsewhereOf } from './elsewhere.js';
 
 /** Wording with jobs by their ids, and times on the reader's clock, with a date unless they are today. */
 export function wordingFor(hasTiers: boolean, now: EpochMs): Wording {
@@ -214,24 +214,7 @@ export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: 
   tierSentences(turns, now).flatMap((line) => wrapped(line, width, ''));
 
 /**
- * Zones where the pool's jobs recently got the same type, for a job that waits for chips. This is history and no promise; zones
- * that are asked already report their own state.
- */
-export function renderSeen(
-  view: JobView | undefined,
-  rows: readonly CapacityRow[],
-  now: EpochMs,
-  width?: number,
-): readonly string[] {
-  if (view?.phase !== 'provisioning') return [];
-  return seenFor(view, rows, now)
-    .slice(0, MOST_SEEN)
-    .flatMap((row) => wrapped(seenText(row, view, now), width, ''));
-}
-
-/**
- * The same for programs: requests to the provider with their times, the next zone, and recent successes for the job's type.
- * Undefined: the job does not wait for chips. Times in ms since 1970.
+ * For programs: requests to the provider with their times, the next zone, and where else chips may be (elsewhere.ts). Undefined: the job does not wait for chips. Times in ms since 1970.
  */
 export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[], now: EpochMs): object | undefined {
   if (view?.phase !== 'provisioning') return undefined;
@@ -245,34 +228,8 @@ export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[]
     ...(view.answers && { answers: view.answers }),
     ...(view.nextZone && { nextZone: view.nextZone }),
     ...(view.waitsUntil !== undefined && { waitsUntil: view.waitsUntil }),
-    seen: seenFor(view, rows, now).map(({ zone, accelerator, pricing, lastGot, refusal }) => ({
-      ...{ zone, accelerator, pricing, lastGot },
-      ...(refusal !== undefined && refusal.at > lastGot.at && { refusal }),
-    })),
+    ...elsewhereOf(view, rows, now),
   };
-}
-
-/** Recent successes for the job's type in zones that it does not ask now, latest first. */
-function seenFor(view: JobView, rows: readonly CapacityRow[], now: EpochMs): readonly GaveLately[] {
-  const asked = new Set([...view.slices, ...(view.rivals ?? [])].filter(isUnsettled).map(({ ref }) => ref.zone));
-  const { accelerator } = askedMachines(view.spec);
-  return rows
-    .flatMap((row) => (row.lastGot === undefined ? [] : [{ ...row, lastGot: row.lastGot }]))
-    .filter((row) => row.accelerator === accelerator && !asked.has(row.zone))
-    .filter(({ lastGot }) => now - lastGot.at <= LATELY_MS)
-    .toSorted((a, b) => b.lastGot.at - a.lastGot.at);
-}
-
-type GaveLately = CapacityRow & Required<Pick<CapacityRow, 'lastGot'>>;
-
-const MOST_SEEN = 2;
-const LATELY_MS = 6 * 3_600_000;
-
-function seenText({ zone, accelerator, pricing, lastGot, refusal }: GaveLately, view: JobView, now: EpochMs): string {
-  const gave = `${zone} gave a ${accelerator} (${pricing}) within ${formatDuration(lastGot.waitedMs)}, ${formatDuration(now - lastGot.at)} ago`;
-  const since = refusal !== undefined && refusal.at > lastGot.at ? ', and has refused one since' : '';
-  const own = askedMachines(view.spec).zones.includes(zone) ? '' : "; it is none of this job's zones";
-  return `Seen by this pool's jobs: ${gave}${since}${own}.`;
 }
 
 const labelOf = ({ label }: JobRow): string => (label === undefined ? '' : ` ${label}: not on real Cloud TPUs.`);
@@ -281,11 +238,4 @@ function numbered(number: number, text: string, width: number | undefined): read
   const head = `${String(number).padStart(2)}. `;
   const lines = width === undefined ? [text] : wrapToWidth(text, Math.max(20, width - head.length));
   return lines.map((line, index) => `${index === 0 ? head : ' '.repeat(head.length)}${line}`);
-}
-
-function wrapped(text: string, width: number | undefined, indent: string): readonly string[] {
-  if (text === '') return [];
-  const line = oneLine(text);
-  const lines = width === undefined ? [line] : wrapToWidth(line, Math.max(20, width - indent.length));
-  return lines.map((line) => `${indent}${line}`);
 }

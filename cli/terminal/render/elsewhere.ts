@@ -1,0 +1,126 @@
+import { findAccelerator } from '../../../domain/accelerators.js';
+import { askedMachines, usdPerHour } from '../../../domain/machines.js';
+import type { EpochMs } from '../../../domain/units.js';
+import type { JobView } from '../../../contract/job.js';
+import type { CapacityRow } from '../../../quota/seen-capacity.js';
+import { wrapped } from './columns.js';
+import { formatDuration } from './quantities.js';
+
+/**
+ * Other ways to chips for a job that waits for its own: zones where the pool's jobs recently got the same type, a smaller type of
+ * the generation that they got, and the price on demand. Zones are history and no promise; those that are asked already report
+ * their own state.
+ */
+export function renderElsewhere(
+  view: JobView | undefined,
+  rows: readonly CapacityRow[],
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  if (view?.phase !== 'provisioning') return [];
+  const smaller = smallerFor(view, rows, now);
+  return [
+    ...seenFor(view, rows, now)
+      .slice(0, MOST_SEEN)
+      .map((row) => seenText(row, view, now)),
+    ...(smaller === undefined ? [] : [smallerText(smaller, view, now)]),
+    ...onDemandTexts(view, now),
+  ].flatMap((text) => wrapped(text, width, ''));
+}
+
+/** The same for programs. */
+export function elsewhereOf(view: JobView, rows: readonly CapacityRow[], now: EpochMs): object {
+  const smaller = smallerFor(view, rows, now);
+  const onDemand = onDemandOf(view);
+  return {
+    seen: seenFor(view, rows, now).map(placeOf),
+    ...(smaller && { smaller: placeOf(smaller) }),
+    ...(onDemand && { onDemand }),
+  };
+}
+
+const placeOf = ({ zone, accelerator, pricing, lastGot, refusal }: GaveLately): object => ({
+  ...{ zone, accelerator, pricing, lastGot },
+  ...(refusal !== undefined && refusal.at > lastGot.at && { refusal }),
+});
+
+type GaveLately = CapacityRow & Required<Pick<CapacityRow, 'lastGot'>>;
+
+const MOST_SEEN = 2;
+const LATELY_MS = 6 * 3_600_000;
+/** A job that has waited for less may have its chips in a moment. */
+const LONG_WAIT_MS = 10 * 60_000;
+
+/** Recent successes, latest first. */
+const gaveLately = (rows: readonly CapacityRow[], now: EpochMs): readonly GaveLately[] =>
+  rows
+    .flatMap((row) => (row.lastGot === undefined ? [] : [{ ...row, lastGot: row.lastGot }]))
+    .filter(({ lastGot }) => now - lastGot.at <= LATELY_MS)
+    .toSorted((a, b) => b.lastGot.at - a.lastGot.at);
+
+/** Recent successes for the job's type in zones that it does not ask now. */
+function seenFor(view: JobView, rows: readonly CapacityRow[], now: EpochMs): readonly GaveLately[] {
+  const slices = [...view.slices, ...(view.rivals ?? [])];
+  const asked = new Set(slices.flatMap(({ state, ref }) => (state === 'ready' || state === 'gone' ? [] : [ref.zone])));
+  const { accelerator } = askedMachines(view.spec);
+  return gaveLately(rows, now).filter((row) => row.accelerator === accelerator && !asked.has(row.zone));
+}
+
+/** The largest smaller type of the same generation that a job got lately, in the zone that gave it last. */
+function smallerFor({ spec }: JobView, rows: readonly CapacityRow[], now: EpochMs): GaveLately | undefined {
+  const own = findAccelerator(askedMachines(spec).accelerator);
+  if (own === undefined) return undefined;
+  let found: { readonly row: GaveLately; readonly chips: number } | undefined;
+  for (const row of gaveLately(rows, now)) {
+    const type = findAccelerator(row.accelerator);
+    const isSmaller = type?.generation === own.generation && type.chips < own.chips;
+    const hasRefusedSince = row.refusal !== undefined && row.refusal.at > row.lastGot.at;
+    if (isSmaller && !hasRefusedSince && type.chips > (found?.chips ?? 0)) found = { row, chips: type.chips };
+  }
+  return found?.row;
+}
+
+/** Where the whole job costs least on demand, in its own zones, if it asks for spot chips and prices are known. USD per hour. */
+function onDemandOf({ spec }: JobView): OnDemand | undefined {
+  const { zones, pricing } = askedMachines(spec);
+  if (pricing !== 'spot') return undefined;
+  let least: OnDemand | undefined;
+  for (const zone of zones) {
+    const usd = usdPerHour(spec, { zone, pricing: 'ondemand' });
+    const spot = usdPerHour(spec, { zone });
+    if (usd !== undefined && usd < (least?.usdPerHour ?? Infinity))
+      least = { zone, usdPerHour: usd, ...(spot !== undefined && { spotUsdPerHour: spot }) };
+  }
+  return least;
+}
+
+interface OnDemand {
+  readonly zone: string;
+  readonly usdPerHour: number;
+  readonly spotUsdPerHour?: number;
+}
+
+function gaveText({ zone, accelerator, pricing, lastGot }: GaveLately, now: EpochMs): string {
+  const [within, ago] = [lastGot.waitedMs, now - lastGot.at].map((ms) => formatDuration(ms));
+  return `${zone} gave a ${accelerator} (${pricing}) within ${within}, ${ago} ago`;
+}
+
+function seenText(row: GaveLately, view: JobView, now: EpochMs): string {
+  const { zone, lastGot, refusal } = row;
+  const since = refusal !== undefined && refusal.at > lastGot.at ? ', and has refused one since' : '';
+  const own = askedMachines(view.spec).zones.includes(zone) ? '' : "; it is none of this job's zones";
+  return `Seen by this pool's jobs: ${gaveText(row, now)}${since}${own}.`;
+}
+
+const smallerText = (row: GaveLately, { spec }: JobView, now: EpochMs): string =>
+  `Smaller than its ${askedMachines(spec).accelerator}, seen by this pool's jobs: ${gaveText(row, now)}.`;
+
+function onDemandTexts(view: JobView, now: EpochMs): readonly string[] {
+  const found = now - view.phaseSince < LONG_WAIT_MS ? undefined : onDemandOf(view);
+  if (found === undefined) return [];
+  const { zone, usdPerHour: usd, spotUsdPerHour: spot } = found;
+  const beside = spot === undefined ? '' : `, spot about $${spot.toFixed(2)}`;
+  return [
+    `On demand it would cost about $${usd.toFixed(2)} an hour in ${zone}${beside}; whether there are chips is not known. That takes another job, with tpu.pricing: ondemand.`,
+  ];
+}
