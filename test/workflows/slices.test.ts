@@ -196,6 +196,7 @@ describe('slices that are asked for in another zone too', () => {
       index: 1,
       cause: 'refused',
       scope: 'moment',
+      isByPool: true,
       message: 'its pool has no room for it',
     });
     assert.deepEqual([slices.refused, again(slices).loss], [[1], slices.loss]);

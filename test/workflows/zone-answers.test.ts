@@ -36,11 +36,35 @@ describe('the outcome of timeouts.queue', function () {
       assert.ok(message.includes(`answer`) && message.length < 600, message);
     });
 
-  it('claims no refusal where the provider lets the request wait', async () => {
+  it('claims no refusal where the provider lets the request wait, and has its last words', async () => {
     const job = await WaitingJob.submit({ zones: [A], timeouts: { queue: '25s' } }, {});
     await job.until(MINUTE);
-    assert.equal(job.outcome.cause?.message, 'its zones gave no chips for 25 s (timeouts.queue)');
+    assert.equal(job.outcome.cause?.message, `its zones gave no chips for 25 s (timeouts.queue): ${A}: asking ${A}`);
   });
+
+  it('names a zone that had no turn, as timeouts.provision wants it, before those that said something', async () => {
+    const job = await WaitingJob.submit({ zones: [A, B], timeouts: { queue: '70s', provision: '10m' } }, {});
+    await job.until(2 * MINUTE);
+    assert.equal(
+      job.outcome.cause?.message,
+      `its zones gave no chips for 70 s (timeouts.queue): ${B} had no turn; ${A}: asking ${A}`,
+    );
+  });
+});
+
+describe('a job whose timeouts.queue is shorter than a usual turn', function () {
+  this.timeout(60_000);
+  for (const hedge of [1, 2, 3])
+    it(`asks in each of its zones in time, with hedge ${hedge}`, async () => {
+      const zones = [A, B, 'us-east5-a'];
+      const job = await WaitingJob.submit({ zones, tpu: { hedge }, timeouts: { queue: '90s' } }, {});
+      await job.until(2 * MINUTE);
+      assert.deepEqual(
+        job.asked.map(({ zone, at }) => [zone, Math.round(at / (30 * SECOND))]),
+        zones.map((zone, turn) => [zone, turn]),
+      );
+      assert.equal(job.outcome.result, 'failed');
+    });
 });
 
 describe('a job that pauses between two rounds of refusals', function () {
@@ -101,6 +125,53 @@ describe('the answer of a zone beside the one that waits', function () {
     const [answer] = (askingOf(view, [], START + MINUTE) as { answers: NonNullable<typeof view.answers> }).answers;
     assert.deepEqual([answer?.zone, answer?.scope, answer?.message], [B, 'permission', 'no right there']);
     assert.ok((answer?.at ?? 0) > START + 20 * SECOND && (answer?.at ?? 0) <= START + MINUTE);
+  });
+});
+
+describe('the next zone in the events of a job', function () {
+  this.timeout(60_000);
+  const C = 'us-east5-a';
+  const NEXT = /(\S+) is asked from (\S+ \S+) UTC on/;
+  const told = async (job: WaitingJob) =>
+    (await job.view()).events.flatMap(({ at, text }) => {
+      const [, zone, time] = NEXT.exec(text) ?? [];
+      return zone === undefined || time === undefined
+        ? []
+        : [{ at: at - START, zone, from: Date.parse(`${time.replace(' ', 'T')}Z`) - START }];
+    });
+
+  it('is the one that is asked, after a refusal beside another request', async () => {
+    const beside: Answers = { create: (zone) => (zone === B ? refused('unknown') : { kind: 'accepted' }) };
+    const job = await WaitingJob.submit({ zones: [A, B, C], timeouts: { provision: '60s' } }, beside);
+    await job.until(70 * SECOND);
+    const refusedAt = (await job.view()).events.find(({ text }) => text.startsWith(`${B} is given up`))?.at ?? 0;
+    const [first] = (await told(job)).filter(({ at }) => at >= refusedAt - START);
+    const asked = job.asked.find(({ zone }) => zone === C)?.at ?? 0;
+    assert.deepEqual([first?.zone, Math.abs(Math.round(((first?.from ?? 0) - asked) / SECOND))], [C, 0]);
+  });
+
+  it('is told no more once all slices are ready', async () => {
+    const ready = { kind: 'ready', uid: 'u', hosts: [{ index: 0, reach: 'ssh', internalIp: '10.0.0.1' }] } as const;
+    const beside: Answers = { wait: (zone) => (zone === B ? ready : undefined) };
+    const job = await WaitingJob.submit({ zones: [A, B, C], timeouts: { provision: '60s' } }, beside);
+    await job.until(70 * SECOND);
+    const { events, phase } = await job.view();
+    const readyAt = events.find(({ text }) => text.startsWith(`all slices are ready in ${B}`))?.at;
+    assert.ok(readyAt !== undefined && phase !== 'provisioning', phase);
+    assert.deepEqual(
+      (await told(job)).filter(({ at }) => at >= readyAt - START),
+      [],
+    );
+  });
+
+  it('is never one that comes after timeouts.queue', async () => {
+    const job = await WaitingJob.submit({ zones: [A, B, C], timeouts: { queue: '5m', provision: '4m' } }, {});
+    await job.until(250 * SECOND);
+    const now = await job.view();
+    for (const text of [now.why ?? '', ...now.events.slice(-2).map((event) => event.text)])
+      assert.doesNotMatch(text, NEXT);
+    const late = (await told(job)).filter(({ from }) => from >= 5 * MINUTE);
+    assert.deepEqual(late, []);
   });
 });
 

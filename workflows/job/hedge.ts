@@ -16,7 +16,13 @@ export function zonePatienceMs(spec: JobSpec, timings: Timings, isPreempted: boo
   if (hedge === undefined) return given === undefined ? undefined : given * 1000;
   if (zones.length < 2) return undefined;
   if (given !== undefined) return given * 1000;
-  return isPreempted ? timings.zonePatiencePreemptedMs : timings.zonePatienceMs;
+  return turnMs(spec, isPreempted ? timings.zonePatiencePreemptedMs : timings.zonePatienceMs);
+}
+
+/** A usual time, or less: within `timeouts.queue` each zone has a turn. */
+function turnMs(spec: JobSpec, usualMs: number): number {
+  const { queue } = spec.timeouts ?? {};
+  return queue === undefined ? usualMs : Math.min(usualMs, (queue * 1000) / askedMachines(spec).zones.length);
 }
 
 /**
@@ -24,7 +30,7 @@ export function zonePatienceMs(spec: JobSpec, timings: Timings, isPreempted: boo
  * to READY, so that requests that are given up sooner fail in each zone (docs/adr/0101).
  */
 export function placeKeptMs(spec: JobSpec, { zonePatienceMs: usual }: Timings, patienceMs: number): number {
-  return spec.timeouts?.provision === undefined ? Math.max(patienceMs, usual) : patienceMs;
+  return spec.timeouts?.provision === undefined ? Math.max(patienceMs, turnMs(spec, usual)) : patienceMs;
 }
 
 /** Requests for the whole gang that the job may have at once, 1 or more. */

@@ -82,7 +82,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     requests: new Requests(carried.requests),
     slices: new Slices(carried.spec, carried.gang),
     attempt: new Attempt(carried.attempt),
-    answers: new ZoneAnswers(carried.answers),
+    answers: new ZoneAnswers(carried.answers, carried.askedZones),
   };
   const notices = new Notices(known, carried.notices);
   const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
@@ -126,6 +126,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     gang: { ...job.slices.carry(), zoneTry: job.gang.zones.current, ...(zones && { zones }) },
     attempt: job.attempt.carry(),
     ...(job.answers.all.length === 0 ? {} : { answers: job.answers.all }),
+    ...(job.answers.asked.length === 0 ? {} : { askedZones: job.answers.asked }),
     ...(notices === undefined ? {} : { notices }),
     ...(kept.length === 0 ? {} : { kept }),
   };

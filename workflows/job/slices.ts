@@ -6,10 +6,11 @@ import { type MachinePlan, type MachineRef, requestCount, slicesOfRequest } from
 import { machinesOfSlices, type Ownership, type SliceHost, type SliceMachines } from '../../domain/slice.js';
 import { durationText } from '../../domain/units.js';
 
-/** `late`: nothing happened to the slice; `timeouts.provision` is over. */
+/** `late`: nothing happened to the slice; `timeouts.provision` is over. `isByPool`: no zone refused anything. */
 export type SliceLoss = { readonly index: number } & (
   | SliceLossReason
   | { readonly cause: 'late'; readonly message: string }
+  | { readonly cause: 'refused'; readonly scope: 'moment'; readonly message: string; readonly isByPool: true }
 );
 
 /**
@@ -198,7 +199,9 @@ export class Slices {
     const loss = lossOf(this.#members);
     // A rival that became the job's own before its pool had answered it: the lease stands, and the slice is asked for once more.
     const isBeside = loss?.cause === 'lease' && this.#members.some(({ loss: own, isBeside: is }) => is && own === loss);
-    return isBeside ? { index: loss.index, cause: 'refused', scope: 'moment', message: loss.message } : loss;
+    return isBeside
+      ? { index: loss.index, cause: 'refused', scope: 'moment', message: loss.message, isByPool: true }
+      : loss;
   }
 
   /** First slices of requests that the provider refused and that are not seen gone. */

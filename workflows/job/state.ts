@@ -32,6 +32,8 @@ export interface JobCarry {
   readonly refusals?: RefusalsCarry;
   /** The last refusal of each zone, since then. Absent: none. */
   readonly answers?: readonly ZoneAnswer[];
+  /** Zones that were asked since all slices were last ready. Absent: none. */
+  readonly askedZones?: readonly string[];
   /** Quick ends of a job that loops. Absent: none. */
   readonly quickEnds?: QuickEnds;
   /** Time since which it waits for chips. Absent: it does not, or never had any since it was submitted. */

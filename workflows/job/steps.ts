@@ -116,9 +116,9 @@ async function provision(job: Job): Promise<Outcome | undefined> {
   const { story, race, interruptions, recovery, moves, wait } = job;
   if (wait.isOver) return recovery.waitedInVain('its zones gave no chips');
   race.choose();
+  race.waits({ patienceMs: moves.patienceMs, waitsUntil: wait.until() });
   story.move(JobPhase.Provisioning, race.where);
-  const patience = { patienceMs: moves.patienceMs, waitsUntil: wait.until() };
-  const end = await race.bringUp(interruptions.isUnwanted, patience);
+  const end = await race.bringUp(interruptions.isUnwanted);
   await settle(job);
   if (interruptions.isUnwanted() || end === undefined) return undefined;
   return end === 'in vain' ? recovery.waitedInVain('its zones gave no chips') : recovery.afterLoss(end);

@@ -1,10 +1,12 @@
 import { condition } from '@temporalio/workflow';
-import type { JobView } from '../../contract/job.js';
+import type { JobView, SliceView, ZoneAnswer } from '../../contract/job.js';
 import type { Cause } from '../../domain/job-events/kinds.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import { askedMachines } from '../../domain/machines.js';
 import type { Problem } from '../../domain/problem.js';
 import { durationText, type EpochMs, utc } from '../../domain/units.js';
+import { boundedLine } from '../../domain/visible-text.js';
 import type { Gang } from './gang.js';
 import type { Interruptions } from './interruption.js';
 import type { JobFile } from './job-file.js';
@@ -93,8 +95,29 @@ export class Wait {
     const waited = Math.round((Date.now() - (this.#since ?? Date.now())) / 1000);
     // The end comes seconds after its time. A worker that was away lets it come later.
     const seconds = waited <= queue + ENDS_WITHIN_SECONDS ? queue : waited;
-    const answers = this.#parts.answers.text();
-    return `${what} for ${durationText(seconds)} (timeouts.queue)${answers === '' ? '' : `: ${answers}`}`;
+    const said = [...this.#unasked, ...this.#waiting, ...[this.#parts.answers.text()].filter((text) => text !== '')];
+    return `${what} for ${durationText(seconds)} (timeouts.queue)${said.length === 0 ? '' : `: ${said.join('; ')}`}`;
+  }
+
+  /** A sentence about zones that had no turn, if others had theirs. */
+  get #unasked(): readonly string[] {
+    const { answers, file } = this.#parts;
+    const asked = new Set([...answers.asked, ...answers.all, ...this.#open].map((of) => zoneIn(of)));
+    const zones = asked.size === 0 ? [] : askedMachines(file.spec).zones.filter((zone) => !asked.has(zone));
+    if (zones.length === 0) return [];
+    const more = zones.length > MOST_NAMED ? ` and ${zones.length - MOST_NAMED} more` : '';
+    return [`${zones.slice(0, MOST_NAMED).join(', ')}${more} had no turn`];
+  }
+
+  /** The provider's words of requests that it had until now, one for each zone. */
+  get #waiting(): readonly string[] {
+    const zones = new Map(this.#open.map(({ ref, detail = 'no answer' }) => [ref.zone, detail]));
+    return [...zones].map(([zone, detail]) => `${zone}: ${boundedLine(detail, MOST_DETAIL)}`);
+  }
+
+  get #open(): readonly SliceView[] {
+    const { slices } = this.#parts;
+    return [...slices.views, ...slices.rivalViews].filter(({ state }) => state === 'starting');
   }
 
   /** The zone that is asked when the pause is over. Undefined: the job does not pause. */
@@ -122,6 +145,12 @@ export class Wait {
     return this.#since === undefined ? {} : { waitingSince: this.#since };
   }
 }
+
+const zoneIn = (of: string | ZoneAnswer | SliceView): string =>
+  typeof of === 'string' ? of : 'ref' in of ? of.ref.zone : of.zone;
+
+const MOST_NAMED = 5;
+const MOST_DETAIL = 160;
 
 type WaitKey = 'waitingSince' | 'attempt' | 'submittedAt';
 const ENDS_WITHIN_SECONDS = 60;

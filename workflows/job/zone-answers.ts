@@ -6,9 +6,21 @@ import { boundedLine } from '../../domain/visible-text.js';
 /** The last refusal of each zone since the slices of the job were last all ready. State only; it grows with zones alone. */
 export class ZoneAnswers {
   readonly #last: Map<string, ZoneAnswer>;
+  readonly #asked: Set<string>;
 
-  constructor(carry: readonly ZoneAnswer[] = []) {
+  constructor(carry: readonly ZoneAnswer[] = [], asked: readonly string[] = []) {
     this.#last = new Map(carry.map((answer) => [answer.zone, answer]));
+    this.#asked = new Set(asked);
+  }
+
+  /** The zone is asked. */
+  asks(zone: string): void {
+    this.#asked.add(zone);
+  }
+
+  /** Zones that were asked since the slices of the job were last all ready. */
+  get asked(): readonly string[] {
+    return [...this.#asked];
   }
 
   note(zone: string, { scope, message }: { readonly scope: RefusalScope; readonly message: string }): void {
@@ -18,6 +30,7 @@ export class ZoneAnswers {
   /** All slices are ready. */
   clear(): void {
     this.#last.clear();
+    this.#asked.clear();
   }
 
   get all(): readonly ZoneAnswer[] {

@@ -61,7 +61,7 @@ export class ZoneMoves {
     const { zone } = this.#parts.gang;
     meter.refused(refusal.scope);
     this.#refusals.note(zone, refusal.scope);
-    this.#parts.answers.note(zone, refusal);
+    if (!('isByPool' in refusal)) this.#parts.answers.note(zone, refusal);
   }
 
   /** The zones and refusals, as facts for `decide`. */

@@ -38,6 +38,7 @@ export interface Patience {
 export class ZoneRace {
   readonly #parts: RaceParts;
   readonly #turns: ZoneTurns;
+  #patience: Patience = { patienceMs: undefined, waitsUntil: undefined };
 
   constructor(parts: RaceParts) {
     this.#parts = parts;
@@ -51,7 +52,7 @@ export class ZoneRace {
     const { granted, otherTiers } = this.#parts.lease;
     const { accelerator } = askedMachines(spec);
     const answers = this.#parts.answers.text(this.#turns.asked);
-    const next = this.nextZone;
+    const next = this.#nextInTime;
     const asked = { slices: spec.slices, accelerator, zones: this.#turns.asked };
     const facts = { ...asked, ...(answers !== '' && { answers }), ...(next && { next }) };
     if (granted === undefined || otherTiers.length === 0) return { kind: 'provisioning', facts };
@@ -59,11 +60,17 @@ export class ZoneRace {
     return { kind: 'provisioning', facts: { ...facts, tier: { number: tier + 1, ...(pricing && { pricing }) } } };
   }
 
-  /** Updates the job's reason, if it waits for its slices. */
+  /** Undefined also if `waitsUntil` comes first. */
+  get #nextInTime(): JobView['nextZone'] {
+    const next = this.nextZone;
+    return next === undefined || next.at < (this.#patience.waitsUntil ?? Infinity) ? next : undefined;
+  }
+
+  /** Updates the job's reason, if it still waits for slices. */
   #sayWhere(): void {
-    const { story, gang } = this.#parts;
+    const { story, gang, slices } = this.#parts;
     gang.changed();
-    if (story.phase === JobPhase.Provisioning) story.move(JobPhase.Provisioning, this.where);
+    if (story.phase === JobPhase.Provisioning && !slices.isWhole) story.move(JobPhase.Provisioning, this.where);
   }
 
   /** The same before it waits on: nothing has happened but that another zone, or another time, comes next. */
@@ -118,21 +125,25 @@ export class ZoneRace {
     if (this.#zones.zone !== before) this.#turns.entered();
   }
 
+  /** The job waits for chips from now on, for this long. */
+  waits(patience: Patience): void {
+    this.#patience = patience;
+    this.#turns.patienceMs = patience.patienceMs;
+  }
+
   /**
    * Starts the slices that are missing. Resolves when all are ready, in any zone, with the first loss, when it is no longer
    * wanted, or when the history is long.
    * @returns `in vain`: `waitsUntil` is over
    */
-  async bringUp(
-    isUnwanted: () => boolean,
-    { patienceMs, waitsUntil }: Patience,
-  ): Promise<SliceLoss | 'in vain' | undefined> {
-    const { slices, settings } = this.#parts;
-    this.#turns.patienceMs = patienceMs;
+  async bringUp(isUnwanted: () => boolean): Promise<SliceLoss | 'in vain' | undefined> {
+    const { slices, settings, answers } = this.#parts;
+    const { patienceMs, waitsUntil } = this.#patience;
     // A rival may have come while the job paused.
     if (await this.#isWhole()) return undefined;
     // Knowledge from an earlier time in the line is out of date.
     if (!slices.hasOwn && slices.rivals.length === 0) this.#hedge.leftZone();
+    answers.asks(this.#zones.zone);
     await this.#parts.gang.startMissing(isUnwanted);
     if (!this.#hedge.isTimed) this.#hedge.wait(Date.now());
     const isNews = (): boolean => isUnwanted() || slices.isNews;
@@ -174,14 +185,16 @@ export class ZoneRace {
     if (lost === undefined) return false;
     const zone = this.#zones.of(lost.zoneTry);
     if (lost.cause === 'refused') this.#parts.answers.note(zone, lost);
+    if (lost.cause !== 'lease') this.#parts.answers.asks(zone);
     // Requests that leave count until they are gone, so the pool may have room soon.
     const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
     const facts = { zone, beside: this.#zones.zone, message: lost.message };
-    await this.#drop(lost.zoneTry, { kind: 'zone-lost', facts });
+    // First, so that what is told knows which zone comes next.
     if (lost.cause === 'lease' && !isCrowded) {
       this.#hedge.deny();
       this.#hedge.act(Date.now());
     } else this.#hedge.refuse(zone, Date.now());
+    await this.#drop(lost.zoneTry, { kind: 'zone-lost', facts });
     return true;
   }
 
@@ -240,6 +253,7 @@ export class ZoneRace {
     const former = this.#zones.zone;
     const leaving = slices.follow(zoneTry, this.#zones.current);
     this.#zones.follow(zoneTry);
+    this.#parts.answers.asks(this.#zones.zone);
     const facts = { from: former, to: this.#zones.zone, ...why };
     story.note({ kind: 'moved', facts });
     this.#sayWhere();

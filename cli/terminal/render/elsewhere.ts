@@ -80,7 +80,7 @@ function smallerFor({ spec }: JobView, rows: readonly CapacityRow[], now: EpochM
   return found?.row;
 }
 
-/** Where the whole job costs least on demand, in its own zones, if it asks for spot chips and prices are known. USD per hour. */
+/** The zone of the job in which all of it costs least on demand, if it asks for spot chips and prices are known. USD per hour. */
 function onDemandOf({ spec }: JobView): OnDemand | undefined {
   const { zones, pricing } = askedMachines(spec);
   if (pricing !== 'spot') return undefined;
