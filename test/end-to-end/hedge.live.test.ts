@@ -146,10 +146,10 @@ describe('a job whose zones have no chips', function () {
     );
     await until('it shows the second request', async () => (await stack.jobs.describe(id)).rivals?.length === 1);
     const { result, cause, attempts } = await stack.jobs.wait(id);
-    assert.deepEqual(
-      [result, attempts, cause?.message],
-      ['failed', 0, 'its zones gave no chips for 8 s (timeouts.queue)'],
-    );
+    assert.deepEqual([result, attempts], ['failed', 0]);
+    const { message = '' } = cause ?? {};
+    assert.match(message, /^its zones gave no chips for 8 s \(timeouts\.queue\): /);
+    assert.match(message, /: Google has queued it until there are chips|: asking /);
     assert.equal((await stack.jobs.row(id)).waitsUntil, undefined);
   });
 
