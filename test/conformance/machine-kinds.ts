@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { openCluster } from '../../cloud/machines/kubernetes/cluster.js';
 import * as library from '../../cloud/machines/kubernetes/library.js';
+import type { MachineKindName } from '../../domain/machines.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { JobctlUser } from '../end-to-end/jobctl-process.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
@@ -56,7 +57,15 @@ export class StackOfAllKinds implements KindsUnderTest {
 
 const POOL = 'all-kinds';
 
-export const ALL_KINDS = ['TPU VMs', 'Compute Engine', 'pods', 'RayCluster', 'own machines'];
+/** The column of each kind. */
+const COLUMNS: Readonly<Record<MachineKindName, string>> = {
+  'cloud-tpu': 'TPU VMs',
+  'compute-engine': 'Compute Engine',
+  kubernetes: 'pods',
+  'ray-cluster': 'RayCluster',
+  machines: 'own machines',
+};
+export const ALL_KINDS = Object.values(COLUMNS);
 
 function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
   const admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
@@ -72,7 +81,7 @@ function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
   };
   return [
     {
-      ...{ name: 'TPU VMs', hosts: 4, loginFlags: [] },
+      ...{ name: COLUMNS['cloud-tpu'], hosts: 4, loginFlags: [] },
       request: { tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a', pricing: 'spot' } },
       takeMachines: async (job) => {
         const [slice] = (await stack.jobs.describe(job)).slices;
@@ -80,24 +89,24 @@ function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
       },
     },
     {
-      ...{ name: 'Compute Engine', hosts: 2, loginFlags: [] },
+      ...{ name: COLUMNS['compute-engine'], hosts: 2, loginFlags: [] },
       request: { compute_engine: { machine_type: 'n2-standard-4', count: 2, zones: ['us-central1-a'] } },
       takeMachines: (job) => preempt(`jc-${job}-g1-1`),
     },
     {
-      ...{ name: 'pods', hosts: 2, loginFlags: [] },
+      ...{ name: COLUMNS.kubernetes, hosts: 2, loginFlags: [] },
       // Without curl, and without an account.
       request: { kubernetes: { workers: 2, image: 'without-curl:1' } },
       takeMachines: evict,
     },
     {
-      ...{ name: 'RayCluster', hosts: 1, loginFlags: [] },
+      ...{ name: COLUMNS['ray-cluster'], hosts: 1, loginFlags: [] },
       request: { ray_cluster: { image: 'ray:2.60.0', ray_version: '2.60.0', workers: { min: 1, max: 2 } } },
       variables: ['RAY_ADDRESS', 'RAY_AUTH_TOKEN'],
       takeMachines: evict,
     },
     {
-      ...{ name: 'own machines', hosts: 2, loginFlags: ['--identity', stack.privateKeyFile] },
+      ...{ name: COLUMNS.machines, hosts: 2, loginFlags: ['--identity', stack.privateKeyFile] },
       request: { machines: { hosts: 2 } },
       // Nobody takes them back: an operator wants them for something else.
       takeMachines: async (job) => {
