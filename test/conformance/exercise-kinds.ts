@@ -18,6 +18,8 @@ export interface KindUnderTest {
   readonly hosts: number;
   /** Variables that the command finds set, beside those of every job. */
   readonly variables?: readonly string[];
+  /** Programs that the machines' image has on its own PATH. */
+  readonly programs?: readonly string[];
   /** Of `exec`, so that hosts let its user in. */
   readonly loginFlags: readonly string[];
   /** Has a job lose the machines that it has: one host is told before, and the job goes on on others. */
@@ -51,6 +53,7 @@ echo "bundle $(sha256sum < data.txt | cut -c 1-64)"
 echo "files $(cat ~/config.toml)"
 echo "secret $(printf %s "$TOKEN" | sha256sum | cut -c 1-64)"
 for each in $NEEDED; do [ -n "\${!each}" ] || echo "lacks $each"; done
+for each in $PROGRAMS; do type "$each" > /dev/null 2>&1 || echo "lacks $each in $PATH"; done
 echo "found $(cat out/checkpoint 2> /dev/null)"
 mkdir -p out && echo "of attempt $JOBCTL_ATTEMPT of $(env | grep -c ^JOBCTL_)" > out/.new && mv out/.new out/checkpoint
 seq 1 300000 > out/large
@@ -147,7 +150,7 @@ export function exerciseKinds(
     writeFileSync(join(folder, 'config.toml'), 'learning_rate = 0.1\n');
     const job = {
       ...{ name, pool: all.pool, ...kind.request, grace: 20, bundle: '.', files: ['config.toml'] },
-      env: { NEEDED: (kind.variables ?? []).join(' ') },
+      env: { NEEDED: (kind.variables ?? []).join(' '), PROGRAMS: (kind.programs ?? []).join(' ') },
       ...{ secrets: { TOKEN: 'token' }, outputs: { paths: ['out'], every: '10s', restore: true } },
       command: { run: 'exec bash train.sh' },
     };

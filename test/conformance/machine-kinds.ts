@@ -103,6 +103,7 @@ function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
       ...{ name: COLUMNS['ray-cluster'], hosts: 1, loginFlags: [] },
       request: { ray_cluster: { image: 'ray:2.60.0', ray_version: '2.60.0', workers: { min: 1, max: 2 } } },
       variables: ['RAY_ADDRESS', 'RAY_AUTH_TOKEN'],
+      programs: ['ray'],
       takeMachines: evict,
     },
     {
