@@ -63,9 +63,9 @@ async function compile(): Promise<void> {
   await run(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), ...incremental]);
 }
 
-/** Scripts that TPU VMs run, with their modes. */
+/** Scripts that TPU VMs and pods run, with their modes. */
 function copyOthers(sources: readonly string[]): void {
-  const others = sources.filter((source) => source.startsWith('rehearsal/vm/') && !source.endsWith('.ts'));
+  const others = sources.filter((source) => /^rehearsal\/(vm|kubernetes)\//.test(source) && !source.endsWith('.ts'));
   const wanted = new Set(others.map((file) => file.slice('rehearsal/'.length)));
   for (const file of wanted) {
     mkdirSync(dirname(join(REHEARSAL_DIST, file)), { recursive: true });

@@ -84,6 +84,16 @@ def test_a_listing_of_more_than_a_page_is_read_to_its_end(call: Caller, stored: 
     assert len(call("outputs", "a", attempt=1, hosts=[3, 1006]).hosts) == 2
 
 
+def test_hosts_that_are_asked_for_have_folders_however_many_stored_files(
+    call: Caller, stored: Any, tmp_path: Path
+) -> None:
+    stored({"a1/host-0.jsonl": manifest(), "a1/host-1.jsonl": manifest(file("own", b"x"))}, b"x")
+    call("download", "a", tmp_path / "two", hosts=[0, 1])
+    assert (tmp_path / "two/host-1/own").read_bytes() == b"x"
+    call("download", "a", tmp_path / "one", hosts=[1])
+    assert (tmp_path / "one/own").read_bytes() == b"x"
+
+
 def test_files_come_whole_with_their_rights_and_times(call: Caller, stored: Any, tmp_path: Path) -> None:
     big = os.urandom(core.PIECE_BYTES + 5)
     entries: List[Dict[str, object]] = [

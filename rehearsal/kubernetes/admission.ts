@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { refusals } from './api-status.js';
-import type { Job, KubeObject, Pod, PodSpec } from './objects.js';
-import { timestamp } from './objects.js';
+import type { Condition, Job, KubeObject, Pod, PodSpec, RayCluster } from './objects.js';
+import { timestamp, withCondition } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { quantityOf } from './quantity.js';
 import {
@@ -12,6 +12,7 @@ import {
   PODS,
   PRIORITY_CLASSES,
   QUOTAS,
+  RAY_CLUSTERS,
   type Resource,
 } from './resources.js';
 
@@ -64,6 +65,8 @@ function admitted(store: ObjectStore, resource: Resource, namespace: string, dra
       return admittedJob(object as Job);
     case PODS:
       return admittedPod(store, object as Pod);
+    case RAY_CLUSTERS:
+      return admittedRayCluster(object as RayCluster);
     case NAMESPACES:
       return { ...object, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } };
     default:
@@ -136,6 +139,24 @@ function admittedJob(job: Job): Job {
   };
 }
 
+// RayClusters ----------------------------------------------------------------------------------------------------------
+
+/** Checks the pods' templates. KubeRay's definition checks less of them, and many other fields. */
+function admittedRayCluster(cluster: RayCluster): RayCluster {
+  const { headGroupSpec, workerGroupSpecs = [] } = cluster.spec ?? {};
+  const templates = [
+    ['spec.headGroupSpec', headGroupSpec?.template] as const,
+    ...workerGroupSpecs.map(({ template }, index) => [`spec.workerGroupSpecs[${index}]`, template] as const),
+  ];
+  const problems = templates.flatMap(([at, template]) =>
+    template?.spec === undefined
+      ? [`${at}.template: Required value`]
+      : checkPodSpec(template.spec).map((problem) => problem.replace(/^spec/, `${at}.template.spec`)),
+  );
+  if (problems.length > 0) throw refusals.invalid(RAY_CLUSTERS, cluster.metadata.name, problems);
+  return cluster;
+}
+
 // Pods -----------------------------------------------------------------------------------------------------------------
 
 const RESOURCE_NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?$/;
@@ -180,6 +201,11 @@ const withDefaults = (spec: PodSpec): PodSpec => ({
   containers: spec.containers.map((container) => ({ imagePullPolicy: 'IfNotPresent', ...container })),
 });
 
+export const GATED: Condition = {
+  ...{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' },
+  message: 'Scheduling is blocked due to non-empty scheduling gates',
+};
+
 function admittedPod(store: ObjectStore, pod: Pod): Pod {
   const { namespace = '' } = pod.metadata;
   // Admission runs before a name is drawn.
@@ -197,7 +223,8 @@ function admittedPod(store: ObjectStore, pod: Pod): Pod {
     throw refusals.forbidden(PODS, name, `no PriorityClass with name ${priority} was found`);
   checkQuota(store, namespace, name);
   const spec = { ...withDefaults(pod.spec), serviceAccountName: account };
-  return { ...pod, spec, status: { phase: 'Pending', qosClass: 'Burstable' } };
+  const conditions = (spec.schedulingGates ?? []).length > 0 && { conditions: withCondition(undefined, GATED) };
+  return { ...pod, spec, status: { phase: 'Pending', qosClass: 'Burstable', ...conditions } };
 }
 
 /** Checks the number of pods, the only limit of a ResourceQuota that is known here. */

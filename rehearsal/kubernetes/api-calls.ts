@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { type Draft, createObject } from './admission.js';
 import { refusals, success, successWithCode } from './api-status.js';
 import { beginDeletion, type DeleteOptions } from './deletion.js';
+import { isDefined } from './discovery.js';
+import { patchedPod } from './json-patch.js';
 import type { Kubelet } from './kubelet.js';
 import { pageOf } from './listing.js';
 import type { KubeObject, Pod } from './objects.js';
@@ -9,7 +11,7 @@ import { isOver } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { serveLogs } from './pod-logs.js';
 import { disruptedStatus } from './pod-status.js';
-import { apiVersionOf, DEFINITIONS, PODS, qualified, RAY_CLUSTERS, RESOURCES, type Resource } from './resources.js';
+import { apiVersionOf, PODS, RESOURCES, type Resource } from './resources.js';
 import { tableOf, wantsTable } from './tables.js';
 import { serveWatch } from './watch.js';
 
@@ -25,7 +27,7 @@ export interface ApiCall {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly accept: string | undefined;
-  /** Parsed. */
+  /** Parsed. That of a JSON Patch is a list. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly response: ServerResponse;
 }
@@ -67,7 +69,7 @@ export async function answerCall(parts: ApiParts, call: ApiCall): Promise<Answer
     // The one token may do everything.
     return { status: 201, body: { ...call.body, metadata: {}, status: { allowed: true } } };
   const target = targetOf(call.path);
-  if (target === undefined || !isDefined(parts.store, target)) throw refusals.noSuchResource();
+  if (target === undefined || !isDefined(parts.store, target.resource)) throw refusals.noSuchResource();
   if (target.subresource !== undefined) return answerSubresource(parts, call, target);
   const { resource, namespace, name } = target;
   if (name === undefined) {
@@ -85,13 +87,16 @@ export async function answerCall(parts: ApiParts, call: ApiCall): Promise<Answer
       return { status: 200, body: shown(call, resource, object) };
     case 'DELETE':
       return deleted(parts, call, resource, object);
+    case 'PATCH': {
+      if (resource !== PODS) throw refusals.notAllowed();
+      const patched = parts.store.put(PODS, patchedPod(object as Pod, call.body));
+      await parts.save();
+      return { status: 200, body: patched };
+    }
     default:
       throw refusals.notAllowed();
   }
 }
-
-const isDefined = (store: ObjectStore, { resource }: ApiTarget): boolean =>
-  resource !== RAY_CLUSTERS || store.get(DEFINITIONS, '', qualified(resource)) !== undefined;
 
 function listed({ store }: ApiParts, call: ApiCall, { resource, namespace }: ApiTarget): Answer {
   const isTable = wantsTable(call.accept);

@@ -20,7 +20,9 @@ export class ApiRefusal extends Error {
     [this.code, this.reason, this.details] = [code, reason, details];
   }
 
-  get body(): object {
+  /** A Status, or the plain text for a path that the API server does not know. */
+  get body(): object | string {
+    if (this.code === 404 && this.reason === '') return this.message;
     const { code, reason, message, details } = this;
     return { ...STATUS, status: 'Failure', message, reason, ...(details && { details }), code };
   }
@@ -55,15 +57,14 @@ export const refusals = {
   forbidden: told(403, 'Forbidden', (what, why) => `${what} is forbidden: ${why}`),
   badRequest: (message: string) => new ApiRefusal(400, 'BadRequest', message),
   unauthorized: () => new ApiRefusal(401, 'Unauthorized', 'Unauthorized'),
-  noSuchResource: () =>
-    new ApiRefusal(404, 'NotFound', 'the server could not find the requested resource', { causes: [] }),
+  noSuchResource: () => new ApiRefusal(404, '', '404 page not found\n'),
   notAllowed: () =>
     new ApiRefusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {}),
-  mediaType: (type: string) =>
+  mediaType: (type: string, wanted: string) =>
     new ApiRefusal(
       415,
       'UnsupportedMediaType',
-      `the body of the request was in an unknown format - accepted media types include: application/json (got ${type})`,
+      `the body of the request was in an unknown format - accepted media types include: ${wanted} (got ${type})`,
     ),
   expired: (message: string) => new ApiRefusal(410, 'Expired', message),
   /** @param problems such as `spec.completions: Invalid value: -1: must be greater than or equal to 0` */

@@ -14,8 +14,9 @@ import { DEFAULT_SETTINGS, type KubernetesSettings, nodeObject } from './nodes.j
 import { recordObjects } from './object-journal.js';
 import { ObjectStore, type StoredObjects } from './object-store.js';
 import { PodAddresses } from './pod-addresses.js';
-import { containerEnvironment } from './pod-environment.js';
-import { NAMESPACES, NODES, type Resource } from './resources.js';
+import { RayClusterController } from './ray-cluster-controller.js';
+import { DEFINITIONS, NAMESPACES, NODES, qualified, RAY_CLUSTERS, type Resource } from './resources.js';
+import { Retries } from './retries.js';
 import { schedulePods } from './scheduler.js';
 import { type RefusalOf, startApiServer } from './server.js';
 
@@ -53,8 +54,8 @@ interface StoredState {
 const FORGET_MS = 60_000;
 
 /**
- * A thin Kubernetes: an API server with the calls that jobctl makes, a controller of Indexed Jobs, a scheduler that counts, the
- * garbage collector, and kubelets whose pods are processes of this computer (docs/adr/0067).
+ * A thin Kubernetes: an API server with the calls that jobctl makes, controllers of Indexed Jobs and of RayClusters, a scheduler
+ * that counts, the garbage collector, and kubelets whose pods are processes of this computer (docs/adr/0067).
  */
 export async function startKubernetes(options: KubernetesOptions): Promise<RehearsedKubernetes> {
   const { folder, record } = options;
@@ -75,19 +76,23 @@ export async function startKubernetes(options: KubernetesOptions): Promise<Rehea
   const loop = new ControlLoop(() => {
     defaultAccount(store, (resource, object) => make(resource, object, (object as Draft).metadata?.namespace));
     jobs.sync();
+    rayClusters.sync();
     schedulePods(store, events);
     kubelet.sync();
     collectGarbage(store);
     addresses.free();
     snapshot.saveSoon();
   });
-  const jobs = new JobController(store, events, () => loop.wake());
+  const retries = new Retries(() => loop.wake());
+  const jobs = new JobController(store, events, retries);
+  const rayClusters = new RayClusterController(store, events, { retries, subnetOctet: options.subnetOctet });
   const setNodes = (): void => {
     for (const node of store.list(NODES)) store.remove(NODES, node);
     for (const node of settings.nodes) make(NODES, nodeObject(node));
   };
   setNodes();
   if (!store.get(NAMESPACES, '', 'default')) make(NAMESPACES, { metadata: { name: 'default' } });
+  if (stored === undefined) make(DEFINITIONS, { metadata: { name: qualified(RAY_CLUSTERS) } });
   kubelet.adopt();
   store.onChange(() => loop.wake());
   loop.wake();
@@ -95,17 +100,8 @@ export async function startKubernetes(options: KubernetesOptions): Promise<Rehea
   const token = openToken(folder);
   const server = await startApiServer(
     {
-      ...{
-        store,
-        kubelet,
-        token,
-        tls,
-        hostNames: options.hostNames,
-        record,
-        refusalOf: options.refusalOf,
-        save: () => snapshot.save(),
-      },
-      environmentOf: (pod) => containerEnvironment(pod, options.environment),
+      ...{ store, kubelet, token, tls, record },
+      ...{ hostNames: options.hostNames, refusalOf: options.refusalOf, save: () => snapshot.save() },
     },
     options.port,
   );

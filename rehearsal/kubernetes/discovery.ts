@@ -1,10 +1,12 @@
 import { VERSION } from './nodes.js';
-import { RESOURCES, type Resource } from './resources.js';
+import type { ObjectStore } from './object-store.js';
+import { DEFINITIONS, PODS, qualified, RAY_CLUSTERS, RESOURCES, type Resource } from './resources.js';
 
 const VERBS = ['create', 'delete', 'get', 'list', 'watch'];
 
 /** Answers what clients ask first: versions, groups, and the resources of each. Undefined for other paths. */
-export function discovered(path: string): object | undefined {
+export function discovered(path: string, store: ObjectStore): object | undefined {
+  const groups = isDefined(store, RAY_CLUSTERS) ? [...GROUPS, RAY_CLUSTERS.group] : GROUPS;
   switch (path) {
     case '/version':
       return {
@@ -17,7 +19,7 @@ export function discovered(path: string): object | undefined {
       return {
         kind: 'APIGroupList',
         apiVersion: 'v1',
-        groups: GROUPS.map((name) => {
+        groups: groups.map((name) => {
           const version = { groupVersion: `${name}/v1`, version: 'v1' };
           return { name, versions: [version], preferredVersion: version };
         }),
@@ -26,20 +28,28 @@ export function discovered(path: string): object | undefined {
       return resourcesOf('');
     default: {
       const group = /^\/apis\/([^/]+)\/v1$/.exec(path)?.[1];
-      return group !== undefined && GROUPS.includes(group) ? resourcesOf(group) : undefined;
+      return group !== undefined && groups.includes(group) ? resourcesOf(group) : undefined;
     }
   }
 }
+
+/** Whether the API server knows the resource: RayClusters are a definition's. */
+export const isDefined = (store: ObjectStore, resource: Resource): boolean =>
+  resource !== RAY_CLUSTERS || store.get(DEFINITIONS, '', qualified(resource)) !== undefined;
 
 const GROUPS: readonly string[] = ['apiextensions.k8s.io', 'authorization.k8s.io', 'batch', 'scheduling.k8s.io'];
 
 function resourcesOf(group: string): object {
   const own = RESOURCES.filter((resource) => resource.group === group);
-  const plain = own.map(({ plural, singular, kind, isNamespaced, shortNames, isInAll }: Resource) => ({
-    ...{ name: plural, singularName: singular, namespaced: isNamespaced, kind, verbs: VERBS },
-    ...(shortNames && shortNames.length > 0 && { shortNames }),
-    ...(isInAll && { categories: ['all'] }),
-  }));
+  const plain = own.map((resource) => {
+    const { plural, singular, kind, isNamespaced, shortNames, isInAll } = resource;
+    const verbs = resource === PODS ? [...VERBS, 'patch'] : VERBS;
+    return {
+      ...{ name: plural, singularName: singular, namespaced: isNamespaced, kind, verbs },
+      ...(shortNames && shortNames.length > 0 && { shortNames }),
+      ...(isInAll && { categories: ['all'] }),
+    };
+  });
   const sub = (name: string, kind: string, verbs: readonly string[], more: object = {}): object => ({
     ...{ name, singularName: '', namespaced: true, kind, verbs, ...more },
   });

@@ -4,7 +4,7 @@ import { timestamp } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { apiVersionOf, EVENTS, type Resource } from './resources.js';
 
-export type EventSource = 'job-controller' | 'default-scheduler' | 'kubelet';
+export type EventSource = 'job-controller' | 'raycluster-controller' | 'default-scheduler' | 'kubelet';
 
 interface Told {
   readonly type: 'Normal' | 'Warning';

@@ -9,12 +9,13 @@ import {
   PODS,
   RAY_CLUSTERS,
   RESOURCES,
+  SECRETS,
   SERVICES,
   type Resource,
 } from './resources.js';
 
 /** Resources that may have an owner here. */
-const OWNED: readonly Resource[] = [PODS, JOBS, CONFIG_MAPS, SERVICES];
+const OWNED: readonly Resource[] = [PODS, JOBS, CONFIG_MAPS, SERVICES, SECRETS];
 
 const OWNERS: readonly Resource[] = [JOBS, RAY_CLUSTERS];
 

@@ -8,9 +8,7 @@ import type { Condition, Job, JobStatus, Pod } from './objects.js';
 import { isOver, isTrue, timestamp, withCondition } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import { JOBS, PODS } from './resources.js';
-
-/** Delay before a Job whose pods could not be created is tried again, ms. */
-const RETRY_MS = 1_000;
+import type { Retries } from './retries.js';
 
 /**
  * The controller of Indexed Jobs. A pod keeps its finalizer until its end is in the Job's counts, so that none is lost or counted
@@ -20,13 +18,10 @@ const RETRY_MS = 1_000;
 export class JobController {
   readonly #store: ObjectStore;
   readonly #events: Events;
-  readonly #wake: () => void;
-  /** When a Job may be tried again, by its uid. */
-  readonly #paused = new Map<string, number>();
+  readonly #retries: Retries;
 
-  /** @param wake asks for another `sync` */
-  constructor(store: ObjectStore, events: Events, wake: () => void) {
-    [this.#store, this.#events, this.#wake] = [store, events, wake];
+  constructor(store: ObjectStore, events: Events, retries: Retries) {
+    [this.#store, this.#events, this.#retries] = [store, events, retries];
   }
 
   sync(): void {
@@ -88,7 +83,7 @@ export class JobController {
 
   #makeMissing(job: Job, succeeded: ReadonlySet<number>, pods: readonly Pod[]): void {
     const { uid } = job.metadata;
-    if ((this.#paused.get(uid) ?? 0) > Date.now()) return;
+    if (this.#retries.isPaused(uid)) return;
     // With `podReplacementPolicy: Failed` a pod that is ending keeps its place.
     const taken = new Set(pods.filter((pod) => !isOver(pod)).map(indexOf));
     const room = job.spec.parallelism - taken.size;
@@ -102,8 +97,7 @@ export class JobController {
         if (!(error instanceof ApiRefusal)) throw error;
         const message = `Error creating: ${error.message}`;
         this.#events.tell(JOBS, job, { type: 'Warning', reason: 'FailedCreate', message, source: 'job-controller' });
-        this.#paused.set(uid, Date.now() + RETRY_MS);
-        setTimeout(this.#wake, RETRY_MS).unref();
+        this.#retries.pause(uid);
         return;
       }
     }

@@ -7,14 +7,15 @@ import { removeDisks } from '../vm/disks.js';
 import { putOrRemove } from './deletion.js';
 import type { Events } from './events.js';
 import type { Pod, PodStatus } from './objects.js';
-import { isOver } from './objects.js';
+import { isOver, isTrue } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import type { PodAddresses } from './pod-addresses.js';
 import { commandsOf } from './images.js';
-import { containerEnvironment } from './pod-environment.js';
-import { endedStatus, runningStatus, waitingStatus } from './pod-status.js';
+import { ConfigFailure, containerEnvironment } from './pod-environment.js';
+import { endedStatus, readinessStatus, runningStatus, waitingStatus } from './pod-status.js';
 import { lastWords } from './last-words.js';
 import { MountFailure, mountsOf } from './pod-volumes.js';
+import { probeReadiness } from './readiness.js';
 import { PODS } from './resources.js';
 
 export interface KubeletPlace {
@@ -30,6 +31,8 @@ export interface KubeletPlace {
 interface PodRun {
   container?: RunningContainer;
   isStarting: boolean;
+  environment?: Readonly<Record<string, string>>;
+  endProbe?: () => void;
   /** When a deleted pod's processes are killed, epoch ms. */
   killAt?: number;
   killer?: NodeJS.Timeout;
@@ -66,6 +69,12 @@ export class Kubelet {
     return this.#runs.get(metadata.uid)?.container;
   }
 
+  /** Environment of its container, also for commands that are executed in it: as it was at its start. @throws ConfigFailure */
+  environmentOf(pod: Pod): Readonly<Record<string, string>> {
+    const known = this.#runs.get(pod.metadata.uid)?.environment;
+    return known ?? containerEnvironment(this.#store, pod, this.#place.environment);
+  }
+
   /** Finds the containers of pods that are recorded as running, and ends containers of deleted pods. */
   adopt(): void {
     const known = new Set<string>();
@@ -99,6 +108,7 @@ export class Kubelet {
   /** Kills every container and resolves when all are gone. Their files are kept. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    for (const { endProbe } of this.#runs.values()) endProbe?.();
     const containers = [...this.#runs.values()].flatMap(({ container }) => container ?? []);
     for (const container of containers) container.signal('SIGKILL');
     await Promise.all(containers.map(({ ended }) => ended));
@@ -115,23 +125,26 @@ export class Kubelet {
       return this.#wait(pod, 'InvalidImageName', message, 'InspectFailed');
     }
     if (this.#place.confinement.kind === 'none') return this.#refuse(pod, NO_ROOT + this.#place.confinement.reason);
-    let volumes;
+    let volumes, environment;
     try {
       volumes = mountsOf(this.#store, pod, { pod: this.folderOf(pod), lasting: this.#place.folder });
+      environment = this.environmentOf(pod);
     } catch (error) {
+      if (error instanceof ConfigFailure)
+        return this.#wait(pod, 'CreateContainerConfigError', error.message, 'Failed', `Error: ${error.message}`);
       if (!(error instanceof MountFailure)) throw error;
       return this.#wait(pod, 'ContainerCreating', undefined, 'FailedMount', error.message);
     }
     if (pod.status.containerStatuses === undefined) return this.#put(pod, waitingStatus(pod, 'ContainerCreating'));
     const address = this.#place.addresses.of(pod);
     const { hostname, hosts } = this.#place.addresses.namesOf(pod);
-    const run: PodRun = { isStarting: true };
+    const run: PodRun = { isStarting: true, environment };
     this.#runs.set(pod.metadata.uid, run);
     const starting = startContainer({
       ...{ folder: this.folderOf(pod), root: this.#place.confinement.kind, hostname, hosts, volumes },
       command: [...(main.command ?? ['/bin/sh']), ...(main.args ?? [])],
       tools: commandsOf(main.image),
-      environment: containerEnvironment(pod, this.#place.environment),
+      environment,
       workingDir: main.workingDir ?? '/',
     });
     starting.then(
@@ -172,10 +185,25 @@ export class Kubelet {
     const run = this.#runs.get(pod.metadata.uid) ?? { isStarting: false };
     run.container = container;
     this.#runs.set(pod.metadata.uid, run);
+    this.#probe(pod, container, run);
     void container.ended.then((end) => {
       clearTimeout(run.killer);
+      run.endProbe?.();
       delete run.container;
       if (!this.#isStopping) this.#ended(pod.metadata, end);
+    });
+  }
+
+  #probe(pod: Pod, container: RunningContainer, run: PodRun): void {
+    const probe = pod.spec.containers[0]?.readinessProbe;
+    if (probe?.exec === undefined) return;
+    run.endProbe = probeReadiness(container, probe, this.environmentOf(pod), ({ isReady, failure }) => {
+      const current = this.#current(pod);
+      if (current?.status.phase !== 'Running') return;
+      if (isTrue(current.status.conditions, 'Ready') !== isReady) this.#put(current, readinessStatus(current, isReady));
+      const message = `Readiness probe failed: ${failure}`;
+      if (failure !== undefined)
+        this.#events.tell(PODS, current, { type: 'Warning', reason: 'Unhealthy', message, source: 'kubelet' });
     });
   }
 
@@ -201,6 +229,7 @@ export class Kubelet {
         metadata: { ...pod.metadata, deletionGracePeriodSeconds: 0 },
       });
     }
+    run.endProbe?.();
     const killAt = Date.parse(pod.metadata.deletionTimestamp ?? '');
     if (run.killAt === undefined) container.signal('SIGTERM');
     if (run.killAt !== undefined && run.killAt <= killAt) return;
@@ -214,6 +243,7 @@ export class Kubelet {
     if (run.isStarting) return;
     this.#runs.delete(uid);
     clearTimeout(run.killer);
+    run.endProbe?.();
     run.container?.signal('SIGKILL');
     this.#remove(uid, run.container?.ended);
   }

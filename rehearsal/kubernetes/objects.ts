@@ -46,6 +46,15 @@ export interface Condition {
 
 // Pods -----------------------------------------------------------------------------------------------------------------
 
+export interface EnvVar {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: {
+    readonly fieldRef?: { readonly fieldPath: string };
+    readonly secretKeyRef?: { readonly name: string; readonly key: string };
+  };
+}
+
 export interface Container {
   readonly name: string;
   readonly image: string;
@@ -53,7 +62,7 @@ export interface Container {
   readonly args?: readonly string[];
   readonly workingDir?: string;
   readonly terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly env?: readonly EnvVar[];
   readonly resources?: {
     readonly requests?: Readonly<Record<string, string | number>>;
     readonly limits?: Readonly<Record<string, string | number>>;
@@ -63,6 +72,15 @@ export interface Container {
     readonly mountPath: string;
     readonly readOnly?: boolean;
   }[];
+  readonly readinessProbe?: Probe;
+}
+
+export interface Probe {
+  readonly exec?: { readonly command: readonly string[] };
+  readonly initialDelaySeconds?: number;
+  readonly periodSeconds?: number;
+  readonly timeoutSeconds?: number;
+  readonly failureThreshold?: number;
 }
 
 export interface Volume {
@@ -84,6 +102,7 @@ export interface PodSpec {
   readonly priorityClassName?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly schedulingGates?: readonly { readonly name: string }[];
   readonly containers: readonly Container[];
   readonly volumes?: readonly Volume[];
 }
@@ -148,7 +167,7 @@ export interface JobSpec {
   readonly backoffLimit: number;
   readonly suspend?: boolean;
   readonly podFailurePolicy?: { readonly rules: readonly PodFailureRule[] };
-  readonly template: { readonly metadata?: Partial<Metadata>; readonly spec: PodSpec };
+  readonly template: PodTemplate;
 }
 
 export interface JobStatus {
@@ -168,6 +187,34 @@ export interface JobStatus {
 export interface Job extends KubeObject {
   readonly spec: JobSpec;
   readonly status: JobStatus;
+}
+
+// RayClusters ----------------------------------------------------------------------------------------------------------
+
+export interface PodTemplate {
+  readonly metadata?: Partial<Metadata>;
+  readonly spec: PodSpec;
+}
+
+export interface WorkerGroup {
+  readonly groupName: string;
+  readonly replicas?: number;
+  readonly minReplicas?: number;
+  readonly maxReplicas?: number;
+  readonly rayStartParams?: Readonly<Record<string, string>>;
+  readonly template: PodTemplate;
+}
+
+export interface RayCluster extends KubeObject {
+  readonly spec: {
+    readonly authOptions?: { readonly mode?: string };
+    readonly headGroupSpec: {
+      readonly rayStartParams?: Readonly<Record<string, string>>;
+      readonly template: PodTemplate;
+    };
+    readonly workerGroupSpecs?: readonly WorkerGroup[];
+  };
+  readonly status?: { readonly conditions?: readonly Condition[]; readonly state?: string };
 }
 
 // Conditions and times -------------------------------------------------------------------------------------------------

@@ -2,14 +2,15 @@ import type { EtcPlan } from '../vm/etc-files.js';
 import { INDEX_KEY } from './admission.js';
 import type { Job, Pod } from './objects.js';
 import type { ObjectStore } from './object-store.js';
-import { JOBS, PODS } from './resources.js';
+import { HEAD, headService, NODE_TYPE_LABEL } from './ray-pods.js';
+import { JOBS, PODS, RAY_CLUSTERS } from './resources.js';
 
 /** Third octets of the pods' addresses 127.S.a.b. TPU VMs get there only after 60,000 other addresses. */
 const [FIRST, LAST] = [240, 254];
 
 /**
- * The pods' addresses. All indexes of a Job get theirs with its first pod, so that each pod's /etc/hosts can have the names that
- * a cluster's DNS would give the others (`JOB-0.SERVICE`).
+ * The pods' addresses. All indexes of a Job, and the head of a RayCluster, get theirs with its first pod, so that each pod's
+ * /etc/hosts can have the names that a cluster's DNS would give the others (`JOB-0.SERVICE`, and the head's Service).
  */
 export class PodAddresses {
   readonly #store: ObjectStore;
@@ -30,7 +31,16 @@ export class PodAddresses {
   namesOf(pod: Pod): Pick<EtcPlan, 'hosts' | 'hostname'> {
     const { metadata, spec } = pod;
     const hostname = spec.hostname ?? metadata.name;
-    const job = metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
+    const cluster = ownerOf(pod, 'RayCluster');
+    if (cluster !== undefined) {
+      const service = `${headService(cluster.name)}.${metadata.namespace}`;
+      const head = {
+        hostname: [`${service}.svc.cluster.local`, service, headService(cluster.name)].join(' '),
+        address: this.#addressOf(`${cluster.uid}/${HEAD}`),
+      };
+      return { hostname, hosts: [{ hostname, address: this.of(pod) }, head] };
+    }
+    const job = ownerOf(pod, 'Job');
     const found = job && (this.#store.byUid(JOBS, job.uid) as Job | undefined);
     if (job === undefined || found === undefined) return { hostname, hosts: [{ hostname, address: this.of(pod) }] };
     const hosts = Array.from({ length: found.spec.completions }, (_, index) => {
@@ -42,13 +52,15 @@ export class PodAddresses {
     return { hostname, hosts };
   }
 
-  /** Frees the addresses of Jobs and pods that are gone. */
+  /** Frees the addresses of Jobs, RayClusters and pods that are gone. */
   free(): void {
     const pods = this.#store.list<Pod>(PODS);
-    const jobs = new Set(this.#store.list(JOBS).map(({ metadata }) => metadata.uid));
+    const owners = new Set(
+      [JOBS, RAY_CLUSTERS].flatMap((owner) => this.#store.list(owner).map(({ metadata }) => metadata.uid)),
+    );
     const used = new Set(pods.map(keyOf));
     for (const key of this.#given.keys())
-      if (!used.has(key) && !jobs.has(key.split('/')[0] ?? '')) this.#given.delete(key);
+      if (!used.has(key) && !owners.has(key.split('/')[0] ?? '')) this.#given.delete(key);
   }
 
   #addressOf(key: string): string {
@@ -69,7 +81,13 @@ export class PodAddresses {
   }
 }
 
-function keyOf({ metadata }: Pod): string {
-  const job = metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
-  return job === undefined ? metadata.uid : `${job.uid}/${metadata.annotations?.[INDEX_KEY] ?? ''}`;
+const ownerOf = ({ metadata }: Pod, wanted: 'Job' | 'RayCluster') =>
+  metadata.ownerReferences?.find(({ kind }) => kind === wanted);
+
+function keyOf(pod: Pod): string {
+  const { metadata } = pod;
+  const job = ownerOf(pod, 'Job');
+  if (job !== undefined) return `${job.uid}/${metadata.annotations?.[INDEX_KEY] ?? ''}`;
+  const cluster = ownerOf(pod, 'RayCluster');
+  return cluster !== undefined && metadata.labels?.[NODE_TYPE_LABEL] === HEAD ? `${cluster.uid}/${HEAD}` : metadata.uid;
 }

@@ -54,14 +54,9 @@ export function execRequest(query: URLSearchParams, pod: Pod): ExecRequest {
   };
 }
 
-export interface ExecParts {
-  readonly kubelet: Kubelet;
-  readonly environment: Readonly<Record<string, string>>;
-}
-
 /** Answers an upgrade request and runs its command. @throws ApiRefusal before the upgrade */
 export function serveExec(
-  { kubelet, environment }: ExecParts,
+  kubelet: Kubelet,
   pod: Pod,
   { request, socket, head }: { readonly request: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
   query: URLSearchParams,
@@ -74,6 +69,7 @@ export function serveExec(
       'InternalError',
       `unable to upgrade connection: container not found ("${pod.spec.containers[0]?.name}")`,
     );
+  const environment = kubelet.environmentOf(pod);
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
     const argv = asked.isTerminal ? inTerminal(asked.command) : asked.command;
     join(webSocket, { child: container.exec(argv, environment), container }, asked);

@@ -57,11 +57,17 @@ export const waitingStatus = (pod: Pod, reason: string, message?: string): PodSt
     { isReady: false, reason: 'ContainersNotReady' },
   );
 
+/** Not ready until its probe says so, if it has one. */
 export const runningStatus = (pod: Pod, address: string): PodStatus => ({
-  ...statusWith(pod, 'Running', { running: { startedAt: timestamp() } }, { isReady: true }),
+  ...readinessStatus(pod, pod.spec.containers[0]?.readinessProbe?.exec === undefined),
   podIP: address,
   podIPs: [{ ip: address }],
 });
+
+export function readinessStatus(pod: Pod, isReady: boolean): PodStatus {
+  const running = pod.status.containerStatuses?.[0]?.state.running ?? { startedAt: timestamp() };
+  return statusWith(pod, 'Running', { running }, { isReady, ...(!isReady && { reason: 'ContainersNotReady' }) });
+}
 
 export interface ContainerEnding {
   readonly exitCode: number;

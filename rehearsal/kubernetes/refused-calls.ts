@@ -5,6 +5,7 @@ import { ApiRefusal } from './api-status.js';
 export const KUBERNETES_METHODS = [
   'kubernetes.get',
   'kubernetes.create',
+  'kubernetes.patch',
   'kubernetes.delete',
   'kubernetes.exec',
 ] as const;
@@ -16,6 +17,7 @@ export const methodOf = (method: string): KubernetesMethod | undefined => METHOD
 const METHODS: Readonly<Record<string, KubernetesMethod | undefined>> = {
   GET: 'kubernetes.get',
   POST: 'kubernetes.create',
+  PATCH: 'kubernetes.patch',
   DELETE: 'kubernetes.delete',
 };
 

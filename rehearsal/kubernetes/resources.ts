@@ -37,7 +37,7 @@ export const DEFINITIONS: Resource = {
   ...{ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions' },
   ...{ singular: 'customresourcedefinition', isNamespaced: false, shortNames: ['crd'] },
 };
-/** Stored once their definition exists. No operator is rehearsed, so they never have pods. */
+/** Stored while their definition exists, which a new cluster has. */
 export const RAY_CLUSTERS: Resource = {
   ...{ group: 'ray.io', kind: 'RayCluster', plural: 'rayclusters', singular: 'raycluster', isNamespaced: true },
 };

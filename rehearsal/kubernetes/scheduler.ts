@@ -10,6 +10,7 @@ export function schedulePods(store: ObjectStore, events: Events): void {
   const waiting = store
     .list<Pod>(PODS)
     .filter(({ spec, metadata }) => spec.nodeName === undefined && metadata.deletionTimestamp === undefined)
+    .filter(({ spec }) => (spec.schedulingGates ?? []).length === 0)
     .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));
   if (waiting.length === 0) return;
   const rooms = roomOf(store);

@@ -22,8 +22,6 @@ export interface ApiServerParts extends ApiParts {
   /** Names of this computer that callers may use. */
   readonly hostNames: readonly string[];
   readonly tls: Certificates;
-  /** Environment of commands that are executed in a pod. */
-  readonly environmentOf: (pod: ReturnType<typeof podOf>) => Readonly<Record<string, string>>;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
   readonly refusalOf: RefusalOf;
 }
@@ -75,10 +73,10 @@ async function serve(parts: ApiServerParts, request: IncomingMessage, response: 
   try {
     if (!PUBLIC.test(path)) authenticate(parts, request);
     if (/^\/(healthz|readyz|livez)$/.test(path)) return send(response, 200, 'ok');
-    const known = method === 'GET' ? discovered(path) : undefined;
+    const known = method === 'GET' ? discovered(path, parts.store) : undefined;
     if (known !== undefined) return send(response, 200, known);
     if (!/^\/apis?\//.test(path)) return send(response, 404, '404 page not found\n');
-    const body = await bodyOf(request);
+    const body = await bodyOf(request, method);
     const { accept } = headers;
     const refusable = methodOf(method);
     const refusal = refusable && parts.refusalOf(refusable, path);
@@ -108,8 +106,7 @@ function upgrade(parts: ApiServerParts, request: IncomingMessage, socket: Duplex
     const target = targetOf(path);
     if (target?.subresource !== 'exec') throw refusals.noSuchResource();
     const pod = podOf(parts.store, target);
-    const place = { kubelet: parts.kubelet, environment: parts.environmentOf(pod) };
-    serveExec(place, pod, { request, socket, head }, query);
+    serveExec(parts.kubelet, pod, { request, socket, head }, query);
   } catch (error) {
     const refused = asRefusal(error);
     parts.record('kubernetes-call', path, { method: 'GET', code: refused.code, message: refused.message });
@@ -123,7 +120,7 @@ function authenticate({ token }: ApiServerParts, { headers }: IncomingMessage): 
   if (!isEqual(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '', token)) throw refusals.unauthorized();
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+async function bodyOf(request: IncomingMessage, method: string): Promise<Readonly<Record<string, unknown>>> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
@@ -133,7 +130,8 @@ async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string,
   }
   if (bytes === 0) return {};
   const type = request.headers['content-type'] ?? 'application/json';
-  if (!/^application\/json\b/.test(type)) throw refusals.mediaType(type);
+  const wanted = method === 'PATCH' ? 'application/json-patch+json' : 'application/json';
+  if (type.split(';')[0]?.trim() !== wanted) throw refusals.mediaType(type, wanted);
   try {
     return JSON.parse(Buffer.concat(chunks).toString()) as Readonly<Record<string, unknown>>;
   } catch (error) {

@@ -1,6 +1,17 @@
+import { GATED } from './admission.js';
 import type { Job, KubeObject, Pod } from './objects.js';
 import { isTrue } from './objects.js';
-import { EVENTS, JOBS, NAMESPACES, NODES, PODS, type Resource, SERVICES, CONFIG_MAPS } from './resources.js';
+import {
+  EVENTS,
+  JOBS,
+  NAMESPACES,
+  NODES,
+  PODS,
+  RAY_CLUSTERS,
+  type Resource,
+  SERVICES,
+  CONFIG_MAPS,
+} from './resources.js';
 
 /** Tables that `kubectl get` prints: the API server makes the cells. */
 
@@ -97,6 +108,13 @@ const COLUMNS: ReadonlyMap<Resource, readonly Column[]> = new Map([
     ],
   ],
   [NAMESPACES, [NAME, column('Status', 'status.phase'), AGE]],
+  [
+    RAY_CLUSTERS,
+    [
+      ...[NAME, column('Desired Workers', 'status.desiredWorkerReplicas', '')],
+      ...[column('Available Workers', 'status.availableWorkerReplicas', ''), column('Status', 'status.state', ''), AGE],
+    ],
+  ],
 ]);
 
 /** Whether the client accepts a table, such as by `Accept: application/json;as=Table;v=v1;g=meta.k8s.io, application/json`. */
@@ -120,10 +138,11 @@ export function tableOf(resource: Resource, objects: readonly KubeObject[], meta
   };
 }
 
-function podState({ metadata, status }: Pod): string {
+function podState({ metadata, spec, status }: Pod): string {
   if (metadata.deletionTimestamp !== undefined) return 'Terminating';
   const { waiting, terminated } = status.containerStatuses?.[0]?.state ?? {};
-  return status.reason ?? waiting?.reason ?? terminated?.reason ?? status.phase;
+  const gated = (spec.schedulingGates ?? []).length > 0 ? GATED.reason : undefined;
+  return status.reason ?? gated ?? waiting?.reason ?? terminated?.reason ?? status.phase;
 }
 
 function jobState({ metadata, spec, status }: Job): string {

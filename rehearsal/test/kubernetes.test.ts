@@ -44,14 +44,6 @@ describe('the API server of the rehearsed Kubernetes', function () {
       ['POST', MAPS, map('one'), 409, 'AlreadyExists', 'configmaps "one" already exists'],
       ['POST', '/api/v1/namespaces/no/configmaps', map('x'), 404, 'NotFound', 'namespaces "no" not found'],
       ['GET', '/apis/batch/v1/namespaces/default/jobs/j', undefined, 404, 'NotFound', 'jobs.batch "j" not found'],
-      [
-        'GET',
-        '/apis/batch/v1/namespaces/default/fish',
-        undefined,
-        404,
-        'NotFound',
-        'the server could not find the requested resource',
-      ],
     ];
     for (const [method, path, body, status, reason, message] of cases) {
       const answer = await client.call(method, path, body);
@@ -60,7 +52,38 @@ describe('the API server of the rehearsed Kubernetes', function () {
     }
     const named = await client.call('POST', MAPS, map('Wrong_Name'));
     assert.deepEqual([named.status, named.at('reason')], [422, 'Invalid']);
-    assert.equal((await client.get('/nowhere')).text, '404 page not found\n');
+    for (const path of [
+      '/nowhere',
+      '/apis/batch/v1/namespaces/default/fish',
+      '/apis/no.such/v1/namespaces/default/fish',
+    ])
+      assert.equal((await client.get(path)).text, '404 page not found\n', path);
+  });
+
+  it('patches labels and scheduling gates of a pod alone, as JSON Patch; a gate can only go', async () => {
+    const pods = '/api/v1/namespaces/default/pods';
+    const containers = [{ name: 'main', image: 'x:1' }];
+    const spec = { schedulingGates: [{ name: 'a/b' }], nodeSelector: { no: 'such' }, containers };
+    assert.equal((await client.call('POST', pods, { metadata: { name: 'gated' }, spec })).status, 201);
+    const reason = async () => (await client.get(`${pods}/gated`)).at('status.conditions.0.reason');
+    const patch = async (body: object, type = 'application/json-patch+json') =>
+      (await client.call('PATCH', `${pods}/gated`, body, { 'content-type': type })).status;
+    const gates = '/spec/schedulingGates';
+    assert.equal(await patch({ spec: {} }, 'application/merge-patch+json'), 415);
+    assert.equal(await patch([{ op: 'test', path: `${gates}/0/name`, value: 'another' }]), 422);
+    assert.equal(await patch([{ op: 'add', path: `${gates}/1`, value: { name: 'c/d' } }]), 422);
+    assert.equal(await patch([{ op: 'replace', path: '/spec/containers/0/image', value: 'y:1' }]), 422);
+    assert.equal(await patch([{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }]), 200);
+    const seen = await client.get(`${pods}/gated`);
+    assert.deepEqual([seen.at('metadata.labels'), seen.at('spec.schedulingGates')], [{ a: 'b' }, [{ name: 'a/b' }]]);
+    assert.equal(await reason(), 'SchedulingGated');
+    assert.equal(await patch([{ op: 'remove', path: `${gates}/0` }]), 200);
+    assert.equal(
+      (await client.call('PATCH', `${MAPS}/none`, [], { 'content-type': 'application/json-patch+json' })).status,
+      404,
+    );
+    await until('the scheduler has looked at it', async () => (await reason()) === 'Unschedulable');
+    await client.call('DELETE', `${pods}/gated`);
   });
 
   it('deletes an object of that uid alone', async () => {

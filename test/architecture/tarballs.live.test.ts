@@ -6,7 +6,7 @@ import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { isBuildCurrent } from '../../scripts/build-inputs.js';
+import { buildInputs, isBuildCurrent } from '../../scripts/build-inputs.js';
 import { PACKAGES } from '../../scripts/packages.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -72,6 +72,18 @@ describe('what is published', function () {
       const ofDist = files.filter((file) => !file.startsWith('examples/') && wrong.test(file));
       assert.deepEqual(ofDist, [], name);
     }
+  });
+
+  it('has each script that VMs and pods of the rehearsal run', () => {
+    const scripts = buildInputs(ROOT).sources.filter(
+      (file) => /^rehearsal\/(vm|kubernetes)\//.test(file) && !file.endsWith('.ts'),
+    );
+    assert.ok(scripts.includes('rehearsal/kubernetes/images/ray/ray') && scripts.length > 10, scripts.join());
+    const packed = new Set(tarballs[0]?.files);
+    assert.deepEqual(
+      scripts.filter((file) => !packed.has(file.replace('rehearsal/', 'dist/'))),
+      [],
+    );
   });
 
   it('imports only what its manifest names; the separate packages only by `await import`', () => {

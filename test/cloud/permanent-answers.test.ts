@@ -71,8 +71,6 @@ interface Kind {
   readonly plan: (name: string) => MachinePlan;
   readonly refuse: (body: object) => Promise<void>;
   readonly takeBack: () => Promise<void>;
-  /** Absent: until its hosts are ready. */
-  readonly make?: (plan: MachinePlan) => Promise<unknown>;
 }
 
 /** What a deletion says and does of each permanent answer, of each kind of machines (docs/adr/0099). */
@@ -80,10 +78,8 @@ describe('an answer that never changes', function () {
   this.timeout(60_000);
   let cloud: RehearsedCloud;
   let kubernetes: RehearsedKubernetes;
-  let rayClusters: Machines;
   before(async () => {
     [cloud, kubernetes] = await Promise.all([startRehearsedCloud(), startRehearsedKubernetes()]);
-    rayClusters = await kubernetes.rayPort();
   });
   after(() => Promise.all([cloud?.stop(), kubernetes?.stop()]));
 
@@ -114,14 +110,11 @@ describe('an answer that never changes', function () {
       plan: (name) => vmsPlan(name),
     },
     pods: { ...apiServer, port: () => kubernetes.port, plan: (name) => rehearsedPlan(name) },
-    RayCluster: {
-      ...{ ...apiServer, port: () => rayClusters, plan: rehearsedRayPlan },
-      make: async (plan) => assert.deepEqual(await rayClusters.create(plan), { kind: 'accepted' }),
-    },
+    RayCluster: { ...apiServer, port: () => kubernetes.rayPort, plan: (name) => rehearsedRayPlan(name) },
   };
 
   let count = 0;
-  for (const [kind, { answers, methods, port, plan, refuse, takeBack, make }] of Object.entries(kinds))
+  for (const [kind, { answers, methods, port, plan, refuse, takeBack }] of Object.entries(kinds))
     for (const [name, answer] of Object.entries(answers)) {
       const refuseAll = async (): Promise<void> => {
         for (const method of methods) await refuse({ method, ...answer });
@@ -138,7 +131,7 @@ describe('an answer that never changes', function () {
 
       it(`${kind}, ${name}: one that may exist is told, waits, and is gone once the answer has changed`, async () => {
         const wanted = plan(`kept-${++count}`);
-        await (make?.(wanted) ?? makeReady({ port: port(), deadlineMs: DEADLINE_MS }, wanted));
+        await makeReady({ port: port(), deadlineMs: DEADLINE_MS }, wanted);
         await refuseAll();
         const told: StuckDeletion[] = [];
         // It goes on for as long as the answer is what it is.

@@ -199,6 +199,18 @@ describe('what a RayCluster is seen as', () => {
     assert.match(seenCluster(raised).excess ?? '', /9 workers, and the lease counts 4/);
   });
 
+  it('pods that were read before KubeRay saw all of them ready are no reason to warn', () => {
+    const told = (over: Partial<SeenPod>, phase = 'Running'): string | undefined => {
+      const [first, second] = [head, worker].map((pod) => ({ ...pod, isReady: false, ...over }));
+      const seen = condition({ pods: [first ?? assert.fail(), { ...(second ?? assert.fail()), phase }] });
+      return seen.kind === 'ready' ? seen.warning : assert.fail(JSON.stringify(seen));
+    };
+    assert.equal(told({ readySince: AT - 30_000 }), undefined);
+    assert.equal(told({ readySince: AT - 40_000 }, 'Pending'), undefined);
+    assert.match(told({ readySince: AT - 29_000 }) ?? '', /h, is not Ready/);
+    assert.match(told({ isReady: true, readySince: AT - 40_000 }, 'Pending') ?? '', /0 of at least 1 workers run/);
+  });
+
   it('a pod that could not be let in is told', () => {
     const notLetIn = 'worker w waits: pods is forbidden';
     const waiting = condition({ job: STARTING, pods: [head, { ...worker, gate: 0 }], notLetIn });

@@ -19,8 +19,7 @@ export interface RehearsedKubernetes {
   readonly cluster: Cluster;
   readonly port: Machines<'kubernetes'>;
   readonly kubeconfig: string;
-  /** RayClusters can be made from now on; no operator makes pods of them. */
-  rayPort(): Promise<Machines<'ray-cluster'>>;
+  readonly rayPort: Machines<'ray-cluster'>;
   /** What the nodes offer from now on. */
   setNodes(nodes: readonly object[]): Promise<void>;
   /** A verb of the rehearsal's admin interface. */
@@ -29,7 +28,6 @@ export interface RehearsedKubernetes {
   stop(): Promise<void>;
 }
 
-const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const PERIODS = { urgentMs: 50, quietMs: 200 };
 
 export async function startRehearsedKubernetes(): Promise<RehearsedKubernetes> {
@@ -46,12 +44,7 @@ export async function startRehearsedKubernetes(): Promise<RehearsedKubernetes> {
   const rayPort = createRayClusters(options);
   const cluster = openCluster(library, { kubeconfig });
   return {
-    ...{ cluster, port, kubeconfig },
-    async rayPort() {
-      const definition = { ...DEFINITIONS, body: { metadata: { name: 'rayclusters.ray.io' } } };
-      await cluster.custom.createClusterCustomObject(definition);
-      return rayPort;
-    },
+    ...{ cluster, port, rayPort, kubeconfig },
     setNodes: (nodes) => tell('POST', 'kubernetes', { nodes }),
     admin: (verb, body) => tell('POST', verb, body),
     takeBack: (verb) => tell('DELETE', verb),
@@ -71,9 +64,10 @@ export function rehearsedPlan(name: string, section: object = {}): KubernetesPla
   return KINDS.kubernetes.plan(job.spec, placeOf(name));
 }
 
-export function rehearsedRayPlan(name: string): RayClusterPlan {
-  const section = { image: 'train:1', ray_version: '2.60.0', workers: { max: 2 } };
-  const job = resolveJob({ ray_cluster: section, command: { run: 'true' } });
+/** The same, with Ray's stand-in in its image. */
+export function rehearsedRayPlan(name: string, section: object = {}): RayClusterPlan {
+  const full = { image: 'ray-train:1', ray_version: '2.60.0', workers: { max: 2 }, ...section };
+  const job = resolveJob({ ray_cluster: full, command: { run: 'true' } });
   assert.ok(job.ok && 'ray_cluster' in job.spec, job.ok ? '' : formatProblems(job.problems));
   return KINDS['ray-cluster'].plan(job.spec, placeOf(name));
 }

@@ -62,6 +62,21 @@ export function exercisePods(open: () => Promise<{ readonly pods: PodsForTest; r
       assert.deepEqual([killed.code, killed.signal, killed.killedForMemory], [137, 'SIGKILL', undefined]);
     });
 
+    it("finds the programs of its image's own PATH first, whatever /etc/profile says", async () => {
+      const value = '/opt/own/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+      const own = await pods.connect(await pods.pod(image, { env: [{ name: 'PATH', value }] }));
+      const isOwn = /^\/opt\/own\/bin:\/usr\/local\/sbin:.*\n0\n$/;
+      const script = 'echo "$PATH"; env | grep -c JOBCTL_EACH';
+      assert.match(await outputOf(own, script), isOwn);
+      let printed = '';
+      const listener = { onOutput: (_: string, chunk: Buffer) => void (printed += chunk.toString()) };
+      const check = 'case $PATH in /opt/own/bin:*) ;; *) false ;; esac';
+      const plan = { name: 'own', fingerprint: '1', check, steps: [{ name: 'a', script: `${script} || true` }] };
+      assert.deepEqual(await own.applyModules([plan], listener, never), [{ kind: 'done', module: 'own' }]);
+      assert.match(printed, isOwn);
+      assert.deepEqual(await own.applyModules([plan], listener, never), [{ kind: 'unchanged', module: 'own' }]);
+    });
+
     it('that leaves a process running has it ended and named, with its number in the pod', async () => {
       const script = 'setsid sleep 2000 < /dev/null & echo $! > left-pid; echo up';
       await connection.startRun(request(script, { runId: 'left-a1', graceMs: 500 }));

@@ -6,6 +6,7 @@ import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { type CopyPlan, copyPlan, type RemotePlace } from '../../jobs/hosts/copy-places.js';
+import { asksSeveral } from '../../jobs/hosts/host-options.js';
 import { fetchPaths } from '../../jobs/hosts/fetched-file.js';
 import { type HostResult, onEachHost } from '../../jobs/hosts/fleet.js';
 import { fileSource } from '../../terminal/file-on-disk.js';
@@ -97,7 +98,7 @@ async function get(
     throw new CliError(ExitCode.Usage, 'cp: from different hosts at once', 'copy from one after the other');
   const reach = await reachHosts(first.job, choice, flags);
   const isInto = (await stat(target).catch(() => undefined))?.isDirectory() ?? false;
-  const isSeveral = reach.hosts.length > 1;
+  const isSeveral = asksSeveral(choice);
   const isNamed = !isSeveral && !isInto && sources.length === 1 && !target.endsWith('/');
   const paths = sources.map(({ path }) => path);
   const results = await onEachHost(reach, signal, async (connection, { number }) => {

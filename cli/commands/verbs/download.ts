@@ -6,7 +6,7 @@ import { count } from '../../../domain/units.js';
 import type { HostOutputs } from '../../../client/job-outputs.js';
 import { openReader } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
-import type { HostChoice } from '../../jobs/hosts/host-options.js';
+import { asksSeveral, type HostChoice } from '../../jobs/hosts/host-options.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { type Copied, noteProblem, nothingCopied, reportCopied } from '../../jobs/outputs/copied.js';
 import { downloadFile } from '../../jobs/outputs/download-file.js';
@@ -26,7 +26,7 @@ export interface DownloadFlags extends ContextFlags, OutputFlag {
 /** Concurrent files. */
 const WIDTH = 8;
 
-/** `download JOB [DIR]`: downloads the outputs of hosts, verified by hash. Each of several hosts gets a folder `host-N`. */
+/** `download JOB [DIR]`: downloads the outputs of hosts, verified by hash. If several are asked for, each gets a folder `host-N`. */
 export async function download(job: string, directory: string | undefined, flags: DownloadFlags): Promise<number> {
   if (flags.logs === true) return downloadLogs(job, directory, flags);
   const context = resolveContext(flags);
@@ -36,12 +36,13 @@ export async function download(job: string, directory: string | undefined, flags
   const signal = watchEnd();
   const line = new TransferLine('downloading');
   const size = chosen.reduce((sum, { manifest }) => sum + manifest.bytes, 0);
+  const isByHost = asksSeveral(flags.host ?? []);
   let read = 0;
   const onBytes = (bytes: number): void => line.show({ path: job, sent: (read += bytes), size });
   const done = nothingCopied();
   try {
     for (const one of chosen) {
-      const folder = new SafeFolder(resolve(root, chosen.length > 1 ? `host-${one.host}` : '.'));
+      const folder = new SafeFolder(resolve(root, isByHost ? `host-${one.host}` : '.'));
       await downloadHost(store, job, one, folder, { onBytes, signal, done });
     }
   } finally {

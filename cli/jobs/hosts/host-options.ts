@@ -4,6 +4,9 @@ import { MOST_HOSTS } from '../../../domain/slice.js';
 /** Host numbers without duplicates, in the order given. */
 export type HostChoice = 'all' | readonly number[];
 
+/** Whether several hosts were asked for. Their files are laid out by host, however many hosts there turn out to be. */
+export const asksSeveral = (hosts: HostChoice): boolean => hosts === 'all' || hosts.length > 1;
+
 /** Parses `2`, `0,2`, `0-3,7` or `all`. @throws InvalidArgumentError */
 export function parseHostChoice(text: string): HostChoice {
   if (text === 'all') return 'all';

@@ -11,6 +11,15 @@ die() { printf 'jobctl-runner-error: %s\\n' "$*" >&$errors; exit 70; }
 now_ms() { date +%s%3N; }
 [ -d "$base/modules" ] || { mkdir -p -m 700 "$base" && mkdir -p "$base/runs" "$base/epochs" "$base/modules"; } || die "cannot make $base"
 
+# For bash, after /etc/profile, which drops on Debian the PATH of a pod's image: that of its first process, jobctl's agent.
+IMAGE_PATH='if [ -f /jobctl/agent ] && [ -r /proc/1/environ ]; then
+  while IFS= read -r -d "" JOBCTL_EACH; do
+    case $JOBCTL_EACH in PATH=*) PATH=\${JOBCTL_EACH#PATH=}:$PATH ;; esac
+  done < /proc/1/environ
+  unset JOBCTL_EACH
+fi
+'
+
 # Field 22 of /proc/PID/stat. The process's name may hold spaces and brackets, so count from the last ') '.
 start_time() {
   line=$(cat "/proc/$1/stat" 2>/dev/null) || return 1

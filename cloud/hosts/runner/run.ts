@@ -283,7 +283,7 @@ verb_child() {
 }
 
 LOGIN_FILES='[ ! -r /etc/profile ] || . /etc/profile
-if [ -r ~/.bash_profile ]; then . ~/.bash_profile
+'"$IMAGE_PATH"'if [ -r ~/.bash_profile ]; then . ~/.bash_profile
 elif [ -r ~/.bash_login ]; then . ~/.bash_login
 elif [ -r ~/.profile ]; then . ~/.profile
 fi

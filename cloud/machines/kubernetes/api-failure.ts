@@ -6,7 +6,10 @@ export function apiFailureOf(error: unknown): ApiFailure {
   if (isApiException(error)) {
     const body = statusOf(error.body);
     const { reason, message } = body ?? {};
-    const text = message || String(error.body ?? '').slice(0, 300) || WITHOUT_BODY[error.code] || `HTTP ${error.code}`;
+    const plain = String(error.body ?? '')
+      .slice(0, 300)
+      .trim();
+    const text = message || plain || WITHOUT_BODY[error.code] || `HTTP ${error.code}`;
     return { status: error.code, ...(body && { reason: reason ?? '' }), message: text };
   }
   if (error instanceof CloudRefused) return { status: 401, message: error.message };

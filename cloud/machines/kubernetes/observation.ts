@@ -56,6 +56,8 @@ export interface SeenPod {
   readonly gate?: number;
   /** The pod runs, and its node still confirms it. */
   readonly isReady: boolean;
+  /** The time since which `isReady` is as it is. */
+  readonly readySince?: EpochMs;
   /** The condition DisruptionTarget: an eviction, a preemption, or the end of its node removes the pod. */
   readonly disruption?: Said;
   /** The scheduler's reason and message. */
@@ -141,6 +143,7 @@ export function seenPod({ metadata = {}, spec, status }: V1Pod): SeenPod {
   const condition = (wanted: string) => status?.conditions?.find(({ type }) => type === wanted);
   const disruption = condition('DisruptionTarget');
   const scheduled = condition('PodScheduled');
+  const ready = condition('Ready');
   const index = metadata.labels?.[INDEX_LABEL] ?? metadata.annotations?.[INDEX_LABEL];
   const jobUid = metadata.ownerReferences?.find(({ kind }) => OWNERS.has(kind))?.uid;
   const main = status?.containerStatuses?.find(({ name }) => name === CONTAINER)?.state;
@@ -154,7 +157,8 @@ export function seenPod({ metadata = {}, spec, status }: V1Pod): SeenPod {
     ...(status?.podIP && { ip: status.podIP }),
     ...(spec?.nodeName && { node: spec.nodeName }),
     isDeleting: metadata.deletionTimestamp !== undefined,
-    isReady: condition('Ready')?.status === 'True',
+    isReady: ready?.status === 'True',
+    ...(ready?.lastTransitionTime && { readySince: timeOf(ready.lastTransitionTime) }),
     ...(disruption?.status === 'True' && { disruption: saidBy(disruption) }),
     ...(scheduled?.status === 'False' && { unscheduled: saidBy(scheduled) }),
     ...(main?.waiting && { waiting: saidBy(main.waiting) }),

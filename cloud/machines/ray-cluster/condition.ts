@@ -85,10 +85,13 @@ function readyOf(
   const hosts = head === undefined ? [] : hostOf(head, namespace);
   if (provisionedAt === undefined || head === undefined || hosts.length === 0) return undefined;
   const running = pods.filter(({ phase, isDeleting }) => phase === 'Running' && !isDeleting).length;
+  // All were ready when KubeRay said so: these were read before, since pods are read before their owner.
+  const areOlder = pods.some(({ isReady, readySince = Infinity }) => !isReady && readySince <= provisionedAt);
+  const shortage = !head.isReady
+    ? `the head, pod ${head.name}, is not Ready: Ray has ended on it, or its node ${head.node ?? ''} may not answer`
+    : running < workers && `${running - 1} of at least ${workers - 1} workers run`;
   const warning = head.sidecarEnded
     ? `${autoscalerEnded(head.sidecarEnded)}: no workers are added or ended any more`
-    : !head.isReady
-      ? `the head, pod ${head.name}, is not Ready: Ray has ended on it, or its node ${head.node ?? ''} may not answer`
-      : (notLetIn ?? (running < workers && `${running - 1} of at least ${workers - 1} workers run`));
+    : (head.isReady && notLetIn) || (!areOlder && shortage);
   return { kind: 'ready', uid: head.uid, hosts, ...(warning && { warning }) };
 }

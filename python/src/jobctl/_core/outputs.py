@@ -84,7 +84,7 @@ def _piece(calls: Calls, name: str, at: int, size: int) -> Operation[bytes]:
 
 
 def download(calls: Calls, job: str, folder: Path, choice: Choice) -> Operation[Downloaded]:
-    """Of several hosts each gets a folder `host-N`. Files that are here already, with the same content, stay."""
+    """Each of several hosts, asked for or found, gets a folder `host-N`. Files that are here with this content already stay."""
     found = yield from outputs(calls, job, choice)
     full = [one for one in found.hosts if one.entries]
     if not full:
@@ -96,8 +96,10 @@ def download(calls: Calls, job: str, folder: Path, choice: Choice) -> Operation[
         )
     files: List[Path] = []
     size = 0
+    _, asked = choice
+    is_by_host = len(asked or full) > 1
     for one in full:
-        safe = SafeFolder(folder / f"host-{one.host}" if len(full) > 1 else folder)
+        safe = SafeFolder(folder / f"host-{one.host}" if is_by_host else folder)
         yield from do(lambda safe=safe: safe.folder(""))  # type: ignore[misc]
         paths, read = yield from _download_host(calls, job, one, safe)
         files.extend(paths)
