@@ -103,6 +103,20 @@ export function warnOfRunDuration(own: Pick<TpuForm, 'pricing' | 'run_duration'>
   report.warn(['tpu', 'run_duration'], message);
 }
 
+/** @param own `tpu` without the pool's defaults: a pool's hedge is for its jobs of several zones */
+export function warnOfHedge({ hedge }: Pick<TpuForm, 'hedge'>, zones: readonly string[], report: Report): void {
+  const [zone] = zones;
+  if (zone === undefined || typeof hedge !== 'number' || hedge <= zones.length) return;
+  const [effect, instead] =
+    zones.length === 1
+      ? [`${hedge} has no effect: the job has one zone, ${zone}`, 'leave it out']
+      : [`${hedge} is no more than ${zones.length}: the job has ${zones.length} zones`, `write hedge: ${zones.length}`];
+  report.warn(
+    ['tpu', 'hedge'],
+    `${effect}, and each request is in another zone; name more in tpu.zones, or ${instead}`,
+  );
+}
+
 /** @returns undefined if the file leaves it to `usualRequests` */
 export function resolveHedge(
   { hedge }: Pick<TpuForm, 'hedge'>,
