@@ -1,5 +1,6 @@
 import type { Demand, StuckDeletion } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
+import type { HistoryLine } from './pool-history.js';
 import { EVERYWHERE } from './quota-config.js';
 import type { CoolDown, LeaseState, Pool, QuotaConfig, QuotaLease, QuotaMemory, QuotaRequest } from './quota-config.js';
 import type { CapacityRow } from './seen-capacity.js';
@@ -27,6 +28,8 @@ export interface PoolSnapshot {
   readonly poolZones?: readonly string[];
   /** Capacity that the pool's jobs have seen, at most `MOST_PLACES` rows. Absent: none. */
   readonly capacity?: readonly CapacityRow[];
+  /** The newest lines of the pool's history that were not in the store at `at`. Absent: none. */
+  readonly unstored?: readonly HistoryLine[];
   readonly view: Pool;
 }
 

@@ -2,7 +2,7 @@ import type { JobSpec } from '../job-spec.js';
 import { machineRequestOf } from '../machines.js';
 import { formatPath, formatProblems, showValue, type Path, type Problem } from '../problem.js';
 import { assignAll, type Assignment } from './assignment.js';
-import { valueAt } from './plain-tree.js';
+import { isMapping, valueAt } from './plain-tree.js';
 import { bindJobName, resolveJob } from './resolve.js';
 
 /** A person's edit of an open job: a whole file, or single values that change in the file in force. */
@@ -34,8 +34,8 @@ export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): 
   const edited = assigned.tree;
   const [before, after] = [resolveJob(present.job), resolveJob(edited)];
   if (!after.ok) return wrong(after.problems);
-  const problems = before.ok ? changesOfSlices(before.spec, after.spec) : [];
-  if (problems.length > 0) return refused(problems);
+  if (before.ok && isOfOtherSlices(before.spec, after.spec))
+    return refused(changesOfSlices({ job: present.job, spec: before.spec }, edited));
   const { namedPricing: _, ...rest } = after.spec;
   const { name, priority, namedPricing } = present.spec;
   const kept = {
@@ -57,7 +57,7 @@ const notASection = (path: Path, value: unknown): Problem => ({
   message: `${showValue(value)} stands where this key would need a section`,
 });
 
-/** Fixed paths: these, and the whole section of machines. */
+/** Keys of a spec that may not change: these, and the whole section of machines. */
 const FIXED: readonly Path[] = [
   ['slices'],
   ['atomic'],
@@ -69,41 +69,48 @@ const FIXED: readonly Path[] = [
   ['ssh', 'publicKey'],
 ];
 
-function changesOfSlices(before: JobSpec, after: JobSpec): Problem[] {
-  const ofMachines = new Map([...machinePaths(before), ...machinePaths(after)].map((path) => [path.join('.'), path]));
-  const paths = [...ofMachines.values(), ...FIXED];
-  return paths.flatMap((path) => {
-    const [was, is] = [valueAt(before, path), valueAt(after, path)];
-    return JSON.stringify(was) === JSON.stringify(is) ? [] : [changed(path, was, is)];
-  });
+const isOfOtherSlices = (before: JobSpec, after: JobSpec): boolean =>
+  JSON.stringify(machineRequestOf(before)) !== JSON.stringify(machineRequestOf(after)) ||
+  FIXED.some((path) => JSON.stringify(valueAt(before, path)) !== JSON.stringify(valueAt(after, path)));
+
+/** Most keys that are tried alone. */
+const MOST_TRIED = 100;
+
+/**
+ * The keys of the edited file that would have made other slices, each with its value in the file: a spec has other names, other
+ * units and values that follow from others.
+ */
+function changesOfSlices(was: { readonly job: unknown; readonly spec: JobSpec }, edited: unknown): readonly Problem[] {
+  const blamed = changedPaths(was.job, edited)
+    .slice(0, MOST_TRIED)
+    .filter((path) => {
+      const alone = assignAll(was.job, [{ path, value: valueAt(edited, path) ?? null }]);
+      const resolved = 'tree' in alone ? resolveJob(alone.tree) : undefined;
+      return resolved?.ok !== true || isOfOtherSlices(was.spec, resolved.spec);
+    });
+  if (blamed.length > 0) return blamed.map((path) => changed(path, valueAt(was.job, path), valueAt(edited, path)));
+  return [{ path: [], message: 'its slices would be others, and the job is open', hint: 'submit another job' }];
 }
 
-/** Paths such as `tpu.accelerator`. */
-const machinePaths = (spec: JobSpec): Path[] =>
-  Object.entries<object>({ ...machineRequestOf(spec) }).flatMap(([section, request]) =>
-    Object.keys(request).map((key): Path => [section, key]),
-  );
+/** Paths of values that differ, as deep as both files have a section there. */
+function changedPaths(was: unknown, is: unknown, path: Path = []): readonly Path[] {
+  if (JSON.stringify(was ?? null) === JSON.stringify(is ?? null)) return [];
+  if (!isMapping(was) || !isMapping(is)) return [path];
+  const keys = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  return keys.flatMap((key) => changedPaths(valueAt(was, [key]), valueAt(is, [key]), [...path, key]));
+}
 
 function changed(path: Path, was: unknown, is: unknown): Problem {
-  const file = path.map((key) => IN_FILE[key] ?? key);
-  const shown = (value: unknown): string => (value === undefined ? 'nothing' : showValue(value));
   return {
-    path: file,
-    value: is,
-    message: `${shown(is)} cannot take the place of ${shown(was)} in a job that is open`,
-    hint: `its slices, lease and key were made with ${formatPath(file)}: leave it as it was, or submit another job`,
+    path,
+    value: is ?? undefined,
+    message: changeText(was ?? undefined, is ?? undefined),
+    hint: `its slices, lease and key were made with ${formatPath(path)} as it was: leave it so, or submit another job`,
   };
 }
 
-/** Names in the file of keys that a spec names otherwise. */
-const IN_FILE: Readonly<Record<string, string>> = {
-  remoteUser: 'job.remote_user',
-  privateKey: 'private_key',
-  publicKey: 'public_key',
-  allocationMode: 'allocation_mode',
-  runtimeVersion: 'version',
-  startupScript: 'startup_script',
-  externalIps: 'external_ips',
-  serviceAccount: 'service_account',
-  dataDisks: 'data_disks',
-};
+function changeText(was: unknown, is: unknown): string {
+  if (was === undefined) return `cannot be set to ${showValue(is)} in a job that is open: it is not set`;
+  if (is === undefined) return `cannot be left out in a job that is open: it is ${showValue(was)}`;
+  return `${showValue(is)} cannot take the place of ${showValue(was)} in a job that is open`;
+}

@@ -97,6 +97,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool, isZoneStrict }, report);
   const spec = resolveForm(form, { size, found }, report);
   warnOfScripts(form, report);
+  if (found !== undefined) warnOfProvision(form, found.request, report);
   const isOfPods = found !== undefined && reachFacts(machineKind(kindOfJob(found.request)).reach).areContainers;
   if (isOfPods) refuseForPods(form, report);
   else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);
@@ -112,6 +113,15 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const warnings = [...environment.warnings, ...report.warnings];
   const leftToPool = found?.leftToPool ?? [];
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool, ...(build && { build }) };
+}
+
+/** A provider that refuses a request it has no capacity for (no `hedge`) is asked again in the same zone. */
+function warnOfProvision({ timeouts }: JobFile, request: MachineRequest, report: Report): void {
+  const { zones, hedge } = askedMachines(request);
+  const [zone] = zones;
+  if (given(timeouts?.provision) === undefined || hedge === undefined || zone === undefined || zones.length > 1) return;
+  const message = `has no effect: after it the next zone is asked too, and the job has one, ${zone}; name more in tpu.zones, or leave it out (timeouts.queue ends the whole wait)`;
+  report.warn(['timeouts', 'provision'], message);
 }
 
 /** Drops the file's keys `x-..`: only YAML reads them, for the anchors that they hold, as in compose files. */

@@ -123,8 +123,8 @@ function timesOf(form: QuotaForm, report: Report): Times {
   const coolDownMs = ms('cool_down', DEFAULT_RULES.coolDownMs);
   const coolDownMaxMs = ms('cool_down_max', Math.max(DEFAULT_RULES.coolDownMaxMs, coolDownMs));
   if (coolDownMaxMs < coolDownMs) {
-    const message = `is less than cool_down, which is ${String(form.cool_down ?? `${DEFAULT_RULES.coolDownMs / 60_000}m`)}`;
-    report.problem(['quota', 'cool_down_max'], form.cool_down_max, message);
+    const coolDown = String(form.cool_down ?? `${DEFAULT_RULES.coolDownMs / 60_000}m`);
+    report.wrong(['quota', 'cool_down_max'], form.cool_down_max, `less than cool_down, which is ${coolDown}`);
   }
   return {
     minRuntimeMs: ms('min_runtime', DEFAULT_RULES.minRuntimeMs),
@@ -142,7 +142,8 @@ function durationMs(form: QuotaForm, key: TimeKey, fallback: number, report: Rep
   const value = form[key];
   if (value === undefined) return fallback;
   const seconds = secondsOf(value);
-  if (seconds > LONGEST_SECONDS) report.wrong(['quota', key], value, 'a duration of a year at most', 'such as 24h');
+  if (seconds > LONGEST_SECONDS)
+    report.wrong(['quota', key], value, 'longer than a year', 'write 8760h or less, such as 24h');
   return Math.round(seconds * 1000);
 }
 

@@ -67,6 +67,6 @@ describe('job file: atomic', () => {
   it('cannot be changed in a job that is open', () => {
     const job = { tpu: TPU, slices: 3, atomic: true };
     const edit = checkEdit({ id: 'x', job, spec: specOf({ atomic: true }) }, { job: { ...job, atomic: false } });
-    assert.ok(!edit.ok && /atomic: nothing cannot take the place of true/.test(edit.message), JSON.stringify(edit));
+    assert.ok(!edit.ok && /atomic: false cannot take the place of true/.test(edit.message), JSON.stringify(edit));
   });
 });

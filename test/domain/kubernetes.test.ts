@@ -135,7 +135,7 @@ describe('job file: kubernetes', () => {
     ],
     'other workers than the topology has hosts': [
       { workers: 3, tpu: { accelerator: 'v5litepod-16' } },
-      /kubernetes\.workers: v5litepod-16 has 4 hosts, one pod each\n *write workers: 4/,
+      /kubernetes\.workers: 3 is not the 4 hosts of v5litepod-16, one pod each\n *write workers: 4/,
     ],
     'no quantity': [{ memory: '64 GB' }, /kubernetes\.memory: '64 GB' is no quantity/],
     'no namespace': [{ namespace: 'ML_team' }, /kubernetes\.namespace: 'ML_team' is no namespace/],
@@ -154,7 +154,7 @@ describe('job file: kubernetes', () => {
       /is a label that is not yours to set\n *jobctl's quota decides/,
     ],
     'a label of ours': [{ labels: { 'jobctl-owner': 'q' } }, /is a label that is not yours to set/],
-    'a timeout that no gang meets': [{ gang_timeout: '2s' }, /kubernetes\.gang_timeout: is too short/],
+    'a timeout that no gang meets': [{ gang_timeout: '2s' }, /kubernetes\.gang_timeout: '2s' is too short/],
     'an unknown key': [{ gpu: 8 }, /did you mean .*gpus/],
     'a toleration without a key': [{ tolerations: [{ value: 'x' }] }, /tolerations\[0\].key: is missing/],
   };

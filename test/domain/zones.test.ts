@@ -75,3 +75,62 @@ describe('a zone that does not exist', () => {
       assert.doesNotMatch(JSON.stringify(said('tpu', zone, { pool: NO_FILE })), /does not exist|no zone/, zone);
   });
 });
+
+describe('keys that have no effect in the zones of the job', () => {
+  const A = 'us-central1-a';
+  const B = 'us-west4-a';
+  const warned = (job: object, options: ResolveOptions = {}): readonly string[] => {
+    const resolved = resolveJob({ command: { run: 'true' }, ...job }, options);
+    assert.ok(resolved.ok, JSON.stringify(resolved));
+    return resolved.warnings;
+  };
+  const tpu = (keys: object): object => ({ tpu: { ...SECTIONS.tpu, ...keys } });
+  const provision = { timeouts: { provision: '5m' } };
+  const ONE = `has no effect: the job has one zone, ${A}, and each request is in another zone; name more in tpu.zones, or leave it out`;
+  const NEXT = `timeouts.provision: has no effect: after it the next zone is asked too, and the job has one, ${A}; name more in tpu.zones, or leave it out (timeouts.queue ends the whole wait)`;
+  const told: Readonly<Record<string, { job: object; pool?: string; want: string }>> = {
+    'hedge in one zone': { job: tpu({ zone: A, hedge: 2 }), want: `tpu.hedge: 2 ${ONE}` },
+    'hedge in one zone that is named twice': { job: tpu({ zones: [A, A], hedge: 3 }), want: `tpu.hedge: 3 ${ONE}` },
+    'hedge in the one zone of the pool': {
+      job: tpu({ hedge: 2 }),
+      pool: `zones = ["${A}"]`,
+      want: `tpu.hedge: 2 ${ONE}`,
+    },
+    'more requests than zones': {
+      job: tpu({ zones: [A, B], hedge: 3 }),
+      want: 'tpu.hedge: 3 is no more than 2: the job has 2 zones, and each request is in another zone; name more in tpu.zones, or write hedge: 2',
+    },
+    'timeouts.provision in one zone': { job: { ...tpu({ zone: A }), ...provision }, want: NEXT },
+    'timeouts.provision in the one zone of the pool': {
+      job: { ...tpu({}), ...provision },
+      pool: `zones = ["${A}"]`,
+      want: NEXT,
+    },
+  };
+  for (const [name, { job, pool, want }] of Object.entries(told))
+    it(`are warned of, with what to do: ${name}`, () =>
+      assert.deepEqual(warned(job, pool === undefined ? {} : { pool: poolOf(pool) }), [want]));
+
+  const silent: Readonly<Record<string, { job: object; pool?: string }>> = {
+    'as many zones as requests': { job: { ...tpu({ zones: [A, B], hedge: 2 }), ...provision } },
+    'one request in one zone': { job: tpu({ zone: A, hedge: 1 }) },
+    'zones of a pool that nobody knows here': { job: { ...tpu({ hedge: 2 }), ...provision } },
+    'a hedge of the pool': { job: tpu({ zone: A }), pool: '[tpu]\nhedge = 2' },
+    'machines that are asked for again in one zone': {
+      job: { compute_engine: { ...SECTIONS.compute_engine, zone: A }, ...provision },
+    },
+  };
+  for (const [name, { job, pool }] of Object.entries(silent))
+    it(`are not warned of: ${name}`, () =>
+      assert.deepEqual(warned(job, pool === undefined ? {} : { pool: poolOf(pool) }), []));
+
+  for (const [section, least] of Object.entries(SECTIONS))
+    for (const pool of [undefined, poolOf(`zones = ["${A}"]`)])
+      it(`an empty list of zones is refused ${pool === undefined ? 'before' : 'also if'} its pool is known: ${section}`, () => {
+        const resolved = resolveJob({ [section]: { ...least, zones: [] } }, pool === undefined ? {} : { pool });
+        assert.equal(
+          resolved.ok ? 'taken' : formatProblems(resolved.problems),
+          `${section}.zones: [] is an empty list\n  name zones, or leave it out for the pool's zones`,
+        );
+      });
+});

@@ -104,13 +104,13 @@ allocation_mode = "queued-resources"
         'p.toml:3:9: aging: -1 is not a number of seconds or a duration such as 90s, 5m or 1h',
         'p.toml:4:18: asking_timeout: 0 is too short',
         '  a lease would come back before Google could answer; 15m without it',
-        "p.toml:5:23: max_guarantee_delay: '9999h' is a duration of a year at most",
-        '  such as 24h',
+        "p.toml:5:23: max_guarantee_delay: '9999h' is longer than a year",
+        '  write 8760h or less, such as 24h',
       ],
     },
     'a greatest cool-down below the first': {
       text: '[quota]\ncool_down_max = "5m"\n',
-      want: ['p.toml:2:17: cool_down_max: is less than cool_down, which is 15m'],
+      want: ["p.toml:2:17: cool_down_max: '5m' is less than cool_down, which is 15m"],
     },
     'a pricing that is none': {
       text: '[[tiers]]\npricing = "on-demnd"\n',

@@ -11,7 +11,7 @@ const A = 'us-east1-d';
 const B = 'europe-west4-a';
 const C = 'us-east5-a';
 
-const timeouts = (key: string, value: string) => ({ set: [{ path: ['timeouts', key], value }] });
+const timeouts = (key: string, value: string | null) => ({ set: [{ path: ['timeouts', key], value }] });
 type File = Parameters<typeof WaitingJob.submit>[0];
 
 /** A job that waits, in each way in which it can. */
@@ -47,7 +47,10 @@ describe('timeouts.queue of a job that waits', function () {
     it(`${way} is shorter by restart: it counts from the submit`, async () => {
       const job = await waiting(way, { queue: '2h' });
       const answer = await job.ask('restart', timeouts('queue', '5m'));
-      assert.match(answer, /it waits for chips until 2026-11-01 00:05:0\d UTC at most \(timeouts\.queue\)/);
+      assert.match(
+        answer,
+        /^job waits keeps waiting, by the changed job file; it waits for chips until 2026-11-01 00:05:0\d UTC at most \(timeouts\.queue\)$/,
+      );
       await job.until(5 * MINUTE - SLACK_MS);
       assert.ok(job.isOpen, 'it ended before its time');
       assert.ok(Math.abs(((await job.view()).waitsUntil ?? 0) - START - 5 * MINUTE) < SLACK_MS);
@@ -60,7 +63,10 @@ describe('timeouts.queue of a job that waits', function () {
       await job.ask('restart', timeouts('queue', '10m'));
       await job.until(9 * MINUTE);
       assert.ok(job.isOpen, 'it ended by the old file');
-      await job.ask('restart', { set: [{ path: ['timeouts'], value: {} }] });
+      assert.equal(
+        await job.ask('restart', timeouts('queue', null)),
+        'job waits keeps waiting, by the changed job file; it waits for chips without an end (timeouts.queue is not set)',
+      );
       await job.until(30 * MINUTE);
       assert.ok(job.isOpen, 'it ended without a bound');
       assert.equal((await job.view()).waitsUntil, undefined);
@@ -92,7 +98,8 @@ describe('timeouts.queue of a job that waits', function () {
   it('does not bound a job that has its slices', async () => {
     const job = await WaitingJob.submit({ zones: [A] }, { wait: () => READY });
     await job.until(HOUR);
-    await job.ask('restart', timeouts('queue', '1m'));
+    const answer = await job.ask('restart', timeouts('queue', '1m'));
+    assert.match(answer, /^job waits is being restarted: .*by the changed job file$/);
     await job.until(2 * HOUR);
     const { phase, waitsUntil } = await job.view();
     assert.deepEqual([phase, waitsUntil, job.isOpen], ['running', undefined, true]);

@@ -11,7 +11,8 @@ import { form } from '../../contract/form.js';
 import { type Told, toldText } from '../../domain/job-events/kinds.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
-import { formatProblems } from '../../domain/problem.js';
+import type { TpuForm } from '../../domain/machine-kinds/cloud-tpu/section-form.js';
+import { formatProblems, showValue } from '../../domain/problem.js';
 import { refusal, wrongFile } from '../../workflows/human-call.js';
 import { cancelText, type Request, requestCause, Requests } from '../../workflows/job/requests.js';
 import { nextStep } from '../../workflows/job/steps.js';
@@ -191,19 +192,27 @@ describe('another file for an open job', () => {
     },
     'another zone': {
       request: { set: [{ path: ['tpu', 'zone'], value: 'us-west4-a' }] },
-      want: /^tpu\.zones: \["us-west4-a"\] cannot take the place of \["us-central1-a"\]/m,
+      want: /^tpu\.zone: 'us-west4-a' cannot take the place of 'us-central1-a'/m,
     },
     'more slices': {
       request: { set: [{ path: ['slices'], value: 2 }] },
-      want: /^slices: 2 cannot take the place of 1/m,
+      want: /^slices: cannot be set to 2 in a job that is open: it is not set/m,
     },
     'another pool': {
       request: { set: [{ path: ['pool'], value: 'b' }] },
-      want: /^pool: 'b' cannot take .* 'default'/m,
+      want: /^pool: cannot be set to 'b' in a job that is open: it is not set/m,
     },
     'another key': {
       request: { set: [{ path: ['ssh'], value: { private_key: '~/.ssh/other' } }] },
-      want: /^ssh\.private_key: '~\/\.ssh\/other' cannot take the place of nothing/m,
+      want: /^ssh: cannot be set to \{"private_key":"~\/\.ssh\/other"\} in a job that is open: it is not set/m,
+    },
+    'a zone by another key': {
+      request: { job: { ...FILE, tpu: { accelerator: 'v5e-16', zones: ['us-west4-a'] } } },
+      want: /^tpu\.zone: cannot be left out in a job that is open: it is 'us-central1-a'\n.*\ntpu\.zones: cannot be set to \["us-west4-a"\]((?!accelerator).)*$/m,
+    },
+    'a key that another one is made of, in place of what follows from it': {
+      request: { job: { ...FILE, tpu: { ...TPU, name: '${env.RUN}' }, env: { RUN: 'b' } } },
+      want: /^tpu\.name: cannot be set to '\$\{env\.RUN\}'/m,
     },
     'a file that submit would refuse, with its words': {
       request: { set: [{ path: ['tpu', 'acelerator'], value: 'v6e-8' }] },
@@ -212,6 +221,30 @@ describe('another file for an open job', () => {
   };
   for (const [name, { request, want }] of Object.entries(refused))
     it(`refuses ${name}`, () => assert.match(refusalOf(request), want));
+
+  /** Each key of `tpu` with a value that makes other slices. Undefined: there is none for this file. */
+  const OTHER: Readonly<Record<keyof TpuForm, unknown>> = {
+    ...{ accelerator: 'v6e-8', allocation_mode: 'queued-resources', name: 'mine', num_workers: undefined },
+    ...{ zone: 'us-west4-a', zones: undefined, project: 'other-project', version: 'tpu-ubuntu2204-base' },
+    ...{ pricing: 'ondemand', run_duration: '5h', valid_until: '5m', startup_script: 'true', tags: ['a'] },
+    ...{ metadata: { a: 'b' }, labels: { a: 'b' }, flags: ['--network=n'], network: 'n', subnetwork: 'n' },
+    ...{ external_ips: false, service_account: 'a@b.iam.gserviceaccount.com', scopes: ['cloud-platform'] },
+    ...{
+      reservation: 'r',
+      reservation_bound: undefined,
+      hedge: 1,
+      topology: '4x4',
+      data_disks: [{ source: 'd', mode: 'read-only' }],
+    },
+  };
+  for (const [key, value] of Object.entries(OTHER).filter(([, other]) => other !== undefined))
+    it(`refuses tpu.${key} by the name, the value and the unit of the job file`, () => {
+      const message = refusalOf({ set: [{ path: ['tpu', key], value }] });
+      const was = key in TPU ? / cannot take the place of '[^']+' in a job/ : / in a job that is open: it is not set$/m;
+      assert.match(message, was);
+      assert.ok(message.startsWith(`tpu.${key}: `) && message.includes(showValue(value)), message);
+      assert.equal(message.split('\n').filter((line) => !line.startsWith(' ')).length, 1, message);
+    });
 });
 
 describe('what is said of a call with thousands of mistakes', () => {

@@ -139,11 +139,17 @@ function restart(job: UpdatedParts, call: RestartCall): Answer {
   const { current } = job.requests;
   const replace = current?.kind === 'restart' ? current.replace : undefined;
   const where = replace === undefined ? 'on the same slices' : `with ${replacedText(replace)}`;
+  const elsewhere = replace === undefined ? '' : ` ${where}`;
+  if (isWaiting(job)) {
+    const how = edit === undefined || replace !== undefined ? `: its next attempt starts anew${elsewhere}` : '';
+    const until = edit === undefined ? '' : waitText(job);
+    return { message: `job ${job.job.id} keeps waiting${how}${changedText(edit)}${until}` };
+  }
   const how =
     job.attempt.isRunning && command !== undefined
       ? `${reactionText(job.attempt.saving(graceSeconds))}, then it starts again ${where}`
-      : `its next attempt starts anew${replace === undefined ? '' : ` ${where}`}`;
-  return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}${waitText(job)}` };
+      : `its next attempt starts anew${elsewhere}`;
+  return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}` };
 }
 
 function setUp(job: UpdatedParts, call: SetUpCall): Answer {
@@ -159,10 +165,14 @@ function setUp(job: UpdatedParts, call: SetUpCall): Answer {
 
 const changedText = (edit: JobEdit | undefined): string => (edit === undefined ? '' : ', by the changed job file');
 
-/** Until when a job that waits for chips does so, also by an edit that it has just taken. */
-function waitText({ wait }: UpdatedParts): string {
-  const { endsAt } = wait;
-  return endsAt === undefined ? '' : `; it waits for chips until ${utc(endsAt)} at most (timeouts.queue)`;
+/** Nothing of the job runs that could start again. */
+const isWaiting = ({ story: { phase } }: UpdatedParts): boolean =>
+  phase === JobPhase.Queued || phase === JobPhase.Provisioning || phase === JobPhase.Evicting;
+
+/** Until when a job that waits for chips does so by an edit that it has just taken. */
+function waitText({ wait: { endsAt } }: UpdatedParts): string {
+  const until = endsAt === undefined ? 'without an end' : `until ${utc(endsAt)} at most`;
+  return `; it waits for chips ${until} (timeouts.queue${endsAt === undefined ? ' is not set' : ''})`;
 }
 
 /** The modules to set up. `command` has nothing to set up. */

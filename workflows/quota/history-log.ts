@@ -68,6 +68,13 @@ export class HistoryLog {
     this.#part = undefined;
   }
 
+  /** The newest lines that may not be in the store yet, `MOST_PUBLISHED` at most, oldest first. */
+  get unstored(): readonly HistoryLine[] {
+    return [...(this.#part?.lines ?? []), ...this.#lines]
+      .slice(-MOST_PUBLISHED)
+      .map((line) => JSON.parse(line) as HistoryLine);
+  }
+
   carry(): HistoryCarry {
     return {
       number: this.#number,
@@ -119,5 +126,7 @@ export function lineOf({ kind, row, at, ...more }: BookEvent): HistoryLine {
 /** Rare enough for a store that charges per write, frequent enough for `quota history`. */
 const WRITE_AFTER_MS = 30_000;
 const LINES_AT_ONCE = 200;
+/** One part on its way, and the lines of the next. */
+const MOST_PUBLISHED = 2 * LINES_AT_ONCE;
 const MOST_LINES = 5_000;
 const NUMBER_DIGITS = 8;

@@ -218,6 +218,7 @@ export class PoolRecords {
     const { config = NOTHING_TO_GIVE, source, problem, zones } = this.#facts ?? {};
     const capacity = capacityRows({ places: this.#capacity.places, open: this.#openAsks }, this.#changedAt);
     const { kind, reason } = this.#admission;
+    const { unstored } = this.history;
     const stuck = this.book.leased.flatMap(stuckSlices).slice(0, MOST_STUCK);
     return {
       pool: this.pool,
@@ -231,6 +232,7 @@ export class PoolRecords {
       ...(stuck.length === 0 ? {} : { stuck }),
       ...(zones === undefined ? {} : { poolZones: zones }),
       ...(capacity.length === 0 ? {} : { capacity }),
+      ...(unstored.length === 0 ? {} : { unstored }),
       view: this.view(config, this.#changedAt),
     };
   }

@@ -36,10 +36,8 @@ export async function quotaHistory(flags: QuotaHistoryFlags): Promise<number> {
   const store = await openReader(storeOf(resolveContext(flags), `there is no history of pool '${pool}'`));
   const to = Date.now();
   const window = { from: Math.max(0, to - since), to };
-  const [{ lines, unreadable }, state] = await Promise.all([
-    readPoolHistory(store, pool, window.from),
-    readPoolState(store, pool),
-  ]);
+  const state = await readPoolState(store, pool);
+  const { lines, unreadable } = await readPoolHistory(store, pool, window.from, state?.unstored);
   const told = toldOf(pool, window, lines, state, flags);
   const gaps = [...gapsOf(told.leases, state), ...(unreadable === 0 ? [] : [unreadableGap(unreadable)])];
   const whole: ToldHistory = { ...told, gaps };
@@ -80,7 +78,7 @@ function gapsOf(leases: readonly LeaseStory[], state: PoolSnapshot | undefined):
     [assumed > 0, `${count(assumed, 'lease')} from before: counted as if it had its chips when the time begins`],
     [
       unended > 0,
-      `${count(unended, 'lease')} open no more whose end is not told (it is written some 30 s later, or was lost): counted until what is told last`,
+      `${count(unended, 'lease')} open no more whose end is not told (its line was lost): counted until what is told last`,
     ],
     [state === undefined, 'the pool has published no state: which leases are open now is not known'],
   ];

@@ -37,7 +37,7 @@ export async function quotaShow(flags: QuotaShowFlags): Promise<number> {
 
 /** The JSON form, in quota units; `chipsPerUnit` converts them to chips. */
 function asJson(state: PoolSnapshot, { tiers, projects, idle }: PoolAccounts, now: number): object {
-  const { view, ...head } = state;
+  const { view, unstored: _, ...head } = state;
   const types = [...new Set([...tiers, ...projects].map(({ type }) => type))];
   return {
     ...head,

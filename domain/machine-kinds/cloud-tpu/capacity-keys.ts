@@ -55,15 +55,15 @@ export function resolveCapacity(tpu: TpuForm, zones: readonly string[], report: 
 /** Shorter spans are useless: making a slice and setting it up takes longer. */
 const LEAST_SECONDS = 60;
 const YEAR_SECONDS = 365 * 86_400;
-/** The keys that are durations, and the message for a duration that is too long. */
+/** The keys that are durations. `message` completes "VALUE is .." for a duration that is too long. */
 const SPANS = {
   run_duration: {
     most: MOST_RUN_SECONDS,
-    message: `is longer than ${durationValue(MOST_RUN_SECONDS)} (7 days), the most that Google sells`,
+    message: `longer than ${durationValue(MOST_RUN_SECONDS)} (7 days), the most that Google sells`,
     instead: 'the next attempt gets as long again',
   },
   // Google's page names no bound.
-  valid_until: { most: YEAR_SECONDS, message: 'is longer than a year', instead: 'leave it out to wait for ever' },
+  valid_until: { most: YEAR_SECONDS, message: 'longer than a year', instead: 'leave it out to wait for ever' },
 } as const;
 
 function resolveSeconds(tpu: TpuForm, key: keyof typeof SPANS, report: Report): number | undefined {
@@ -71,8 +71,8 @@ function resolveSeconds(tpu: TpuForm, key: keyof typeof SPANS, report: Report): 
   if (value === undefined) return undefined;
   const seconds = Math.round(secondsOf(value));
   const { most, message, instead } = SPANS[key];
-  if (seconds < LEAST_SECONDS) report.problem(['tpu', key], value, 'is too short', `write ${LEAST_SECONDS}s or more`);
-  if (seconds > most) report.problem(['tpu', key], value, message, `write ${durationValue(most)} or less; ${instead}`);
+  if (seconds < LEAST_SECONDS) report.wrong(['tpu', key], value, 'too short', `write ${LEAST_SECONDS}s or more`);
+  if (seconds > most) report.wrong(['tpu', key], value, message, `write ${durationValue(most)} or less; ${instead}`);
   return seconds;
 }
 
@@ -101,6 +101,20 @@ export function warnOfRunDuration(own: Pick<TpuForm, 'pricing' | 'run_duration'>
   if (given(own.run_duration) === undefined || given(own.pricing)?.toLowerCase() !== ANY_PRICING) return;
   const message = `holds for pricing flex-start alone, and pricing is any: in a tier of another pricing a slice has no end of its own`;
   report.warn(['tpu', 'run_duration'], message);
+}
+
+/** @param own `tpu` without the pool's defaults: a pool's hedge is for its jobs of several zones */
+export function warnOfHedge({ hedge }: Pick<TpuForm, 'hedge'>, zones: readonly string[], report: Report): void {
+  const [zone] = zones;
+  if (zone === undefined || typeof hedge !== 'number' || hedge <= zones.length) return;
+  const [effect, instead] =
+    zones.length === 1
+      ? [`${hedge} has no effect: the job has one zone, ${zone}`, 'leave it out']
+      : [`${hedge} is no more than ${zones.length}: the job has ${zones.length} zones`, `write hedge: ${zones.length}`];
+  report.warn(
+    ['tpu', 'hedge'],
+    `${effect}, and each request is in another zone; name more in tpu.zones, or ${instead}`,
+  );
 }
 
 /** @returns undefined if the file leaves it to `usualRequests` */

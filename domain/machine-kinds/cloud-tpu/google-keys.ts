@@ -34,6 +34,9 @@ export function resolveZones(
     report.problem([section, 'zones'], ANY_ZONE, message, 'list them: zones: [us-central1-a, ..]');
     return [];
   }
+  const isEmpty = tpu.zones?.length === 0;
+  if (isEmpty)
+    report.wrong([section, 'zones'], tpu.zones, 'an empty list', "name zones, or leave it out for the pool's zones");
   const check = (path: Path, zone: string): void => {
     checkZone(path, zone, report);
     checkZoneExists(path, zone, context, report);
@@ -43,7 +46,7 @@ export function resolveZones(
   const zones = tpu.zones ?? (typeof tpu.zone === 'string' ? [tpu.zone] : []);
   const { pool } = context;
   const isDropped = report.wasDropped([section, 'zone']) || report.wasDropped([section, 'zones']);
-  if (zones.length === 0 && pool !== undefined && !isDropped) noZone(pool, { section, report });
+  if (zones.length === 0 && pool !== undefined && !isDropped && !isEmpty) noZone(pool, { section, report });
   return [...new Set(zones)];
 }
 

@@ -21,7 +21,7 @@ import {
   topologyHint,
   topologiesOf,
 } from '../../job-file/accelerator.js';
-import { pricingOf, resolveCapacity, resolveHedge, warnOfRunDuration } from './capacity-keys.js';
+import { pricingOf, resolveCapacity, resolveHedge, warnOfHedge, warnOfRunDuration } from './capacity-keys.js';
 import { applyCreateFlags } from './create-flags.js';
 import { POOL_KEYS, withPoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
@@ -49,6 +49,7 @@ export function resolveTpu(
   if (type !== undefined && tpu.zones !== ANY_ZONE) warnOfZones(type, zones, { path, report });
   const spec = resolveRest(tpu, zones, report);
   warnOfRunDuration(own, report);
+  warnOfHedge(own, zones, report);
   if (type === undefined) return undefined;
   const { num_workers: workers } = own;
   if (typeof workers === 'number' && workers !== type.hosts)

@@ -92,7 +92,7 @@ function resolveGang({ gang_timeout }: PodForm, { section, report }: Place): num
   const seconds = secondsOf(given(gang_timeout) ?? DEFAULT_GANG_SECONDS);
   if (seconds < LEAST_GANG_SECONDS) {
     const hint = `${LEAST_GANG_SECONDS}s or more: pods need that long to be scheduled and started`;
-    report.problem([section, 'gang_timeout'], gang_timeout, 'is too short', hint);
+    report.wrong([section, 'gang_timeout'], gang_timeout, 'too short', hint);
   }
   return seconds;
 }

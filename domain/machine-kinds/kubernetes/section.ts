@@ -42,7 +42,12 @@ function resolveWorkers({ workers }: KubernetesForm, tpu: KubernetesRequest['tpu
   const { hosts } = tpuTypeOf(tpu);
   if (given(workers) !== undefined && workers !== hosts) {
     const hint = `write workers: ${hosts}, or leave it out; several slices are slices: n`;
-    report.problem(['kubernetes', 'workers'], workers, `${tpu.type} has ${hosts} hosts, one pod each`, hint);
+    report.problem(
+      ['kubernetes', 'workers'],
+      workers,
+      `${workers} is not the ${hosts} hosts of ${tpu.type}, one pod each`,
+      hint,
+    );
   }
   return hosts;
 }

@@ -41,7 +41,7 @@ function acceleratorOf(form: MachinesForm, hosts: number, report: Report): Pick<
   }
   if (count % hosts !== 0) {
     const hint = `machines of a slice are alike: a multiple of ${hosts}, or other hosts`;
-    report.problem(['machines', 'count'], count, `cannot be shared out evenly among ${hosts} hosts`, hint);
+    report.problem(['machines', 'count'], count, `${count} cannot be shared out evenly among ${hosts} hosts`, hint);
   }
   return { accelerator: { type, perHost: Math.max(1, Math.floor(count / hosts)) } };
 }

@@ -122,7 +122,7 @@ tpu:
     text: `tpu: {accelerator: v6e-1, zone: us-east5-a, pricing: flex-start, run_duration: 169h}
 `,
     want: [
-      'train.yaml:1:80: run_duration: is longer than 168h (7 days), the most that Google sells',
+      "train.yaml:1:80: run_duration: '169h' is longer than 168h (7 days), the most that Google sells",
       '  write 168h or less; the next attempt gets as long again',
     ],
   },
@@ -143,7 +143,7 @@ tpu:
   'flex-start for less than a minute': {
     text: `tpu: {accelerator: v6e-1, zone: us-east5-a, run_duration: 59}
 `,
-    want: ['train.yaml:1:59: run_duration: is too short', '  write 60s or more'],
+    want: ['train.yaml:1:59: run_duration: 59 is too short', '  write 60s or more'],
   },
   'flex-start for a node without a queue': {
     text: `tpu: {accelerator: v6e-1, zone: us-east5-a, pricing: flex-start, allocation_mode: tpu-vm}
@@ -196,7 +196,7 @@ tpu:
     text: `tpu: {accelerator: v6e-1, zone: us-east5-a, valid_until: 9000h}
 `,
     want: [
-      'train.yaml:1:58: valid_until: is longer than a year',
+      "train.yaml:1:58: valid_until: '9000h' is longer than a year",
       '  write 8760h or less; leave it out to wait for ever',
     ],
   },
