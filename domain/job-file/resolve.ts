@@ -15,6 +15,7 @@ import { jsonBytes, MOST_INPUT_BYTES, TOO_LARGE_HINT } from '../job-input-size.j
 import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
 import { reachFacts } from '../slice.js';
+import { durationText } from '../units.js';
 import { MOST_LEVELS } from './yaml-words.js';
 import { given, secondsOf } from './fields.js';
 import { foreignKeyHint } from './foreign/keys.js';
@@ -98,6 +99,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const spec = resolveForm(form, { size, found }, report);
   warnOfScripts(form, report);
   if (found !== undefined) warnOfProvision(form, found.request, report);
+  if (spec !== undefined) warnOfTurns(spec, report);
   const isOfPods = found !== undefined && reachFacts(machineKind(kindOfJob(found.request)).reach).areContainers;
   if (isOfPods) refuseForPods(form, report);
   else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);
@@ -121,6 +123,18 @@ function warnOfProvision({ timeouts }: JobFile, request: MachineRequest, report:
   const [zone] = zones;
   if (given(timeouts?.provision) === undefined || hedge === undefined || zone === undefined || zones.length > 1) return;
   const message = `has no effect: after it the next zone is asked too, and the job has one, ${zone}; name more in tpu.zones, or leave it out (timeouts.queue ends the whole wait)`;
+  report.warn(['timeouts', 'provision'], message);
+}
+
+/** A zone that has no turn before all waiting ends is named in vain. */
+function warnOfTurns(spec: JobSpec, report: Report): void {
+  const { zones, hedge } = askedMachines(spec);
+  const { provision, queue } = spec.timeouts ?? {};
+  if (hedge === undefined || provision === undefined || queue === undefined) return;
+  const turns = Math.ceil(queue / provision);
+  const [last = ''] = zones.slice(-1);
+  if (turns >= zones.length) return;
+  const message = `${durationText(provision)} for each zone leaves ${last} without a turn: timeouts.queue ends all waiting after ${durationText(queue)}; leave timeouts.provision out, or give it ${durationText(Math.floor(queue / zones.length))} at most`;
   report.warn(['timeouts', 'provision'], message);
 }
 

@@ -107,6 +107,17 @@ describe('keys that have no effect in the zones of the job', () => {
       want: NEXT,
     },
   };
+  it('names a zone that has no turn before timeouts.queue is over', () => {
+    const waits = (provision: string, queue: string, zones = [A, B]): readonly string[] =>
+      warned({ ...tpu({ zones, allocation_mode: 'queued-resources' }), timeouts: { provision, queue } });
+    const C = 'us-south1-a';
+    assert.deepEqual(waits('10m', '70s'), [
+      `timeouts.provision: 10 min for each zone leaves ${B} without a turn: timeouts.queue ends all waiting after 70 s; leave timeouts.provision out, or give it 35 s at most`,
+    ]);
+    assert.match(waits('60m', '2h', [A, B, C]).join('\n'), /leaves us-south1-a without a turn/);
+    assert.deepEqual([waits('60m', '121m', [A, B, C]), waits('5m', '10m')].flat(), []);
+  });
+
   for (const [name, { job, pool, want }] of Object.entries(told))
     it(`are warned of, with what to do: ${name}`, () =>
       assert.deepEqual(warned(job, pool === undefined ? {} : { pool: poolOf(pool) }), [want]));
