@@ -18,11 +18,14 @@ export interface SeenPlace extends AskedFor {
   readonly refusal?: { readonly at: EpochMs; readonly text: string };
 }
 
-/** The end of one gang's request: it got its chips, or its zone was refused or left without them. */
+/**
+ * The end of one gang's request: it got its chips, or its zone was refused or left without them. `denied`: it was refused for a
+ * reason that says nothing of the zone's chips, such as a missing right.
+ */
 export interface AskOutcome {
   readonly at: EpochMs;
   readonly waitedMs: number;
-  readonly kind: 'got' | 'refused' | 'left';
+  readonly kind: 'got' | 'refused' | 'left' | 'denied';
   /** Short hash of the job. */
   readonly by: string;
 }
@@ -81,7 +84,8 @@ export function withOutcome(place: SeenPlace, outcome: AskOutcome): SeenPlace {
   const before = place.outcomes.find(isSame);
   const waitedMs = Math.min(LONGEST_WAIT_MS, outcome.waitedMs + (before?.waitedMs ?? 0));
   const others = place.outcomes.filter((each) => !isSame(each) && outcome.at - each.at < OUTCOME_LIFE_MS);
-  const all = [...others, { ...outcome, waitedMs: outcome.kind === 'got' ? outcome.waitedMs : waitedMs }];
+  const kind = outcome.kind === 'denied' ? (before?.kind ?? outcome.kind) : outcome.kind;
+  const all = [...others, { ...outcome, kind, waitedMs: kind === 'got' ? outcome.waitedMs : waitedMs }];
   return { ...worn(place, outcome.at), outcomes: all.slice(-MOST_OUTCOMES) };
 }
 
@@ -229,9 +233,11 @@ function rowOf(place: SeenPlace, here: readonly OpenAsk[], now: EpochMs): Capaci
   };
 }
 
-/** Takes the lower of two middle values. */
+/** Takes the mean of two middle values. */
 function medianOf(values: readonly number[]): number | undefined {
-  return values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1];
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+  return low === undefined || high === undefined ? undefined : Math.round((low + high) / 2);
 }
 
 const rounded = (value: number): number => Math.round(value * 100) / 100;

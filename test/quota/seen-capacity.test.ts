@@ -24,6 +24,7 @@ const ZONES = ['us-east1-d', 'us-east5-a', 'europe-west4-a'];
 const got = (waitedMs: number, at = NOW, by = 'a'): AskOutcome => ({ kind: 'got', waitedMs, at, by });
 const left = (waitedMs: number, at = NOW, by = 'a'): AskOutcome => ({ kind: 'left', waitedMs, at, by });
 const refused = (at = NOW, by = 'a'): AskOutcome => ({ kind: 'refused', waitedMs: 0, at, by });
+const denied = (at = NOW, by = 'a'): AskOutcome => ({ kind: 'denied', waitedMs: 0, at, by });
 const place = (zone: string, ...outcomes: readonly AskOutcome[]): SeenPlace =>
   outcomes.reduce(withOutcome, newPlace({ ...ASKED, zone }, 0));
 const waiting = (zone: string, sinceMs: number): OpenAsk => ({ ...ASKED, zone, since: NOW - sinceMs, slices: 1 });
@@ -45,6 +46,14 @@ describe('the order of zones by what a pool has seen', () => {
     },
     'and so does one that refuses at once': {
       places: [place('us-east1-d', refused())],
+      want: ['us-east5-a', 'europe-west4-a', 'us-east1-d'],
+    },
+    'one that refuses for a reason that says nothing of its chips stays where it is': {
+      places: [place('us-east1-d', denied())],
+      want: ZONES,
+    },
+    'and takes nothing back of what the same job saw before': {
+      places: [place('us-east1-d', refused(), denied())],
       want: ['us-east5-a', 'europe-west4-a', 'us-east1-d'],
     },
     'and one in which a job waits now': {
@@ -150,6 +159,21 @@ describe('the rows of jobctl capacity', () => {
       refusal: { at: NOW - 2 * HOUR, text: 'no more capacity' },
       seenAt: NOW - 5 * MINUTE,
     });
+  });
+
+  it('have the mean of two middle waits as their median, and none without chips', () => {
+    const waits = [1_000, 385_000, 60_000, 2_000_000];
+    const medians = [0, 1, 2, 3, 4].map((count) => {
+      const outcomes = waits.slice(0, count).map((ms, at) => got(ms, NOW, `job ${at}`));
+      return capacityRows({ places: [place('us-east1-d', ...outcomes)], open: [] }, NOW)[0]?.medianWaitMs;
+    });
+    assert.deepEqual(medians, [undefined, 1_000, 193_000, 60_000, 222_500]);
+  });
+
+  it('count what was refused for a reason that says nothing of chips, once a job', () => {
+    const seen = place('us-east1-d', denied(), denied(), denied(NOW, 'b'), denied(NOW, 'c'));
+    const [row] = capacityRows({ places: [seen], open: [] }, NOW);
+    assert.deepEqual([row?.asked, row?.got], [3, 0]);
   });
 
   it('count slice-hours of gangs that hold chips now, and halve them every day', () => {

@@ -69,14 +69,14 @@ describe('what a pool learns of zones, from messages that it gets anyway', () =>
     assert.equal(row?.sliceHours, 2);
   });
 
-  it('the words of every refusal of a zone, of which those of a right or of an unknown kind say nothing of its chips', () => {
+  it('the words of every refusal of a zone, each of which was asked', () => {
     for (const scope of TOLD_SCOPES) {
       const pool = new Pool();
       pool.ask('one', 0);
       pool.tell('one', 'one', { kind: 'gone', isRefused: true, refused: { scope, message: `told: ${scope}` } }, 0);
       const [row] = pool.rows();
       assert.equal(row?.refusal?.text, `told: ${scope}`);
-      assert.deepEqual([row.asked, row.got], [scope === 'zone' ? 1 : 0, 0]);
+      assert.deepEqual([row.asked, row.got], [1, 0]);
     }
   });
 
@@ -194,15 +194,19 @@ describe('the order of zones that a grant carries', () => {
     pool.records.book.grant({ id: leaseKey(leaseOf('new')), tier: 0 }, now);
     return pool.records.takeDeliveries(100, now)?.grants[0];
   };
-  const learned = (): Pool => {
+  const learned = (scope: (typeof TOLD_SCOPES)[number] = 'zone', at = 1): Pool => {
     const pool = new Pool();
     pool.ask('one', 0);
-    pool.tell('one', 'one', { kind: 'gone', refused: { scope: 'zone', message: 'none' } }, 1);
+    pool.tell('one', 'one', { kind: 'gone', refused: { scope, message: 'none' } }, at);
     return pool;
   };
 
   it('is the pool’s where the job takes any zone', () =>
     assert.deepEqual(grantOf(learned(), anyDemand)?.zones, ['us-east5-a', 'us-east1-d']));
+
+  for (const scope of TOLD_SCOPES.filter((each) => each !== 'zone'))
+    it(`stays as it was after a refusal that says nothing of chips: ${scope}`, () =>
+      assert.deepEqual(grantOf(learned(scope, 0), anyDemand)?.zones, zones));
 
   it('is not sent to a job that lists its zones', () =>
     assert.equal('zones' in (grantOf(learned(), { ...DEMAND, zones } as typeof DEMAND) ?? {}), false));

@@ -13,7 +13,7 @@ import type { Ask, LeaseRow } from './lease-row.js';
 
 /** A pool's observation of a zone. */
 export type Seen = { readonly job: string; readonly ask: Ask; readonly at: EpochMs } & (
-  | { readonly kind: 'got' | 'refused' | 'left'; readonly waitedMs: number }
+  | { readonly kind: 'got' | 'refused' | 'left' | 'denied'; readonly waitedMs: number }
   | { readonly kind: 'refusal'; readonly refused: ToldRefusal }
   /** Chips were held for this long, all slices together. */
   | { readonly kind: 'held'; readonly sliceMs: number; readonly isPreempted: boolean }
@@ -61,6 +61,8 @@ export function noteEnd(
   if (ref === undefined || ask === undefined) return;
   const job = row.lease.job;
   if (refused !== undefined) told({ kind: 'refusal', job, ask, refused, at: now });
+  if (refused !== undefined && refused.scope !== 'zone' && !ask.isGot)
+    told({ kind: 'denied', job, ask, waitedMs: 0, at: now });
   const isRefused = ask.isRefused ?? refused?.scope === 'zone';
   if (row.slices.some(({ name, zone }) => zone === ref.zone && name !== slice)) {
     if (isRefused && !ask.isGot) putAsk(row, { ...ask, isRefused: true });

@@ -61,6 +61,7 @@ function learned(place: SeenPlace, seen: Seen): SeenPlace {
     case 'got':
     case 'refused':
     case 'left':
+    case 'denied':
       return withOutcome(place, { at, waitedMs: seen.waitedMs, kind: seen.kind, by: shortHash(job) });
   }
 }
