@@ -54,8 +54,8 @@ const HISTORIES: readonly string[] = [
 ];
 /** What goes on in `.ci/run`, by the claim that nothing cheaper makes; the dearest of each list first. */
 const ROADS: readonly string[] = [
-  // Every kind of machines.
-  'test/conformance/machines.live.test.ts',
+  // Every kind of machines; the operator of RayClusters, as the rehearsal has it.
+  ...['test/conformance/machines.live.test.ts', 'test/cloud/ray-cluster-machines.live.test.ts'],
   ...HISTORIES,
   // The local stack, killed and brought up again; a drought; a pool's book under load; JobMan's files; a service of another team.
   ...['test/dev/stack.live.test.ts', 'test/end-to-end/drought.live.test.ts', 'test/workflows/quota-book.live.test.ts'],

@@ -9,7 +9,7 @@ interface Operation {
   readonly value?: unknown;
 }
 
-/** What a patch may change here. A real API server lets a few other fields of a pod be changed too. */
+/** Changes that a patch may make here. A real API server lets a few other fields of a pod be changed too. */
 const CHANGEABLE = /^\/(metadata\/(labels|annotations)|spec\/schedulingGates)(\/|$)/;
 
 /**
@@ -55,6 +55,6 @@ type Tree = Record<string, unknown>;
 
 const unescaped = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~');
 
-/** As of Kubernetes 1.34, which does not say which operation it was. */
+/** The refusal of Kubernetes 1.34, which does not say which operation it was. */
 const failed = (): ApiRefusal =>
   new ApiRefusal(422, 'Invalid', 'the server rejected our request due to an error in our request', {});

@@ -83,9 +83,9 @@ interface PodPlan {
   readonly type: NodeType;
   readonly group: string;
   readonly template: PodTemplate;
-  /** Of `ray start`. */
+  /** Parameters of `ray start`. */
   readonly params: Readonly<Record<string, string>>;
-  /** Of GCS, as its processes reach it. */
+  /** Address of GCS, as its processes reach it. */
   readonly address: string;
 }
 

@@ -50,7 +50,7 @@ check() {
 
 # Does what was made still stand? 'PLACE CODE' for each. Two minutes are enough for any: a mount that hangs is not there.
 run_checks() {
-  exec timeout -k 5 120 bash -lc "$IMAGE_PATH"'. "$0"' "$stage.checks" "$@" 3>&1 < /dev/null > /dev/null 2>&1 7>&- 9>&-
+  exec timeout -k 5 120 bash --norc -c "$LOGIN_FILES"'. "$0"' "$stage.checks" "$@" 3>&1 < /dev/null > /dev/null 2>&1 7>&- 9>&-
 }
 
 # NAME FINGERPRINT sent|absent: is it to be made now? What came before and is half done is gone on with, if it was the same.

@@ -11,12 +11,18 @@ die() { printf 'jobctl-runner-error: %s\\n' "$*" >&$errors; exit 70; }
 now_ms() { date +%s%3N; }
 [ -d "$base/modules" ] || { mkdir -p -m 700 "$base" && mkdir -p "$base/runs" "$base/epochs" "$base/modules"; } || die "cannot make $base"
 
-# For bash, after /etc/profile, which drops on Debian the PATH of a pod's image: that of its first process, jobctl's agent.
-IMAGE_PATH='if [ -f /jobctl/agent ] && [ -r /proc/1/environ ]; then
+# The login files of bash, without --login, which reads .bash_logout at the end. Debian's /etc/profile drops the PATH of a pod's
+# image: that of its first process, jobctl's agent, comes back after it, and before what the user's own file adds.
+LOGIN_FILES='[ ! -r /etc/profile ] || . /etc/profile
+if [ -f /jobctl/agent ] && [ -r /proc/1/environ ]; then
   while IFS= read -r -d "" JOBCTL_EACH; do
     case $JOBCTL_EACH in PATH=*) PATH=\${JOBCTL_EACH#PATH=}:$PATH ;; esac
   done < /proc/1/environ
   unset JOBCTL_EACH
+fi
+if [ -r ~/.bash_profile ]; then . ~/.bash_profile
+elif [ -r ~/.bash_login ]; then . ~/.bash_login
+elif [ -r ~/.profile ]; then . ~/.profile
 fi
 '
 

@@ -282,12 +282,6 @@ verb_child() {
   exec bash --norc -c "$LOGIN_FILES$COMMAND" "$run/script"
 }
 
-LOGIN_FILES='[ ! -r /etc/profile ] || . /etc/profile
-'"$IMAGE_PATH"'if [ -r ~/.bash_profile ]; then . ~/.bash_profile
-elif [ -r ~/.bash_login ]; then . ~/.bash_login
-elif [ -r ~/.profile ]; then . ~/.profile
-fi
-'
 # Sourced, not an argument: an argument ends at 128 KiB and everybody on the host can read it. No MEGASCALE_* of an
 # earlier attempt's, which a login file may have kept: jax.distributed hangs on it.
 COMMAND='unset "\${!MEGASCALE_@}"; . "$JOBCTL_RUN_DIR/env"; : > "$JOBCTL_RUN_DIR/env"; rm -f -- "$JOBCTL_RUN_DIR/env"; . "$0"'

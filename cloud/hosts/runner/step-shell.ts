@@ -38,7 +38,7 @@ open_shell() {
   mkfifo "$stage.go.$nth.$step" "$stage.said.$nth.$step" || return 1
   # Opened for both ways first: nobody waits then for the other end. After that, an end is an end.
   exec 5<>"$stage.go.$nth.$step" 6<>"$stage.said.$nth.$step"
-  JOBCTL_MODULE_STEP=$call setsid -f bash -lc "$IMAGE_PATH$STEP_SHELL" "$stage.step" \\
+  JOBCTL_MODULE_STEP=$call setsid -f bash --norc -c "$LOGIN_FILES$STEP_SHELL" "$stage.step" \\
     < /dev/null 3<"$stage.go.$nth.$step" 4>"$stage.said.$nth.$step" 5>&- 6<&- 7>&- 9>&-
   exec 5>"$stage.go.$nth.$step" 6<"$stage.said.$nth.$step"
   read -r word shell <&6
