@@ -98,8 +98,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool, isZoneStrict }, report);
   const spec = resolveForm(form, { size, found }, report);
   warnOfScripts(form, report);
-  if (found !== undefined) warnOfProvision(form, found.request, report);
-  if (spec !== undefined) warnOfTurns(spec, report);
+  if (spec !== undefined) warnOfProvision(spec, report);
   const isOfPods = found !== undefined && reachFacts(machineKind(kindOfJob(found.request)).reach).areContainers;
   if (isOfPods) refuseForPods(form, report);
   else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);
@@ -117,25 +116,24 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool, ...(build && { build }) };
 }
 
-/** A provider that refuses a request it has no capacity for (no `hedge`) is asked again in the same zone. */
-function warnOfProvision({ timeouts }: JobFile, request: MachineRequest, report: Report): void {
-  const { zones, hedge } = askedMachines(request);
-  const [zone] = zones;
-  if (given(timeouts?.provision) === undefined || hedge === undefined || zone === undefined || zones.length > 1) return;
-  const message = `has no effect: after it the next zone is asked too, and the job has one, ${zone}; name more in tpu.zones, or leave it out (timeouts.queue ends the whole wait)`;
-  report.warn(['timeouts', 'provision'], message);
-}
-
-/** A zone that has no turn before all waiting ends is named in vain. */
-function warnOfTurns(spec: JobSpec, report: Report): void {
+/**
+ * Warns of a `timeouts.provision` after which no zone is left to be asked, or with which one has no turn before all waiting ends. A
+ * provider that refuses a request it has no capacity for (no `hedge`) is asked again in the same zone.
+ */
+function warnOfProvision(spec: JobSpec, report: Report): void {
   const { zones, hedge } = askedMachines(spec);
-  const { provision, queue } = spec.timeouts ?? {};
-  if (hedge === undefined || provision === undefined || queue === undefined) return;
-  const turns = Math.ceil(queue / provision);
-  const [last = ''] = zones.slice(-1);
-  if (turns >= zones.length) return;
-  const message = `${durationText(provision)} for each zone leaves ${last} without a turn: timeouts.queue ends all waiting after ${durationText(queue)}; leave timeouts.provision out, or give it ${durationText(Math.floor(queue / zones.length))} at most`;
-  report.warn(['timeouts', 'provision'], message);
+  const { provision, queue = Infinity } = spec.timeouts ?? {};
+  const last = zones.at(-1);
+  if (provision === undefined || hedge === undefined || last === undefined) return;
+  const warn = (message: string): void => report.warn(['timeouts', 'provision'], message);
+  if (zones.length === 1)
+    warn(
+      `has no effect: after it the next zone is asked too, and the job has one, ${last}; name more in tpu.zones, or leave it out (timeouts.queue ends the whole wait)`,
+    );
+  else if (Math.ceil(queue / provision) < zones.length)
+    warn(
+      `${durationText(provision)} for each zone leaves ${last} without a turn: timeouts.queue ends all waiting after ${durationText(queue)}; leave timeouts.provision out, or give it ${durationText(Math.floor(queue / zones.length))} at most`,
+    );
 }
 
 /** Drops the file's keys `x-..`: only YAML reads them, for the anchors that they hold, as in compose files. */

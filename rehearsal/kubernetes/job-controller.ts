@@ -45,10 +45,10 @@ export class JobController {
 
   #syncJob(job: Job): void {
     if (job.metadata.deletionTimestamp !== undefined) return;
-    const pods = this.#podsOf(job);
+    const pods = this.#store.podsOf(job);
     const counted = this.#count(job, pods);
     const verdict = verdictOf(job, counted);
-    const own = this.#podsOf(job);
+    const own = this.#store.podsOf(job);
     const active = own.filter((pod) => !isOver(pod) && pod.metadata.deletionTimestamp === undefined);
     const leaving = own.filter((pod) => !isOver(pod) && pod.metadata.deletionTimestamp !== undefined);
     if (verdict !== undefined) for (const pod of active) beginDeletion(this.#store, PODS, pod);
@@ -56,12 +56,6 @@ export class JobController {
     const status = statusOf(job, counted, { active: verdict ? [] : active, leaving, verdict, isFinal });
     if (!isDeepStrictEqual(status, job.status)) this.#store.put(JOBS, { ...job, status });
     if (verdict === undefined && job.spec.suspend !== true) this.#makeMissing(job, counted.succeeded, own);
-  }
-
-  #podsOf({ metadata }: Job): readonly Pod[] {
-    return this.#store
-      .list<Pod>(PODS, metadata.namespace)
-      .filter((pod) => pod.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid));
   }
 
   /** Adds the pods that ended and were not counted to the Job's numbers. */

@@ -1,5 +1,5 @@
-import type { KubeObject } from './objects.js';
-import { apiVersionOf, RESOURCES, type Resource } from './resources.js';
+import type { KubeObject, Pod } from './objects.js';
+import { apiVersionOf, PODS, RESOURCES, type Resource } from './resources.js';
 
 export interface Change {
   readonly version: number;
@@ -49,6 +49,13 @@ export class ObjectStore {
     const all = [...this.#table(resource)];
     const wanted = namespace === undefined ? all : all.filter(([, { metadata }]) => metadata.namespace === namespace);
     return wanted.toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, object]) => object as Kind);
+  }
+
+  /** Pods that this object owns. */
+  podsOf({ metadata }: KubeObject): readonly Pod[] {
+    return this.list<Pod>(PODS, metadata.namespace).filter((pod) =>
+      pod.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid),
+    );
   }
 
   byUid(resource: Resource, uid: string): KubeObject | undefined {

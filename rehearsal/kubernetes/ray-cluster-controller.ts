@@ -63,7 +63,7 @@ export class RayClusterController {
       failure = { type: 'RayClusterReplicaFailure', status: 'True', reason, message: error.message };
       this.#tell(cluster, 'Warning', reason, error.message);
     }
-    const status = statusOf(cluster, this.#podsOf(cluster), failure);
+    const status = statusOf(cluster, this.#store.podsOf(cluster), failure);
     if (!isDeepStrictEqual(status, cluster.status)) this.#store.put(RAY_CLUSTERS, { ...cluster, status });
   }
 
@@ -73,7 +73,7 @@ export class RayClusterController {
     if (cluster.spec.authOptions?.mode === 'token')
       this.#made(SECRETS, cluster, name, () => secretDraft(cluster, randomBytes(32).toString('base64url')));
     const port = portOf(service);
-    const pods = this.#podsOf(cluster);
+    const pods = this.#store.podsOf(cluster);
     const heads = pods.filter((pod) => pod.metadata.labels?.[NODE_TYPE_LABEL] === HEAD);
     if (heads.length === 0) this.#create(cluster, HEAD, headDraft(cluster, port));
     // In the same pass, KubeRay makes nothing after a deletion.
@@ -116,12 +116,6 @@ export class RayClusterController {
     if (free === undefined)
       throw new ApiRefusal(422, 'Invalid', `the rehearsal has ports for ${PORTS} RayClusters at a time; delete one`);
     return free;
-  }
-
-  #podsOf({ metadata }: RayCluster): readonly Pod[] {
-    return this.#store
-      .list<Pod>(PODS, metadata.namespace)
-      .filter((pod) => pod.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid));
   }
 
   #tell(cluster: RayCluster, type: 'Normal' | 'Warning', reason: string, message: string): void {

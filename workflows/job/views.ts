@@ -18,6 +18,7 @@ import { chainRunId, type JobStory } from './story.js';
 import type { ZoneAnswers } from './zone-answers.js';
 import type { Wait } from './wait.js';
 import type { ZoneRace } from './zone-race.js';
+import { inTime } from './zone-turns.js';
 
 /** The parts of a job that people look at. */
 export interface ShownParts {
@@ -76,8 +77,7 @@ type NextZone = JobView['nextZone'];
 /** Undefined also if `timeouts.queue` ends the job before. */
 function nextZoneOf({ story, wait, race }: Pick<ShownParts, 'story' | 'wait' | 'race'>): NextZone {
   if (story.phase !== JobPhase.Provisioning) return undefined;
-  const next = wait.pausesFor ?? race.nextZone;
-  return next === undefined || next.at < (wait.endsAt ?? Infinity) ? next : undefined;
+  return inTime(wait.pausesFor ?? race.nextZone, wait.endsAt);
 }
 
 /** Without a next zone, no zone is asked before the one that is asked now says no. */

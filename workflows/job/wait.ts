@@ -1,5 +1,5 @@
 import { condition } from '@temporalio/workflow';
-import type { JobView, SliceView, ZoneAnswer } from '../../contract/job.js';
+import type { JobView, SliceView } from '../../contract/job.js';
 import type { Cause } from '../../domain/job-events/kinds.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -102,7 +102,7 @@ export class Wait {
   /** A sentence about zones that had no turn, if others had theirs. */
   get #unasked(): readonly string[] {
     const { answers, file } = this.#parts;
-    const asked = new Set([...answers.asked, ...answers.all, ...this.#open].map((of) => zoneIn(of)));
+    const asked = new Set([...answers.asked, ...this.#open.map(({ ref }) => ref.zone)]);
     const zones = asked.size === 0 ? [] : askedMachines(file.spec).zones.filter((zone) => !asked.has(zone));
     if (zones.length === 0) return [];
     const more = zones.length > MOST_NAMED ? ` and ${zones.length - MOST_NAMED} more` : '';
@@ -145,9 +145,6 @@ export class Wait {
     return this.#since === undefined ? {} : { waitingSince: this.#since };
   }
 }
-
-const zoneIn = (of: string | ZoneAnswer | SliceView): string =>
-  typeof of === 'string' ? of : 'ref' in of ? of.ref.zone : of.zone;
 
 const MOST_NAMED = 5;
 const MOST_DETAIL = 160;

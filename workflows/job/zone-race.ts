@@ -11,7 +11,7 @@ import type { LeaseHold } from './lease.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobStory } from './story.js';
 import type { ZoneAnswers } from './zone-answers.js';
-import { ZoneTurns } from './zone-turns.js';
+import { inTime, ZoneTurns } from './zone-turns.js';
 import type { Zones } from './zones.js';
 
 export interface RaceParts {
@@ -38,7 +38,8 @@ export interface Patience {
 export class ZoneRace {
   readonly #parts: RaceParts;
   readonly #turns: ZoneTurns;
-  #patience: Patience = { patienceMs: undefined, waitsUntil: undefined };
+  /** See `Patience`. */
+  #waitsUntil: EpochMs | undefined;
 
   constructor(parts: RaceParts) {
     this.#parts = parts;
@@ -52,18 +53,12 @@ export class ZoneRace {
     const { granted, otherTiers } = this.#parts.lease;
     const { accelerator } = askedMachines(spec);
     const answers = this.#parts.answers.text(this.#turns.asked);
-    const next = this.#nextInTime;
+    const next = inTime(this.nextZone, this.#waitsUntil);
     const asked = { slices: spec.slices, accelerator, zones: this.#turns.asked };
     const facts = { ...asked, ...(answers !== '' && { answers }), ...(next && { next }) };
     if (granted === undefined || otherTiers.length === 0) return { kind: 'provisioning', facts };
     const { tier, pricing } = granted;
     return { kind: 'provisioning', facts: { ...facts, tier: { number: tier + 1, ...(pricing && { pricing }) } } };
-  }
-
-  /** Undefined also if `waitsUntil` comes first. */
-  get #nextInTime(): JobView['nextZone'] {
-    const next = this.nextZone;
-    return next === undefined || next.at < (this.#patience.waitsUntil ?? Infinity) ? next : undefined;
   }
 
   /** Updates the job's reason, if it still waits for slices. */
@@ -126,9 +121,9 @@ export class ZoneRace {
   }
 
   /** The job waits for chips from now on, for this long. */
-  waits(patience: Patience): void {
-    this.#patience = patience;
-    this.#turns.patienceMs = patience.patienceMs;
+  waits({ patienceMs, waitsUntil }: Patience): void {
+    this.#turns.patienceMs = patienceMs;
+    this.#waitsUntil = waitsUntil;
   }
 
   /**
@@ -138,7 +133,7 @@ export class ZoneRace {
    */
   async bringUp(isUnwanted: () => boolean): Promise<SliceLoss | 'in vain' | undefined> {
     const { slices, settings, answers } = this.#parts;
-    const { patienceMs, waitsUntil } = this.#patience;
+    const waitsUntil = this.#waitsUntil;
     // A rival may have come while the job paused.
     if (await this.#isWhole()) return undefined;
     // Knowledge from an earlier time in the line is out of date.
@@ -155,7 +150,7 @@ export class ZoneRace {
       if (slices.loss) return slices.loss;
       if (waitsUntil !== undefined && Date.now() >= waitsUntil) return 'in vain';
       if (await this.#dropLost()) continue;
-      if (isDue && !(await this.#moveOn())) return slices.late((patienceMs ?? 0) / 1000);
+      if (isDue && !(await this.#moveOn())) return slices.late((this.#turns.patienceMs ?? 0) / 1000);
       if (workflowInfo().historyLength >= settings.timings.jobHistoryEvents) return undefined;
     }
   }

@@ -114,5 +114,9 @@ export class ZoneTurns {
   }
 }
 
+/** Undefined also if the wait ends before. */
+export const inTime = (next: JobView['nextZone'], waitsUntil: EpochMs | undefined): JobView['nextZone'] =>
+  next === undefined || next.at < (waitsUntil ?? Infinity) ? next : undefined;
+
 /** The longest that a job stays alone in a zone is eight times as long as the first. */
 const MOST_DOUBLINGS = 3;

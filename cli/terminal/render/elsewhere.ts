@@ -1,7 +1,7 @@
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { askedMachines, usdPerHour } from '../../../domain/machines.js';
 import type { EpochMs } from '../../../domain/units.js';
-import type { JobView } from '../../../contract/job.js';
+import type { JobView, SliceView } from '../../../contract/job.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import { wrapped } from './columns.js';
 import { formatDuration } from './quantities.js';
@@ -39,12 +39,18 @@ export function elsewhereOf(view: JobView, rows: readonly CapacityRow[], now: Ep
   };
 }
 
-const placeOf = ({ zone, accelerator, pricing, lastGot, refusal }: GaveLately): object => ({
-  ...{ zone, accelerator, pricing, lastGot },
-  ...(refusal !== undefined && refusal.at > lastGot.at && { refusal }),
+const placeOf = (row: GaveLately): object => ({
+  ...{ zone: row.zone, accelerator: row.accelerator, pricing: row.pricing, lastGot: row.lastGot },
+  ...(hasRefusedSince(row) && { refusal: row.refusal }),
 });
 
+const hasRefusedSince = ({ lastGot, refusal }: GaveLately): boolean => refusal !== undefined && refusal.at > lastGot.at;
+
 type GaveLately = CapacityRow & Required<Pick<CapacityRow, 'lastGot'>>;
+
+/** Requests of the job, in all zones, that are neither ready nor gone. */
+export const openRequests = ({ slices, rivals = [] }: Pick<JobView, 'slices' | 'rivals'>): readonly SliceView[] =>
+  [...slices, ...rivals].filter(({ state }) => state !== 'ready' && state !== 'gone');
 
 const MOST_SEEN = 2;
 const LATELY_MS = 6 * 3_600_000;
@@ -60,8 +66,7 @@ const gaveLately = (rows: readonly CapacityRow[], now: EpochMs): readonly GaveLa
 
 /** Recent successes for the job's type in zones that it does not ask now. */
 function seenFor(view: JobView, rows: readonly CapacityRow[], now: EpochMs): readonly GaveLately[] {
-  const slices = [...view.slices, ...(view.rivals ?? [])];
-  const asked = new Set(slices.flatMap(({ state, ref }) => (state === 'ready' || state === 'gone' ? [] : [ref.zone])));
+  const asked = new Set(openRequests(view).map(({ ref }) => ref.zone));
   const { accelerator } = askedMachines(view.spec);
   return gaveLately(rows, now).filter((row) => row.accelerator === accelerator && !asked.has(row.zone));
 }
@@ -74,8 +79,7 @@ function smallerFor({ spec }: JobView, rows: readonly CapacityRow[], now: EpochM
   for (const row of gaveLately(rows, now)) {
     const type = findAccelerator(row.accelerator);
     const isSmaller = type?.generation === own.generation && type.chips < own.chips;
-    const hasRefusedSince = row.refusal !== undefined && row.refusal.at > row.lastGot.at;
-    if (isSmaller && !hasRefusedSince && type.chips > (found?.chips ?? 0)) found = { row, chips: type.chips };
+    if (isSmaller && !hasRefusedSince(row) && type.chips > (found?.chips ?? 0)) found = { row, chips: type.chips };
   }
   return found?.row;
 }
@@ -106,9 +110,8 @@ function gaveText({ zone, accelerator, pricing, lastGot }: GaveLately, now: Epoc
 }
 
 function seenText(row: GaveLately, view: JobView, now: EpochMs): string {
-  const { zone, lastGot, refusal } = row;
-  const since = refusal !== undefined && refusal.at > lastGot.at ? ', and has refused one since' : '';
-  const own = askedMachines(view.spec).zones.includes(zone) ? '' : "; it is none of this job's zones";
+  const since = hasRefusedSince(row) ? ', and has refused one since' : '';
+  const own = askedMachines(view.spec).zones.includes(row.zone) ? '' : "; it is none of this job's zones";
   return `Seen by this pool's jobs: ${gaveText(row, now)}${since}${own}.`;
 }
 

@@ -32,7 +32,7 @@ import { endsSentence } from './slice-ends.js';
 import { tierSentences } from './tier-turns.js';
 import { answerTexts, nextZoneSentence, untilSentence } from './wait-times.js';
 import { oneLine, wrapped, wrapToWidth } from './columns.js';
-import { elsewhereOf } from './elsewhere.js';
+import { elsewhereOf, openRequests } from './elsewhere.js';
 
 /** Wording with jobs by their ids, and times on the reader's clock, with a date unless they are today. */
 export function wordingFor(hasTiers: boolean, now: EpochMs): Wording {
@@ -152,9 +152,7 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
   return [
     ...wrapped(`${row.id} ${withStop(`${doing(row, now)}${because}`)}${labelOf(row)}`, width, ''),
     ...causeOf(row).flatMap((line) => wrapped(line, width, '')),
-    ...[...(view?.slices ?? []), ...(view?.rivals ?? [])]
-      .filter(isUnsettled)
-      .flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
+    ...(view === undefined ? [] : openRequests(view)).flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
     ...answerTexts(view, now).flatMap((text) => wrapped(text, width, '  ')),
     ...wrapped(nextZoneSentence(view, now), width, ''),
     ...wrapped(untilSentence(row, now), width, ''),
@@ -203,8 +201,6 @@ function causeOf({ outcome }: JobRow): readonly string[] {
   ];
 }
 
-const isUnsettled = ({ state }: SliceView): boolean => state !== 'ready' && state !== 'gone';
-
 function sliceText({ ref, state, detail, since }: SliceView, now: EpochMs): string {
   const lasting = since === undefined ? '' : `, for ${formatDuration(now - since)}`;
   return `${ref.name} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}${lasting}`}`;
@@ -218,9 +214,8 @@ export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: 
  */
 export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[], now: EpochMs): object | undefined {
   if (view?.phase !== 'provisioning') return undefined;
-  const asked = [...view.slices, ...(view.rivals ?? [])].filter(isUnsettled);
   return {
-    asks: asked.map(({ ref: { name, zone }, state, detail, since }) => ({
+    asks: openRequests(view).map(({ ref: { name, zone }, state, detail, since }) => ({
       ...{ name, zone, state },
       ...(detail !== undefined && { detail }),
       ...(since !== undefined && { since }),
