@@ -104,6 +104,7 @@ const sliceLost = z.discriminatedUnion('cause', [
   z.object({ kind: z.literal('lost'), cause: z.literal('refused'), scope: refusalScope, message: text() }),
 ]);
 const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('allowed') }),
   z.object({ kind: z.literal('progress'), detail: text() }),
   z.object({
     kind: z.literal('ready'),

@@ -15,7 +15,9 @@ import type {
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
 
+/** `allowed`: its pool has room for it beside the job's first gang, and the provider is asked. */
 export type SliceNews =
+  | { readonly kind: 'allowed' }
   | { readonly kind: 'progress'; readonly detail: string }
   | ({ readonly kind: 'ready' } & SlicesMachines)
   | ({ readonly kind: 'lost' } & SliceLossReason)

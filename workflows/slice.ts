@@ -174,8 +174,9 @@ class SliceOwner {
       if (this.#isLong) return 'history is long';
     }
     if (this.#told !== undefined) return 'ended';
-    if (this.#isLeaseHeld) return 'go on';
     const { lease, isBeside } = this.#input;
+    if (this.#isLeaseHeld && isBeside) await this.#mail.report({ kind: 'allowed' });
+    if (this.#isLeaseHeld) return 'go on';
     const message = isBeside ? 'its pool has no room for it' : `lease ${leaseKey(lease)} does not stand`;
     await this.#lose({ cause: 'lease', message });
     return 'ended';

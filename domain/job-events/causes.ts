@@ -118,6 +118,7 @@ export const CAUSES = {
     `${of.provider} refused ${sliceText(of)} in ${of.zone}: ${of.message}`,
 
   // The pool.
+  'no-room': (of: OneSlice & InZone) => `its pool has no room for ${sliceText(of)} in ${of.zone} yet`,
   'preempted-by-quota': ({ reason }: ByPool) => `preempted by quota: ${reason}`,
   'lease-returned': ({ reason }: ByPool) => `its lease goes back to the pool: ${reason}`,
   'lease-taken': ({ reason }: ByPool) => `its lease was taken: ${reason}`,

@@ -75,7 +75,7 @@ interface Asked {
   readonly next?: { readonly zone: string; readonly at: EpochMs };
 }
 function askedText({ answers, next, ...asked }: Asked): string {
-  const then = next === undefined ? '' : `; ${next.zone} is asked from ${utc(next.at)} on`;
+  const then = next === undefined ? '' : `; if nothing comes before, ${next.zone} is asked at ${utc(next.at)}`;
   return `${askedForText(asked)}${answers === undefined ? '' : `; ${answers}`}${then}`;
 }
 function askedForText({ slices, accelerator, zones, tier }: Asked): string {
@@ -137,6 +137,8 @@ export const KINDS = {
   backoff: backOffText,
   'zone-asked': ({ zone, beside }: { readonly zone: string; readonly beside: string }) =>
     `${zone} is asked beside ${beside}: the first that has all slices is used`,
+  'no-room-beside': ({ zone, beside }: { readonly zone: string; readonly beside: string }) =>
+    `${zone} is not asked beside ${beside}: its pool has no room for a second request`,
   moved: (move: Moved) => `${moveReason(move)}: its requests in ${move.from} are given up`,
   'zone-lost': ({
     zone,

@@ -68,6 +68,8 @@ export const BY_NAME_ALONE = [
   'provisioning',
   'backoff',
   'zone-asked',
+  'no-room-beside',
+  'no-room',
   'moved',
   'zone-given-up',
   'put-aside-failed',

@@ -109,6 +109,21 @@ describe('errors of Cloud TPU in certain states, word for word', function () {
     const message =
       'FLEX_START provisioning model is not supported for accelerator type "v6e-1" in location "us-central1-a"';
     assert.deepEqual(error, { code: 3, message });
+    // Nor has a request that was told to fail anything left to fail.
+    await cloud.admin('refuse', {
+      method: 'CreateQueuedResource',
+      code: 'INTERNAL',
+      message: 'x',
+      as: 'request',
+      times: 1,
+    });
+    const queued = `${cloud.endpoints.rest}/v2alpha1/${PARENT}/queuedResources?queuedResourceId=flex`;
+    const nodeSpec = [{ parent: PARENT, nodeId: 'flex', node: cloud.nodeBody('v6e-1') }];
+    const body = JSON.stringify({ tpu: { nodeSpec }, provisioningModel: 'FLEX_START' });
+    const { error: ofRequest } = (await (await fetch(queued, { method: 'POST', headers, body })).json()) as {
+      readonly error: object;
+    };
+    assert.deepEqual(ofRequest, { code: 3, message });
   });
 
   it('lists lag behind what is there, where they were told to; a single look does not', async () => {

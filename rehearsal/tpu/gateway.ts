@@ -78,6 +78,8 @@ function call(parts: GatewayParts, method: string, request: JsonObject, subject:
   if (refusal?.as === 'operation')
     return { kind: 'operation', operation: parts.cloud.failCreate(subject, statusOf(refusalError(refusal))) };
   const answer = run(parts.cloud, request, parts.site);
+  // The operation may have failed already, such as for chips that are not sold there: no request is left to fail.
+  if (refusal?.as === 'request' && parts.cloud.state.queuedResources[subject] === undefined) return answer;
   if (refusal?.as === 'request') {
     parts.cloud.giveUpOn(subject, statusOf(refusalError(refusal)));
     return answer;

@@ -149,6 +149,15 @@ describe('jobctl status', () => {
       '  is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)',
     ]);
   });
+  it('of a job that was never accepted: that it was refused, and why', () => {
+    const refused = row({ phase: 'failed', attempts: 0, phaseSince: T0 + 23 * S, endedAt: T0 + 23 * S });
+    const lines = renderJobStatus(refused, { refused: 'tpu.zones: name some\n  b' }, place, T0 + 99 * S);
+    assert.equal(lines[1], '  phase      refused in 23s: it was never accepted: tpu.zones: name some; b');
+    assert.equal(
+      lines.at(-1),
+      '  nothing was asked for and nothing is left of it; mend the job file and submit it again',
+    );
+  });
   it('of a queued job: its place in line, and where all reasons are', () => {
     const queued = { ...row({ phase: 'queued', why: 'the pool: 32 short' }), position: 2, of: 5 };
     const lines = renderJobStatus(queued, { missing: 'x' }, place, T0 + 5 * S);

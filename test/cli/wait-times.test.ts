@@ -3,6 +3,7 @@ import { renderBoard } from '../../cli/jobs/render-job-list.js';
 import { renderJobStatus } from '../../cli/terminal/render/job-status.js';
 import { lookOf } from '../../cli/terminal/render/look.js';
 import { clockTime } from '../../cli/terminal/render/quantities.js';
+import { untilSentence, untilText } from '../../cli/terminal/render/wait-times.js';
 import { askingOf, renderWaiting, renderWhy } from '../../cli/terminal/render/why.js';
 import type { WhyWaiting } from '../../client/why-waiting.js';
 import type { JobView, ZoneAnswer, ZoneTurn } from '../../contract/job.js';
@@ -34,6 +35,19 @@ describe('how long a job waits, and for what', () => {
     for (const text of [why, status])
       assert.ok(text.includes(`It waits until ${at(UNTIL)} at most, 1h 35m from now (timeouts.queue).`), text);
     assert.ok(list.includes(`until ${at(UNTIL)} at most: asking`), list);
+  });
+
+  it('is told by the minute in which the wait is over, and not by the one before', () => {
+    for (const [seconds, minute] of [
+      [1, 1],
+      [59, 1],
+      [60, 1],
+      [61, 2],
+    ] as const) {
+      const waits = { waitsUntil: UNTIL + seconds * 1000 };
+      assert.equal(untilText(waits, T0), `until ${at(UNTIL + minute * MINUTE)} at most`);
+      assert.ok(untilSentence(waits, T0).startsWith(`It waits until ${at(UNTIL + minute * MINUTE)} at most, `));
+    }
   });
 
   it('is told of a job in line too', () => {

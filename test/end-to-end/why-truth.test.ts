@@ -26,7 +26,7 @@ describe("what a sentence of `jobctl why` is worth, by the cloud's own word", ()
     'a zone that is not asked': `  jc-j-g3 in ${C}: starting, asking ${C}, for 3s`,
     'words that nobody said': `  jc-j-g2 in ${B}: starting, Quota exceeded, for 3s`,
     'a zone as the next one that is asked already': `If nothing comes before, ${A} is asked at 10:40, in 3s.`,
-    'the same in the reason': `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${A} is asked from 2026-11-29 10:40:00 UTC on. ${HEAD}`,
+    'the same in the reason': `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; if nothing comes before, ${A} is asked at 2026-11-29 10:40:00 UTC. ${HEAD}`,
     'a zone that gave nothing': `Seen by this pool's jobs: ${B} gave a v5litepod-8 (spot) within 3s, 5s ago.`,
     'a refusal that never was': `Seen by this pool's jobs: ${A} gave a v5litepod-8 (spot) within 3s, 5s ago, and has refused one since.`,
     'a refusal of a zone that refused nothing': `  ${A} refused 3s ago (zone): no more capacity`,
@@ -50,7 +50,7 @@ describe("what a sentence of `jobctl why` is worth, by the cloud's own word", ()
       `  ${B} refused 3s ago (zone), and is asked again now: no more capacity`,
       `  ${B} refused 3s ago (zone), and has its next turn after ${C}: no more capacity`,
       `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${B} refused: no more cap. ${HEAD}`,
-      `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${B} refused: no more cap; ${C} is asked from 2026-11-29 10:40:00 UTC on. ${HEAD}`,
+      `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${B} refused: no more cap; if nothing comes before, ${C} is asked at 2026-11-29 10:40:00 UTC. ${HEAD}`,
       `Seen by this pool's jobs: ${A} gave a v5litepod-8 (spot) within 3s, 5s ago.`,
     ];
     assert.deepEqual(untrueSentences(lines.join('\n'), cloud, true), []);

@@ -76,7 +76,8 @@ function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
     line,
   );
   if (head) {
-    const [, reason = '', next] = /^(.*?)(?:; (\S+) is asked from \S+ \S+ UTC on)?$/.exec(head[1] ?? '') ?? [];
+    const [, reason = '', next] =
+      /^(.*?)(?:; if nothing comes before, (\S+) is asked at \S+ \S+ UTC)?$/.exec(head[1] ?? '') ?? [];
     if (next !== undefined && isNow && open.has(next)) return false;
     const [requests = '', ...answers] = reason.split(/; (?=\S+ refused(?:, a right is missing)?: )/);
     const told = answers.map((answer) => /^(\S+) refused(?:, a right is missing)?: (.*)$/.exec(answer));

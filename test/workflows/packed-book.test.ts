@@ -40,6 +40,7 @@ const ofState: Record<LeaseRow['state'], fc.Arbitrary<Partial<LeaseRow>>> = {
       minKeys: 1,
       noNullPrototype: true,
     }),
+    unallowed: fc.array(name, { minLength: 1, maxLength: 2 }),
   }),
   held: fc.record({ startedAt: time, heldSince: time }),
   parked: fc.record({ startedAt: time, hasChips: fc.boolean() }),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { SliceNews } from '../../contract/slice.js';
 import type { SliceHost } from '../../domain/slice.js';
 import { Slices } from '../../workflows/job/slices.js';
 import { slicePlan } from '../cloud/cloud-tpu-plan.js';
@@ -156,6 +157,7 @@ describe('slices that are asked for in another zone too', () => {
   it('win when all of them are ready and not before; those of the former zone leave, whatever they say then', () => {
     const slices = race();
     slices.hear('x-s0-g2', one);
+    slices.show(1);
     slices.hear('x-s0-g1', one);
     assert.deepEqual([slices.readyRival, slices.isNews], [undefined, false]);
     slices.hear('x-s1-g2', one);
@@ -185,6 +187,37 @@ describe('slices that are asked for in another zone too', () => {
     assert.deepEqual(names(next.present), ['x-s0-g1']);
     assert.deepEqual([next.missingGeneration(0), next.missingGeneration(1)], [undefined, 3]);
     assert.throws(() => next.follow(1, 0), /no rival of try 1/);
+  });
+
+  it('are told of once their pool has allowed them, or an answer shows that it has', () => {
+    const told = (news: SliceNews): readonly unknown[] => {
+      const slices = race();
+      const before = [slices.newRival, slices.isNews];
+      slices.hear('x-s1-g2', news);
+      const next = again(slices);
+      assert.equal(next.newRival, slices.newRival);
+      const { newRival } = slices;
+      slices.show(1);
+      assert.deepEqual([slices.newRival, again(slices).newRival], [undefined, undefined]);
+      assert.deepEqual([again(slices).shownRivals, next.shownRivals], [[1], []]);
+      return [...before, newRival, next.isNews];
+    };
+    assert.deepEqual(told({ kind: 'allowed' }), [undefined, false, 1, true]);
+    assert.deepEqual(told({ kind: 'ready', uid: 'u', hosts: hosts(1) }), [undefined, false, 1, true]);
+    assert.deepEqual(told({ kind: 'lost', cause: 'refused', scope: 'zone', message: 'full' }), [
+      undefined,
+      false,
+      1,
+      true,
+    ]);
+    // Its pool has no room for it: that is news, and no zone was asked.
+    assert.deepEqual(told({ kind: 'lost', cause: 'lease', message: 'no room' }), [undefined, false, undefined, true]);
+    assert.deepEqual(told({ kind: 'progress', detail: 'x' }), [undefined, false, undefined, false]);
+    const slices = race();
+    const detail = () => slices.rivalViews.find(({ ref }) => ref.name === 'x-s1-g2')?.detail;
+    assert.match(detail() ?? '', /^asking its pool for room in /);
+    slices.hear('x-s1-g2', { kind: 'allowed' });
+    assert.match(detail() ?? '', /^asking us-/);
   });
 
   it('that became the job’s own before their pool had answered are asked for once more: the lease stands', () => {

@@ -82,7 +82,7 @@ function nextStep(facts: JobFacts): string {
     case JobPhase.Queued:
       return `It waits for ${formatUnits(askedSize(spec).units)} of pool ${plain(spec.pool, 60)}. Its place in line is in the details of the workflow \`${quotaWorkflowId(spec.pool)}\`; it starts by itself.`;
     case JobPhase.Provisioning:
-      return `It waits for ${providerOf(spec)} to give ${missingSlices(facts)}, which can take hours. What each slice waits for is in the details of its workflow, under Relationships; of several zones each is tried in turn.`;
+      return `It waits for ${providerOf(spec)} to give ${missingSlices(facts)}, which can take hours. What each slice waits for is in the details of its workflow, under Relationships; several zones may be asked at once, each in its turn.`;
     case JobPhase.SettingUp:
       return `It waits until every host is set up; \`jobctl logs ${id} --module NAME\` has what a module printed.`;
     case JobPhase.Running:

@@ -45,7 +45,8 @@ interface LossPlace {
 export function lossCause(loss: SliceLoss, { requested, zone, provider }: LossPlace): Cause {
   const { index: slice, message: whole } = loss;
   const message = whole.length <= MOST_ANSWER ? whole : `${boundedLine(whole, MOST_ANSWER)} ..`;
-  const facts = { slice, ...(requested !== undefined && { requested }), message };
+  const place = { slice, ...(requested !== undefined && { requested }) };
+  const facts = { ...place, message };
   switch (loss.cause) {
     case 'preempted':
       return { kind: 'preempted', facts };
@@ -56,6 +57,7 @@ export function lossCause(loss: SliceLoss, { requested, zone, provider }: LossPl
     case 'lease':
       return { kind: 'lease-lost', facts: { message } };
     case 'refused':
+      if ('isByPool' in loss) return { kind: 'no-room', facts: { ...place, zone } };
       return { kind: 'refused', facts: { ...facts, zone, provider, scope: loss.scope } };
   }
 }

@@ -21,6 +21,8 @@ export interface SliceCarry extends SliceView {
   readonly ownership: Ownership;
   /** It was asked for beside the job's own requests. */
   readonly isBeside?: true;
+  /** Its pool has allowed it beside them. Absent: it has not answered, or has no room. */
+  readonly isAllowed?: true;
   readonly loss?: SliceLoss;
   /** Machines of the request's other slices, in their order. */
   readonly others?: readonly SliceMachines[];
@@ -35,12 +37,15 @@ export interface RivalCarry {
   readonly slices: readonly SliceCarry[];
   /** It was told to end, and is not seen gone. */
   readonly isLeaving?: true;
+  /** The job's user was told of it. */
+  readonly isShown?: true;
 }
 
 interface Rival {
   readonly zoneTry: number;
   members: Member[];
   isLeaving: boolean;
+  isShown: boolean;
 }
 
 export interface SlicesCarry {
@@ -62,10 +67,11 @@ export class Slices {
   constructor(spec: Pick<JobSpec, 'slices' | 'atomic'>, carry: SlicesCarry = { slices: [] }) {
     this.requests = requestCount(spec);
     this.#members = copied(carry.slices);
-    this.#rivals = (carry.rivals ?? []).map(({ zoneTry, slices, isLeaving }) => ({
+    this.#rivals = (carry.rivals ?? []).map(({ zoneTry, slices, isLeaving, isShown }) => ({
       zoneTry,
       members: copied(slices),
       isLeaving: isLeaving ?? false,
+      isShown: isShown ?? false,
     }));
     this.#generations = [...(carry.generations ?? carry.slices.map(({ generation }) => generation))];
   }
@@ -117,6 +123,21 @@ export class Slices {
     return this.#waiting.map(({ zoneTry }) => zoneTry);
   }
 
+  /** Those of `rivals` of which the job's user was told. A pool without room says no at each turn, and no provider is asked. */
+  get shownRivals(): readonly number[] {
+    return this.#waiting.filter(({ isShown }) => isShown).map(({ zoneTry }) => zoneTry);
+  }
+
+  /** The first rival that its pool has allowed and of which the job's user was not told. */
+  get newRival(): number | undefined {
+    return this.#waiting.find(({ members, isShown }) => !isShown && members.some(isAllowed))?.zoneTry;
+  }
+
+  /** The job's user is told of the rival. */
+  show(zoneTry: number): void {
+    for (const rival of this.#waiting) if (rival.zoneTry === zoneTry) rival.isShown = true;
+  }
+
   get #waiting(): readonly Rival[] {
     return this.#rivals.filter(({ isLeaving }) => !isLeaving);
   }
@@ -142,14 +163,15 @@ export class Slices {
 
   /** Something has happened that decides how the slices are brought up. */
   get isNews(): boolean {
-    return this.isWhole || this.loss !== undefined || this.readyRival !== undefined || this.lostRival !== undefined;
+    const { newRival, readyRival, lostRival } = this;
+    return this.isWhole || [this.loss, newRival, readyRival, lostRival].some((each) => each !== undefined);
   }
 
   /** The rival's requests are the job's own from now on. @returns the former ones that still exist: they leave */
   follow(zoneTry: number, formerTry: number): readonly MachineRef[] {
     const rival = this.#rivals.find((each) => each.zoneTry === zoneTry);
     if (rival === undefined) throw new TypeError(`no rival of try ${zoneTry}`);
-    const former: Rival = { zoneTry: formerTry, members: this.#members, isLeaving: true };
+    const former: Rival = { zoneTry: formerTry, members: this.#members, isLeaving: true, isShown: true };
     this.#members = rival.members;
     this.#rivals = [...this.#rivals.filter((each) => each !== rival), former];
     this.#forgetGone();
@@ -222,14 +244,14 @@ export class Slices {
     this.#generations[index] = Math.max(generation, this.#generations[index] ?? 0);
     const beside = rivalTry === undefined ? {} : ({ isBeside: true } as const);
     const member: Member = { index, generation, ref, ownership, state: 'starting', hosts: [], ...beside };
-    say(member, `asking ${ref.zone}`);
+    say(member, rivalTry === undefined ? `asking ${ref.zone}` : `asking its pool for room in ${ref.zone}`);
     this.#membersOf(rivalTry)[index] = member;
   }
 
   #membersOf(rivalTry?: number): Member[] {
     if (rivalTry === undefined) return this.#members;
     const known = this.#rivals.find(({ zoneTry, isLeaving }) => zoneTry === rivalTry && !isLeaving);
-    const rival = known ?? { zoneTry: rivalTry, members: [], isLeaving: false };
+    const rival = known ?? { zoneTry: rivalTry, members: [], isLeaving: false, isShown: false };
     if (known === undefined) this.#rivals.push(rival);
     return rival.members;
   }
@@ -239,6 +261,11 @@ export class Slices {
     const member = this.#all.find(({ ref }) => ref.name === name);
     if (!member || member.state === 'gone') return;
     switch (news.kind) {
+      case 'allowed':
+        if (member.state !== 'starting') return;
+        member.isAllowed = true;
+        say(member, `asking ${member.ref.zone}`);
+        return;
       case 'progress':
         if (member.state === 'starting') say(member, news.detail);
         return;
@@ -294,9 +321,9 @@ export class Slices {
 
   /** State to carry over a continue-as-new. */
   carry(): SlicesCarry {
-    const rivals = this.#rivals.map(({ zoneTry, members, isLeaving }): RivalCarry => {
+    const rivals = this.#rivals.map(({ zoneTry, members, isLeaving, isShown }): RivalCarry => {
       const slices = copied(members);
-      return { zoneTry, slices, ...(isLeaving ? { isLeaving } : {}) };
+      return { zoneTry, slices, ...(isLeaving && { isLeaving }), ...(isShown && { isShown }) };
     });
     const isUsual = this.#members.every(({ generation }, index) => generation === this.#generations[index]);
     return {
@@ -323,8 +350,13 @@ const isWhole = (members: readonly Member[], requests: number): boolean =>
 const lossOf = (members: readonly Member[]): SliceLoss | undefined =>
   members.find(({ state, loss }) => (state === 'lost' || state === 'gone') && loss)?.loss;
 
+/** The last news may stand for those before it: a slice whose job was reset repeats the last alone. */
+const isAllowed = ({ state, isAllowed: is, loss }: Member): boolean =>
+  is === true || state === 'ready' || (loss !== undefined && loss.cause !== 'lease');
+
 function viewsOf(member: Member): readonly SliceView[] {
-  const { loss: _, ownership: _ownership, others: _others, uid: _uid, isBeside: _beside, ...view } = member;
+  const { loss: _, ownership: _ownership, others: _others, uid: _uid, isBeside: _beside, ...shown } = member;
+  const { isAllowed: _allowed, ...view } = shown;
   return slicesOf(member).map((slice) => ({ ...view, ...slice }));
 }
 

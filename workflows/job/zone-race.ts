@@ -38,6 +38,8 @@ export interface Patience {
 export class ZoneRace {
   readonly #parts: RaceParts;
   readonly #turns: ZoneTurns;
+  /** The user was told that its pool has no room for a second request, and nothing has changed since. */
+  #isNoRoomTold = false;
   /** See `Patience`. */
   #waitsUntil: EpochMs | undefined;
 
@@ -52,9 +54,10 @@ export class ZoneRace {
     const { spec } = this.#parts.file;
     const { granted, otherTiers } = this.#parts.lease;
     const { accelerator } = askedMachines(spec);
-    const answers = this.#parts.answers.text(this.#turns.asked);
+    const zones = this.#turns.shown;
+    const answers = this.#parts.answers.text(zones);
     const next = inTime(this.nextZone, this.#waitsUntil);
-    const asked = { slices: spec.slices, accelerator, zones: this.#turns.asked };
+    const asked = { slices: spec.slices, accelerator, zones };
     const facts = { ...asked, ...(answers !== '' && { answers }), ...(next && { next }) };
     if (granted === undefined || otherTiers.length === 0) return { kind: 'provisioning', facts };
     const { tier, pricing } = granted;
@@ -146,6 +149,7 @@ export class ZoneRace {
       this.#sayNext();
       const isDue = !(await waitFor(isNews, earliest(this.#hedge.dueAt, waitsUntil)));
       if (isUnwanted()) return undefined;
+      this.#showRivals();
       if (await this.#isWhole()) return undefined;
       if (slices.loss) return slices.loss;
       if (waitsUntil !== undefined && Date.now() >= waitsUntil) return 'in vain';
@@ -169,6 +173,7 @@ export class ZoneRace {
   async settle(): Promise<void> {
     await this.#dropRivals({ readyIn: this.#zones.zone });
     this.#hedge.clear();
+    this.#isNoRoomTold = false;
     this.#zones.settle();
     this.#turns.beginRounds();
   }
@@ -189,8 +194,16 @@ export class ZoneRace {
       this.#hedge.deny();
       this.#hedge.act(Date.now());
     } else this.#hedge.refuse(zone, Date.now());
-    await this.#drop(lost.zoneTry, { kind: 'zone-lost', facts });
+    const isAsked = lost.cause !== 'lease' || slices.shownRivals.includes(lost.zoneTry);
+    await this.#drop(lost.zoneTry, isAsked ? { kind: 'zone-lost', facts } : this.#noRoom(facts));
     return true;
+  }
+
+  /** Its pool says no at each turn while it is full. The user is told once. */
+  #noRoom({ zone, beside }: { readonly zone: string; readonly beside: string }): Told | undefined {
+    if (this.#isNoRoomTold) return undefined;
+    this.#isNoRoomTold = true;
+    return { kind: 'no-room-beside', facts: { zone, beside } };
   }
 
   /** Drops all rivals: its pool has no room for more than one request, whatever the job is doing. */
@@ -231,12 +244,20 @@ export class ZoneRace {
   }
 
   async #startRival(zoneTry: number): Promise<void> {
-    const { gang, story } = this.#parts;
-    const zone = this.#zones.of(zoneTry);
+    const { gang } = this.#parts;
     this.#zones.turn(zoneTry);
     await gang.startRival(zoneTry);
-    story.note({ kind: 'zone-asked', facts: { zone, beside: this.#zones.zone } });
-    this.#sayWhere();
+  }
+
+  /** Tells of the zones that its pool lets it ask beside the first. */
+  #showRivals(): void {
+    const { slices, story } = this.#parts;
+    for (let next = slices.newRival; next !== undefined; next = slices.newRival) {
+      slices.show(next);
+      this.#isNoRoomTold = false;
+      story.note({ kind: 'zone-asked', facts: { zone: this.#zones.of(next), beside: this.#zones.zone } });
+      this.#sayWhere();
+    }
   }
 
   /**
@@ -266,19 +287,26 @@ export class ZoneRace {
   }
 
   async #dropRivals(why: { readonly readyIn: string } | { readonly reason: string }): Promise<void> {
-    for (const zoneTry of this.#parts.slices.rivals)
-      await this.#drop(zoneTry, { kind: 'zone-given-up', facts: { zone: this.#zones.of(zoneTry), ...why } });
+    const { rivals, shownRivals } = this.#parts.slices;
+    for (const zoneTry of rivals) {
+      const told: Told = { kind: 'zone-given-up', facts: { zone: this.#zones.of(zoneTry), ...why } };
+      await this.#drop(zoneTry, shownRivals.includes(zoneTry) ? told : undefined, toldText(told));
+    }
   }
 
-  async #drop(zoneTry: number, why: Told): Promise<void> {
+  /** @param told absent: nothing that the user was told of */
+  async #drop(zoneTry: number, told: Told | undefined, reason = told === undefined ? NO_ROOM : toldText(told)) {
     const { slices, story } = this.#parts;
     const leaving = slices.drop(zoneTry);
-    story.note(why);
-    this.#sayWhere();
-    const reason = toldText(why);
+    if (told !== undefined) {
+      story.note(told);
+      this.#sayWhere();
+    }
     await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
   }
 }
+
+const NO_ROOM = 'its pool has no room for it';
 
 const earliest = (a: EpochMs | undefined, b: EpochMs | undefined): EpochMs | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);

@@ -41,6 +41,11 @@ export class ZoneTurns {
     return [this.#zones.current, ...this.#parts.slices.rivals].map((each) => this.#zones.of(each));
   }
 
+  /** Those of `asked` of which the job's user was told. */
+  get shown(): readonly string[] {
+    return [this.#zones.current, ...this.#parts.slices.shownRivals].map((each) => this.#zones.of(each));
+  }
+
   /** Whether requests for its slices are in this zone, and may still get them. */
   isAsked(zone: string): boolean {
     const { slices } = this.#parts;

@@ -5,7 +5,7 @@ import { inLine } from '../../quota/explain.js';
 import type { QuotaConfig, QuotaMemory } from '../../quota/quota-config.js';
 import { codeTable, joinBlocks, plain } from '../markdown.js';
 import type { LeaseRow } from './lease-book.js';
-import { toLeases, toRequest, unitsInUse } from './lease-row.js';
+import { shownRow, toLeases, toRequest, unitsInUse } from './lease-row.js';
 import type { PoolRecords } from './pool-records.js';
 
 /** A pool after a decision. */
@@ -39,7 +39,7 @@ export function poolDetails(view: PoolInView): string {
 }
 
 function headline({ pool, config, leased, waiting, at }: PoolInView): string {
-  const used = leased.reduce<QuotaUnits>((sum, row) => addUnits(sum, unitsInUse(row)), {});
+  const used = leased.reduce<QuotaUnits>((sum, row) => addUnits(sum, unitsInUse(shownRow(row))), {});
   const inUse = `${formatUnits(used)} in use`;
   const units =
     config?.kind === 'limited'

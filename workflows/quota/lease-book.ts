@@ -14,6 +14,8 @@ import {
   isInUse,
   type LeaseRow,
   newRow,
+  noteAllowed,
+  noteAskedBeside,
   noteAskedIn,
   noteChips,
   noteGone,
@@ -116,7 +118,9 @@ export class LeaseBook {
       answers: asked.map(({ key, slice, isBeside }) => {
         const row = this.#rows.get(key);
         const isRoom = isBeside === undefined || (row?.state === 'asking' && !this.#withoutRoom.has(key));
-        return { slice, isHeld: row !== undefined && holds(row) && isRoom };
+        const isHeld = row !== undefined && holds(row) && isRoom;
+        if (isHeld) noteAllowed(row, slice);
+        return { slice, isHeld };
       }),
     };
   }
@@ -383,7 +387,7 @@ export class LeaseBook {
     if (row) {
       // The slice's own message is later than the 'gone' of an earlier life under this name (after a reset).
       row.gone = row.gone.filter((name) => name !== ref.name);
-      addSlice(row, ref);
+      if (addSlice(row, ref) && isBeside) noteAskedBeside(row, ref.name);
       noteAsk(row, ref, asks, now);
       noteAskedIn(row, ref.zone, 'asked');
       if (row.state !== 'held' && !isBeside) row.zone = ref.zone;

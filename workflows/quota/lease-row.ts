@@ -48,6 +48,8 @@ export interface LeaseRow {
   asks?: readonly Ask[];
   /** Slices that were started, or may have been, and were not seen gone. */
   slices: MachineRef[];
+  /** Names of `slices` beside the first gang that the pool has never allowed, so that no provider was asked. Absent: none. */
+  unallowed?: readonly string[];
   /** Names seen gone: an older message of the job must not bring one back. */
   gone: string[];
   /** Highest sequence by sender. */
@@ -181,14 +183,29 @@ const OF_A_LEASE = [
   ...(['zone', 'isFromReservation', 'isUnconfirmed', 'revoked', 'drainingSince'] as const),
 ];
 
-export function addSlice(row: LeaseRow, ref: MachineRef): void {
-  if (row.gone.includes(ref.name) || row.slices.some((known) => known.name === ref.name)) return;
+/** @returns whether it was not known */
+export function addSlice(row: LeaseRow, ref: MachineRef): boolean {
+  if (row.gone.includes(ref.name) || row.slices.some((known) => known.name === ref.name)) return false;
   row.slices.push(ref);
+  return true;
+}
+
+/** A slice beside the first gang asks. Only one that the book did not know before may never have been allowed. */
+export function noteAskedBeside(row: LeaseRow, sliceName: string): void {
+  row.unallowed = [...(row.unallowed ?? []), sliceName];
+}
+
+/** The pool allows the slice, or it is gone. */
+export function noteAllowed(row: LeaseRow, sliceName: string): void {
+  const unallowed = (row.unallowed ?? []).filter((name) => name !== sliceName);
+  if (unallowed.length > 0) row.unallowed = unallowed;
+  else delete row.unallowed;
 }
 
 export function noteGone(row: LeaseRow, sliceName: string): void {
   row.slices = row.slices.filter((ref) => ref.name !== sliceName);
   if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
+  noteAllowed(row, sliceName);
   // Its job goes on with the gang beside the first, so the zone of that gang is the one that may give nothing from now on.
   const [left] = row.slices;
   const isLeft = row.zone !== undefined && !row.slices.some(({ zone }) => zone === row.zone);
@@ -281,6 +298,12 @@ export function toLeases(row: LeaseRow, now: EpochMs): readonly QuotaLease[] {
     return { ...rest, id: `${lease.id}${BESIDE}${at + 1}`, state: 'draining' };
   });
   return [lease, ...beside];
+}
+
+/** The row for people: slices that the pool has not allowed take no chips. A decision counts them until they are seen gone. */
+export function shownRow(row: LeaseRow): LeaseRow {
+  const { slices, unallowed } = row;
+  return unallowed === undefined ? row : { ...row, slices: slices.filter(({ name }) => !unallowed.includes(name)) };
 }
 
 /** Suffix of the id of a gang beside the first, after the lease's id. */

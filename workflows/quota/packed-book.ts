@@ -94,7 +94,8 @@ interface SliceColumns {
 
 type Rare = Pick<
   LeaseRow,
-  ('heldMs' | 'hasChips' | 'isFromReservation' | 'priority') | ('isUnconfirmed' | 'revoked' | 'stuck' | 'drainingSince')
+  | ('heldMs' | 'hasChips' | 'isFromReservation' | 'priority')
+  | ('isUnconfirmed' | 'revoked' | 'stuck' | 'drainingSince' | 'unallowed')
 > & {
   readonly pool?: number;
   readonly gone?: readonly string[];
@@ -205,7 +206,7 @@ class BookPacker {
 
   #rareOf(row: LeaseRow): Rare {
     const { lease, heldMs, askedIn, hasChips, isFromReservation, priority, isUnconfirmed, revoked } = row;
-    const { stuck, drainingSince, gone, slices, sequences } = row;
+    const { stuck, drainingSince, unallowed, gone, slices, sequences } = row;
     const pool = this.#pools.indexOf(lease.pool);
     const isThere = new Set(slices.map(({ name }) => name));
     const others = Object.entries(sequences).filter(([sender]) => sender !== JOB && !isThere.has(sender));
@@ -220,6 +221,7 @@ class BookPacker {
       ...(revoked === undefined ? {} : { revoked }),
       ...(stuck === undefined ? {} : { stuck }),
       ...(drainingSince === undefined ? {} : { drainingSince }),
+      ...(unallowed === undefined ? {} : { unallowed }),
       ...(gone.length === 0 ? {} : { gone }),
       ...(others.length === 0 ? {} : { sequences: Object.fromEntries(others) }),
     };

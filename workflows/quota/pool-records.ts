@@ -23,7 +23,7 @@ import { CapacityBook } from './capacity-book.js';
 import type { PoolCarry, SettingsCarry } from './carried-state.js';
 import { HistoryLog, lineOf } from './history-log.js';
 import { type BookEvent, LeaseBook, type LeaseRow } from './lease-book.js';
-import { toLeases, toRequest } from './lease-row.js';
+import { shownRow, toLeases, toRequest } from './lease-row.js';
 import { NO_ROOM_BESIDE, withoutRoomBeside } from './room-beside.js';
 
 /**
@@ -199,11 +199,11 @@ export class PoolRecords {
     };
   }
 
-  view(config: QuotaConfig, now: EpochMs): Pool {
+  view(config: QuotaConfig, now: EpochMs, leased = this.book.leased): Pool {
     return {
       config,
       requests: this.book.waiting.map(toRequest),
-      leases: this.book.leased.flatMap((row) => toLeases(row, now)),
+      leases: leased.flatMap((row) => toLeases(row, now)),
       memory: this.#memory,
       isFrozen: this.#admission.kind !== 'open',
     };
@@ -233,7 +233,7 @@ export class PoolRecords {
       ...(zones === undefined ? {} : { poolZones: zones }),
       ...(capacity.length === 0 ? {} : { capacity }),
       ...(unstored.length === 0 ? {} : { unstored }),
-      view: this.view(config, this.#changedAt),
+      view: this.view(config, this.#changedAt, this.book.leased.map(shownRow)),
     };
   }
 

@@ -1,4 +1,5 @@
 import type { JobView } from '../../../contract/job.js';
+import { JobPhase } from '../../../domain/job-state.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
@@ -12,6 +13,7 @@ import { type ChosenJobs, chooseJobs, refuseUnclear } from '../../jobs/many/chos
 import { forEachJob, type JobAnswer } from '../../jobs/many/each-job.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { placesOf } from '../../jobs/places.js';
+import { refusalOf } from '../../jobs/refusal-of.js';
 import { type ViewOrReason, viewOf } from '../../jobs/view-or-reason.js';
 import { renderJobStatus } from '../../terminal/render/job-status.js';
 import { noWorkerText } from '../../terminal/render/no-worker.js';
@@ -67,9 +69,14 @@ async function shown(
   { output }: StatusFlags,
 ): Promise<JobAnswer> {
   const { id } = found;
-  const idle = await unattended(client, found);
+  const refused = found.phase === JobPhase.Failed ? await refusalOf(client, found).catch(() => undefined) : undefined;
+  const idle = refused === undefined ? await unattended(client, found) : undefined;
   const asking =
-    found.failingTask === undefined ? viewUnless(client, id, idle) : { missing: 'its workflow stands still' };
+    refused !== undefined
+      ? { missing: 'it was never accepted' }
+      : found.failingTask === undefined
+        ? viewUnless(client, id, idle)
+        : { missing: 'its workflow stands still' };
   const [view, places, row] = await Promise.all([asking, placesOf([found], context), withSetUp(found, context)]);
   const standing = places.byJob.get(id);
   const tiers = 'view' in view ? await tiersOf(view.view, row, context) : undefined;
@@ -78,10 +85,13 @@ async function shown(
       'view' in view
         ? { view: view.view, ...(tiers && { tiers }), hostKeys: await shownHostKeys(view.view, context) }
         : { missing: view.missing };
-    return { text: '', json: { ...row, ...standing, ...(idle && { noWorker: idle }), ...known } };
+    return {
+      text: '',
+      json: { ...row, ...standing, ...(idle && { noWorker: idle }), ...(refused && { refused }), ...known },
+    };
   }
   const place = { bucket: context.bucket?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
-  const known = 'view' in view && tiers ? { ...view, tiers } : view;
+  const known = refused !== undefined ? { refused } : 'view' in view && tiers ? { ...view, tiers } : view;
   const lines = renderJobStatus({ ...row, ...standing }, known, place, Date.now(), terminalWidth(process.stdout));
   return { text: lines.join('\n'), json: {} };
 }

@@ -3,6 +3,7 @@ import type { JobClient } from '../../../client/job-client.js';
 import { isOver, type JobRow } from '../../../client/job-rows.js';
 import { isPolled, type TaskQueuePolls } from '../../../client/task-queue-polls.js';
 import type { CliContext } from '../../place/context.js';
+import { refusalOf } from '../refusal-of.js';
 import { placesOf } from '../places.js';
 import { isOutage, pause } from '../../../client/outage.js';
 
@@ -73,19 +74,12 @@ async function rowOf({ client, id }: VerdictQuestion): Promise<JobRow | string> 
   }
 }
 
-async function pastItsPool({ client, id }: VerdictQuestion, row: JobRow): Promise<FirstVerdict> {
+async function pastItsPool({ client }: VerdictQuestion, row: JobRow): Promise<FirstVerdict> {
   const { phase } = row;
   const known = { phase, ...(row.why === undefined ? {} : { why: row.why }) };
   if (!isOver(row)) return { kind: 'granted', ...known };
-  if (row.outcome !== undefined) return { kind: 'ended', ...known };
-  // A job that was never accepted has no outcome. A terminated job throws another error.
-  try {
-    await client.wait(id);
-  } catch (error) {
-    if ((error as Error).name === 'JobInvalid') return { kind: 'refused', message: (error as Error).message };
-    throw error;
-  }
-  return { kind: 'ended', ...known };
+  const message = await refusalOf(client, row);
+  return message === undefined ? { kind: 'ended', ...known } : { kind: 'refused', message };
 }
 
 /** A submitter may lack the right to ask about task queues. */

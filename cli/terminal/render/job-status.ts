@@ -32,11 +32,14 @@ const SHOWN_EVENTS = 12;
 
 /**
  * Renders `jobctl status`.
- * @param detail the workflow's view, or the reason why it is missing
+ * @param detail the workflow's view, the reason why it is missing, or the reason why the job was never accepted
  */
 export function renderJobStatus(
   row: JobRow & Partial<PlaceInLine>,
-  detail: { readonly view: JobView; readonly tiers?: TierTurns } | { readonly missing: string },
+  detail:
+    | { readonly view: JobView; readonly tiers?: TierTurns }
+    | { readonly missing: string }
+    | { readonly refused: string },
   place: StatusPlace,
   now: EpochMs,
   width?: number,
@@ -44,7 +47,7 @@ export function renderJobStatus(
   const view = 'view' in detail ? detail.view : undefined;
   const tiers = tierSentences('view' in detail ? detail.tiers : undefined, now);
   const facts = [
-    ...rowFacts(row, now),
+    ...rowFacts(row, now, 'refused' in detail ? detail.refused : undefined),
     ...waitFacts(row, view, now),
     ...(view ? viewFacts(view, now) : []),
     ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
@@ -60,14 +63,16 @@ export function renderJobStatus(
       ? [...slices([...view.slices, ...(view.rivals ?? [])], row.endedAt !== undefined, width), ...events(view, row.id)]
       : []),
     ...('missing' in detail ? ['', ...missing(row, detail.missing)] : []),
+    ...('refused' in detail ? ['', REFUSED_HINT] : []),
   ];
 }
 
 type Fact = readonly [string, string];
 
-function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
-  const { phase, phaseSince, project, pool, slice, submittedAt, endedAt, attempts, outcome, failingTask } = row;
-  const reason = reasonOf(row);
+function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs, refused: string | undefined): Fact[] {
+  const { phaseSince, project, pool, slice, submittedAt, endedAt, attempts, outcome, failingTask } = row;
+  const phase = refused === undefined ? row.phase : 'refused';
+  const reason = refused === undefined ? reasonOf(row) : `it was never accepted: ${oneLine(refused)}`;
   const place = row.position === undefined ? '' : `, ${ordinal(row.position)} of ${row.of} in line`;
   const since =
     endedAt === undefined
@@ -193,6 +198,8 @@ function events({ events: all }: JobView, id: string): readonly string[] {
 function missing(row: JobRow, reason: string): readonly string[] {
   return [`  slices and events are missing: ${oneLine(reason)}`, `  ${hintFor(row)}`];
 }
+
+const REFUSED_HINT = '  nothing was asked for and nothing is left of it; mend the job file and submit it again';
 
 function hintFor({ id, endedAt, failingTask }: JobRow): string {
   if (failingTask !== undefined) return asTyped(`what to do: \`jobctl why ${id}\``);

@@ -34,9 +34,12 @@ export function nextZoneSentence(view: JobView | undefined, now: EpochMs): strin
 export function untilSentence({ waitsUntil: at }: Pick<JobRow, 'waitsUntil'>, now: EpochMs): string {
   if (at === undefined) return '';
   if (at <= now) return 'Its timeouts.queue is over.';
-  return `It waits until ${clockTime(at, now)} at most, ${formatDuration(at - now)} from now (timeouts.queue).`;
+  return `It waits until ${lastMinute(at, now)} at most, ${formatDuration(at - now)} from now (timeouts.queue).`;
 }
 
 /** The same in a few words, for lists. */
 export const untilText = ({ waitsUntil: at }: Pick<JobRow, 'waitsUntil'>, now: EpochMs): string =>
-  at === undefined ? '' : `until ${clockTime(at, now)} at most`;
+  at === undefined ? '' : `until ${lastMinute(at, now)} at most`;
+
+/** The minute by which it is over. */
+const lastMinute = (at: EpochMs, now: EpochMs): string => clockTime(Math.ceil(at / 60_000) * 60_000, now);
