@@ -2,11 +2,12 @@ import type { Socket } from 'node:net';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
 import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
 import { exitCodeOf } from './pod-exec.js';
+import { LOGIN_SHELL } from './login-shell.js';
 import type { PodTarget } from './port.js';
 
 /** A person's actions on a pod from a terminal. They are never repeated, and never wait for a slow reader. */
 
-const LOGIN_SHELL = ['/bin/sh', '-c', 'TERM=${TERM:-xterm}; export TERM; exec bash -l'];
+const AT_TERMINAL = ['/bin/sh', '-c', `TERM=\${TERM:-xterm}; export TERM; exec ${LOGIN_SHELL}`];
 
 /**
  * Runs a login shell at this process's terminal: keys go to the pod one by one, including Ctrl-C, and the window's size is passed
@@ -22,7 +23,7 @@ export async function podTerminal(
   stdin.setRawMode(true);
   try {
     const socket = await new library.Exec(config).exec(
-      ...([namespace, pod, CONTAINER, LOGIN_SHELL, stdout, stderr, stdin, true] as const),
+      ...([namespace, pod, CONTAINER, AT_TERMINAL, stdout, stderr, stdin, true] as const),
       (status) => {
         code = exitCodeOf(status);
       },

@@ -171,9 +171,10 @@ export function exerciseKinds(
   });
 
   row('exec reaches each host', async (kind) => {
-    const line = 'cat "$(find ~ -path "*/out/checkpoint" | head -n 1)"';
+    const programs = (kind.programs ?? []).map((program) => `type ${program} && `).join('');
+    const line = `${programs}cat "$(find ~ -path "*/out/checkpoint" | head -n 1)"`;
     const { code, stdout, stderr } = await all.user.run('exec', jobOf(kind), ...kind.loginFlags, '--', line);
-    assert.equal(code, 0, stderr);
+    assert.equal(code, 0, stdout + stderr);
     assert.equal(stdout.match(/of attempt 1 of/g)?.length, numbers(kind).length, stdout);
   });
 

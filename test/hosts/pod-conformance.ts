@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { inLoginShell, LOGIN_SHELL } from '../../cloud/hosts/login-shell.js';
 import { createPodHosts } from '../../cloud/hosts/pod-fleet.js';
 import { type HostConnection, HostUnreachable, type PodTarget } from '../../cloud/hosts/port.js';
 import { openCluster } from '../../cloud/machines/kubernetes/cluster.js';
@@ -75,6 +76,9 @@ export function exercisePods(open: () => Promise<{ readonly pods: PodsForTest; r
       assert.deepEqual(await own.applyModules([plan], listener, never), [{ kind: 'done', module: 'own' }]);
       assert.match(printed, isOwn);
       assert.deepEqual(await own.applyModules([plan], listener, never), [{ kind: 'unchanged', module: 'own' }]);
+      // As `jobctl exec` and `jobctl ssh` do.
+      assert.match(await podOutput(own, inLoginShell(script)), isOwn);
+      assert.match(await podOutput(own, `echo '${script}' | ${LOGIN_SHELL}`), isOwn);
     });
 
     it('that leaves a process running has it ended and named, with its number in the pod', async () => {

@@ -1,5 +1,6 @@
 import type { CommandEnd, HostConnection } from '../../../cloud/hosts/port.js';
-import { shellQuote, shellWords } from '../../../domain/shell-quote.js';
+import { inLoginShell } from '../../../cloud/hosts/login-shell.js';
+import { shellWords } from '../../../domain/shell-quote.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { type HostResult, onEachHost } from '../../jobs/hosts/fleet.js';
@@ -24,7 +25,7 @@ const UNREACHABLE = 255;
  * @returns the highest exit code of the hosts; a signal counts as 128 or more, and 255 is a failed connection
  */
 export async function exec(job: string, flags: ExecFlags, words: readonly string[] | undefined): Promise<number> {
-  const command = `bash -lc ${shellQuote(commandLine(job, words))}`;
+  const command = inLoginShell(commandLine(job, words));
   const reach = await reachHosts(job, flags.host, flags);
   if (flags.stdin === true && reach.hosts.length > 1)
     throw new CliError(ExitCode.Usage, 'exec --stdin: takes one host; name it with --host');

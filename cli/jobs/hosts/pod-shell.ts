@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net';
+import { LOGIN_SHELL } from '../../../cloud/hosts/login-shell.js';
 import { CliError } from '../../terminal/cli-error.js';
 import { ExitCode } from '../../terminal/exit-codes.js';
 import { asTyped } from '../../terminal/typed-command.js';
@@ -35,7 +36,7 @@ export async function podShell(reach: PodReach, words: readonly string[]): Promi
       ]);
       return (await podTerminal(await clustersOf(reach.context)(contextOf(target)), target)) ?? UNREACHABLE;
     }
-    const { code } = await connection.exec(words.length === 0 ? 'exec bash -l' : words.join(' '), {
+    const { code } = await connection.exec(words.length === 0 ? LOGIN_SHELL : words.join(' '), {
       stdin: process.stdin,
       onStdout: (chunk) => written(process.stdout, chunk),
       onStderr: (chunk) => written(process.stderr, chunk),

@@ -1,3 +1,5 @@
+import { LOGIN_FILES } from '../login-shell.js';
+
 /**
  * The runner's basic functions: paths, time, processes. POSIX sh (dash on Ubuntu), with coreutils, util-linux and awk. Only
  * single-digit file descriptors: 9 is the lock of a run or module, 8 that of an epoch.
@@ -11,20 +13,7 @@ die() { printf 'jobctl-runner-error: %s\\n' "$*" >&$errors; exit 70; }
 now_ms() { date +%s%3N; }
 [ -d "$base/modules" ] || { mkdir -p -m 700 "$base" && mkdir -p "$base/runs" "$base/epochs" "$base/modules"; } || die "cannot make $base"
 
-# The login files of bash, without --login, which reads .bash_logout at the end. Debian's /etc/profile drops the PATH of a pod's
-# image: that of its first process, jobctl's agent, comes back after it, and before what the user's own file adds.
-LOGIN_FILES='[ ! -r /etc/profile ] || . /etc/profile
-if [ -f /jobctl/agent ] && [ -r /proc/1/environ ]; then
-  while IFS= read -r -d "" JOBCTL_EACH; do
-    case $JOBCTL_EACH in PATH=*) PATH=\${JOBCTL_EACH#PATH=}:$PATH ;; esac
-  done < /proc/1/environ
-  unset JOBCTL_EACH
-fi
-if [ -r ~/.bash_profile ]; then . ~/.bash_profile
-elif [ -r ~/.bash_login ]; then . ~/.bash_login
-elif [ -r ~/.profile ]; then . ~/.profile
-fi
-'
+LOGIN_FILES='${LOGIN_FILES}'
 
 # Field 22 of /proc/PID/stat. The process's name may hold spaces and brackets, so count from the last ') '.
 start_time() {

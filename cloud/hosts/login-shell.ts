@@ -1,0 +1,25 @@
+import { shellQuote } from '../../domain/shell-quote.js';
+
+/**
+ * The login files of bash, without --login, which reads .bash_logout at the end. Debian's /etc/profile drops the PATH of a pod's
+ * image: that of its first process, jobctl's agent, comes back after it, and before what the user's own file adds. No single
+ * quotes: the runner keeps it between such.
+ */
+export const LOGIN_FILES = `[ ! -r /etc/profile ] || . /etc/profile
+if [ -f /jobctl/agent ] && [ -r /proc/1/environ ]; then
+  while IFS= read -r -d "" JOBCTL_EACH; do
+    case $JOBCTL_EACH in PATH=*) PATH=\${JOBCTL_EACH#PATH=}:$PATH ;; esac
+  done < /proc/1/environ
+  unset JOBCTL_EACH
+fi
+if [ -r ~/.bash_profile ]; then . ~/.bash_profile
+elif [ -r ~/.bash_login ]; then . ~/.bash_login
+elif [ -r ~/.profile ]; then . ~/.profile
+fi
+`;
+
+/** A command for a host that runs a shell line as the job's own command runs. */
+export const inLoginShell = (line: string): string => `bash --norc -c ${shellQuote(`${LOGIN_FILES}${line}`)}`;
+
+/** The same for a shell that reads its lines from a person or a pipe. */
+export const LOGIN_SHELL = inLoginShell('exec bash');
