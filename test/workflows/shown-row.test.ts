@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { leaseKey } from '../../domain/lease.js';
+import { leaseKey, type LeaseMessageBody } from '../../domain/lease.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { poolAccounts } from '../../quota/pool-accounts.js';
 import { chipHolders } from '../../quota/chip-holders.js';
@@ -32,6 +32,12 @@ function shown(records: PoolRecords): readonly unknown[] {
 }
 const [[type, units] = ['', 0]] = Object.entries(DEMAND.units);
 
+/** In a zone that its job names. */
+const inZone = (name: string): LeaseMessageBody => ({
+  ...{ kind: 'slice', ref: { ...ref(name), zone: 'us-central2-b' } },
+  ...{ isBeside: true, asks: { accelerator: 'v4-8', pricing: 'spot' } },
+});
+
 describe('a gang that is asked for beside the first, as the pool is shown', () => {
   it('takes nothing before its pool has allowed it, and nothing if it has no room, until it is gone', () => {
     const { records, say } = fullPool();
@@ -51,6 +57,25 @@ describe('a gang that is asked for beside the first, as the pool is shown', () =
     say('jc-x-g2', { kind: 'gone' });
     assert.equal(records.book.get(KEY)?.unallowed, undefined);
     assert.equal(records.view(CONFIG, 3).leases.length, 1);
+  });
+
+  it('has asked no zone before its pool has allowed it', () => {
+    for (const [room, isAsked] of [
+      [1, false],
+      [2, true],
+    ] as const) {
+      const { records, say } = fullPool([{ [type]: room * units }]);
+      say('job', { kind: 'request', demand: { ...DEMAND, zones: ['us-central2-b'] }, slices: [] });
+      say('jc-x-g2', inZone('jc-x-g2'), 7);
+      const row = records.book.get(KEY);
+      assert.deepEqual([row?.asks, row?.askedIn], [undefined, undefined]);
+      records.decide(8);
+      records.takeDeliveries(99, 8);
+      assert.deepEqual(
+        [row?.asks?.map(({ zone, since }) => [zone, since]), row?.askedIn],
+        isAsked ? [[['us-central2-b', 7]], { 'us-central2-b': 'asked' }] : [undefined, undefined],
+      );
+    }
   });
 
   it('drains once it is allowed, and from the first if the book knew of it before it asked', () => {

@@ -1,8 +1,8 @@
 import type { Deliveries, GrantedLease, RevokedLease } from '../../contract/quota-activities.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
-import type { LeaseId } from '../../domain/lease.js';
+import type { AskedFor, LeaseId } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
-import { count } from '../../domain/units.js';
+import { count, type EpochMs } from '../../domain/units.js';
 
 /** News that jobs and slices were not sent yet. Plain JSON: a handler may run between the last delivery and a continue-as-new. */
 export interface Pending {
@@ -12,13 +12,23 @@ export interface Pending {
   readonly revocations: LeaseId[];
   readonly priorities: { readonly job: JobRef; readonly priority: number }[];
   /** Slices that ask whether their lease stands. */
-  readonly asked: { key: string; slice: string; isBeside?: true }[];
+  readonly asked: AskingSlice[];
   /** Leases whose job must give up its requests beside its first gang. Absent: none, from a run before there were any. */
   withdrawals?: { readonly lease: LeaseId; readonly reason: string }[];
   readonly reclaims: { lease: LeaseId; ref: MachineRef }[];
   readonly releases: { slice: string; reason: string }[];
   /** Slices that a person has given up. */
   readonly giveUps: { slice: string; reason: string }[];
+}
+
+/** A slice that waits for an answer before it may ask its provider. */
+export interface AskingSlice {
+  readonly key: string;
+  readonly slice: string;
+  /** Beside the first gang: its provider is asked if the answer is yes. */
+  readonly isBeside?: true;
+  readonly asks?: AskedFor;
+  readonly at: EpochMs;
 }
 
 export const nothingPending = (): Pending => ({

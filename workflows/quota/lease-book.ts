@@ -1,4 +1,11 @@
-import { type Demand, leaseKey, type LeaseId, type LeaseMessage, type LeaseMessageBody } from '../../domain/lease.js';
+import {
+  type AskedFor,
+  type Demand,
+  leaseKey,
+  type LeaseId,
+  type LeaseMessage,
+  type LeaseMessageBody,
+} from '../../domain/lease.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
@@ -27,7 +34,14 @@ import {
 import { LeaseRows } from './lease-rows.js';
 import { CLAIMED_TOO_LATE, unconfirmedBeyond } from './unconfirmed-leases.js';
 import { noteAsk, noteEnd, noteGot, type Seen, withHeldTime } from './asks.js';
-import { isPending, nothingPending, type Pending, type PendingNow, splitPending } from './deliveries.js';
+import {
+  type AskingSlice,
+  isPending,
+  nothingPending,
+  type Pending,
+  type PendingNow,
+  splitPending,
+} from './deliveries.js';
 
 export type { FreedLease } from './freed-leases.js';
 export type { LeaseRow } from './lease-row.js';
@@ -115,11 +129,12 @@ export class LeaseBook {
         }),
         ...withdrawals.map((each) => ({ ...each, cause: 'beside' as const })),
       ],
-      answers: asked.map(({ key, slice, isBeside }) => {
+      answers: asked.map((asking) => {
+        const { key, slice, isBeside } = asking;
         const row = this.#rows.get(key);
         const isRoom = isBeside === undefined || (row?.state === 'asking' && !this.#withoutRoom.has(key));
         const isHeld = row !== undefined && holds(row) && isRoom;
-        if (isHeld) noteAllowed(row, slice);
+        if (isHeld && isBeside) allow(row, asking);
         return { slice, isHeld };
       }),
     };
@@ -387,12 +402,12 @@ export class LeaseBook {
     if (row) {
       // The slice's own message is later than the 'gone' of an earlier life under this name (after a reset).
       row.gone = row.gone.filter((name) => name !== ref.name);
-      if (addSlice(row, ref) && isBeside) noteAskedBeside(row, ref.name);
-      noteAsk(row, ref, asks, now);
-      noteAskedIn(row, ref.zone, 'asked');
+      const isNew = addSlice(row, ref);
+      if (isBeside && isNew) noteAskedBeside(row, ref.name);
+      if (!isBeside) asksProvider(row, ref, asks, now);
       if (row.state !== 'held' && !isBeside) row.zone = ref.zone;
     }
-    this.#pending.asked.push({ key, slice: ref.name, ...(isBeside && { isBeside }) });
+    this.#pending.asked.push({ key, slice: ref.name, at: now, ...(isBeside && { isBeside, ...(asks && { asks }) }) });
   }
 
   #gone(key: string, sliceName: string, { refused, isRefused }: BodyOf<'gone'>, now: EpochMs): void {
@@ -462,6 +477,17 @@ export class LeaseBook {
       pending: this.#pending,
     };
   }
+}
+
+function asksProvider(row: LeaseRow, ref: MachineRef, asks: AskedFor | undefined, now: EpochMs): void {
+  noteAsk(row, ref, asks, now);
+  noteAskedIn(row, ref.zone, 'asked');
+}
+
+function allow(row: LeaseRow, { slice, asks, at }: AskingSlice): void {
+  noteAllowed(row, slice);
+  const ref = row.slices.find(({ name }) => name === slice);
+  if (ref !== undefined) asksProvider(row, ref, asks, at);
 }
 
 type BodyOf<Kind extends LeaseMessageBody['kind']> = Extract<LeaseMessageBody, { kind: Kind }>;
