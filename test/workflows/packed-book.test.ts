@@ -132,7 +132,11 @@ describe('a lease book that is carried over', () => {
       { ...rowOf(7), startedAt: BASE },
     ];
     const { lease } = rowOf(0);
-    const pending: Pending = { ...nothingPending(), regrants: [lease], asked: [{ key: leaseKey(lease), slice: 's', at: 1 }] };
+    const pending: Pending = {
+      ...nothingPending(),
+      regrants: [lease],
+      asked: [{ key: leaseKey(lease), slice: 's', at: 1 }],
+    };
     const freed = [
       { key: leaseKey(lease), at: BASE + 9, sequences: { job: BASE + 8, 'jc-train-0-abcd-g1': BASE + 7 } },
     ];

@@ -1,6 +1,8 @@
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
-import { type JobView, describeQuery } from '../../contract/job.js';
-import { WorkflowType } from '../../contract/workflow-ids.js';
+import { type JobView, describeQuery, grantedSignal, revokedSignal } from '../../contract/job.js';
+import type { QuotaActivities } from '../../contract/quota-activities.js';
+import { leaseAnswerSignal } from '../../contract/slice.js';
+import { sliceWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import type { MachinePlan, MachineRef } from '../../domain/machines.js';
 import type { Condition, CreateAnswer } from '../../domain/slice.js';
 import type { Outcome } from '../../domain/job-state.js';
@@ -23,11 +25,18 @@ export interface Answers extends Partial<Pick<VirtualCloud, 'stop'>> {
   readonly removeMs?: (zone: string) => number | undefined;
 }
 
+/** A pool that grants at once. */
+interface TightPool {
+  /** Whether a request beside the first may be made. */
+  hasRoom(): boolean;
+}
+
 /** One job that waits for chips, in virtual time. Its pool grants at once, or never. */
 export class WaitingJob {
   readonly server: VirtualServer;
   /** Zones in the order in which they were asked, and when, in ms since the submit. */
   readonly asked: { readonly zone: string; readonly at: number }[] = [];
+  #lease: { readonly run: string; readonly number: number } | undefined;
   /** How it ended, and when, in ms since the submit. */
   end: (Ended & { readonly at: number }) | undefined;
 
@@ -39,13 +48,14 @@ export class WaitingJob {
     file: { readonly zones: readonly string[]; readonly tpu?: object; readonly [key: string]: unknown },
     answers: Answers,
     timings: Partial<Timings> = {},
-    pool: 'grants' | 'is silent' = 'grants',
+    pool: 'grants' | 'is silent' | TightPool = 'grants',
   ): Promise<WaitingJob> {
     const { zones, tpu, ...more } = file;
     const server = new VirtualServer(await Sandboxes.ofThisProcess(), { startAt: START, delayMs: () => 50 });
     const job = new WaitingJob(server);
-    const silent = pool === 'grants' ? [] : [{ sendLease: async () => undefined }];
-    server.serve(virtualActivities(server, job.#cloud(answers), { ...DEFAULT_TIMINGS, ...timings }, ...silent));
+    const own =
+      pool === 'grants' ? [] : [pool === 'is silent' ? { sendLease: async () => undefined } : job.#tightPool(pool)];
+    server.serve(virtualActivities(server, job.#cloud(answers), { ...DEFAULT_TIMINGS, ...timings }, ...own));
     const spot = { accelerator: 'v6e-8', allocation_mode: 'queued-resources', pricing: 'spot' };
     const input = { name: 'train', tpu: { ...spot, zones, ...tpu }, command: { run: 'train' }, ...more };
     void server.start(WorkflowType.Job, ID, { v: 1, job: input }).then((end) => (job.end = { ...end, at: job.#now }));
@@ -68,6 +78,11 @@ export class WaitingJob {
     return this;
   }
 
+  /** Its pool has no room for a second request any more. */
+  withdraw(): void {
+    this.server.signal(ID, revokedSignal.name, { ...this.#lease, epoch: 1, reason: 'no room', cause: 'beside' });
+  }
+
   view(): Promise<JobView> {
     return this.server.query<JobView>(ID, describeQuery.name);
   }
@@ -85,6 +100,18 @@ export class WaitingJob {
   get outcome(): Outcome {
     const { error } = this.end as Ended & { readonly error: Error & { readonly details?: readonly Outcome[] } };
     return error.details?.[0] as Outcome;
+  }
+
+  #tightPool({ hasRoom }: TightPool) {
+    const sendLease: QuotaActivities['sendLease'] = async ({ lease: { run, number }, body, sender }) => {
+      this.#lease = { run, number };
+      if (body.kind === 'request' && body.heldSince === undefined)
+        this.server.signal(ID, grantedSignal.name, { ...this.#lease, epoch: 1, tier: 0 });
+      if (body.kind !== 'slice') return;
+      const isHeld = body.isBeside === undefined || hasRoom();
+      this.server.signal(sliceWorkflowId(sender), leaseAnswerSignal.name, { epoch: 1, isHeld });
+    };
+    return { sendLease };
   }
 
   #cloud({ create, wait, run, stop, removeMs = () => 0 }: Answers): VirtualCloud {

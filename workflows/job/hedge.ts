@@ -53,6 +53,8 @@ export interface HedgePatience {
 export class Hedge {
   #timer: Timer | undefined;
   #isDenied = false;
+  /** Number of pauses for its pool's room in a row. */
+  #pauses = 0;
   readonly #refused = new Map<string, { readonly times: number; readonly until: EpochMs }>();
   readonly #timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>;
   /** Times of the job file in force, so that a changed file counts for a wait that is on. */
@@ -92,6 +94,17 @@ export class Hedge {
     this.#isDenied = true;
   }
 
+  /** Its pool has no room before requests that leave are gone: their places are lost, so the same zone is asked then. */
+  pause(now: EpochMs): void {
+    this.#pauses += 1;
+    this.#timer = { at: now + this.#pauseMs(this.#pauses) };
+  }
+
+  /** Its pool has room. */
+  allowed(): void {
+    this.#pauses = 0;
+  }
+
   act(now: EpochMs): void {
     this.#timer = { at: now };
   }
@@ -99,10 +112,13 @@ export class Hedge {
   /** The zone refused a request beside the first. It is asked again after a pause, which grows. */
   refuse(zone: string, now: EpochMs): void {
     const times = (this.#refused.get(zone)?.times ?? 0) + 1;
-    const { zoneBackoffMs, zoneBackoffMaxMs } = this.#timings;
-    const pauseMs = Math.min(zoneBackoffMs * 2 ** (times - 1), zoneBackoffMaxMs);
-    this.#refused.set(zone, { times, until: now + pauseMs });
+    this.#refused.set(zone, { times, until: now + this.#pauseMs(times) });
     this.act(now);
+  }
+
+  #pauseMs(times: number): number {
+    const { zoneBackoffMs, zoneBackoffMaxMs } = this.#timings;
+    return Math.min(zoneBackoffMs * 2 ** (times - 1), zoneBackoffMaxMs);
   }
 
   isOpen(zone: string, now: EpochMs): boolean {
@@ -126,6 +142,7 @@ export class Hedge {
   /** The job left its first zone alone: room may be found beside the next. */
   leftZone(): void {
     this.#isDenied = false;
+    this.#pauses = 0;
     this.#timer = undefined;
   }
 

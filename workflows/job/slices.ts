@@ -80,11 +80,11 @@ export class Slices {
     return this.#members.flatMap(viewsOf);
   }
 
-  /** Views of requests beside the job's own, while they exist. */
+  /** Views of requests beside the job's own that the provider may have, while they exist. */
   get rivalViews(): readonly SliceView[] {
     return this.#rivals.flatMap(({ members, isLeaving }) =>
       members
-        .filter(({ state }) => state !== 'gone')
+        .filter((member) => member.state !== 'gone' && (member.isBeside === undefined || isAllowed(member)))
         .map((member): Member => (isLeaving ? { ...member, state: 'lost', detail: 'told to go' } : member))
         .flatMap(viewsOf),
     );
@@ -244,7 +244,7 @@ export class Slices {
     this.#generations[index] = Math.max(generation, this.#generations[index] ?? 0);
     const beside = rivalTry === undefined ? {} : ({ isBeside: true } as const);
     const member: Member = { index, generation, ref, ownership, state: 'starting', hosts: [], ...beside };
-    say(member, rivalTry === undefined ? `asking ${ref.zone}` : `asking its pool for room in ${ref.zone}`);
+    say(member, `asking ${ref.zone}`);
     this.#membersOf(rivalTry)[index] = member;
   }
 
@@ -262,9 +262,7 @@ export class Slices {
     if (!member || member.state === 'gone') return;
     switch (news.kind) {
       case 'allowed':
-        if (member.state !== 'starting') return;
         member.isAllowed = true;
-        say(member, `asking ${member.ref.zone}`);
         return;
       case 'progress':
         if (member.state === 'starting') say(member, news.detail);

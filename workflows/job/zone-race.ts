@@ -87,7 +87,10 @@ export class ZoneRace {
 
   /** The zone that is asked next, and from when on, if nothing happens before. */
   get nextZone(): JobView['nextZone'] {
-    return this.#turns.next;
+    const { rivals, shownRivals } = this.#parts.slices;
+    // Its pool's answer to a request decides which zone comes next.
+    const { next } = rivals.length > shownRivals.length ? {} : this.#turns;
+    return next && { ...next, at: Math.max(next.at, Date.now()) };
   }
 
   /** Whether requests for its slices are in this zone, and may still get them. */
@@ -147,7 +150,7 @@ export class ZoneRace {
     const isNews = (): boolean => isUnwanted() || slices.isNews;
     for (;;) {
       this.#sayNext();
-      const isDue = !(await waitFor(isNews, earliest(this.#hedge.dueAt, waitsUntil)));
+      const isDue = !(await waitFor(isNews, () => earliest(this.#hedge.dueAt, waitsUntil)));
       if (isUnwanted()) return undefined;
       this.#showRivals();
       if (await this.#isWhole()) return undefined;
@@ -190,10 +193,12 @@ export class ZoneRace {
     const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
     const facts = { zone, beside: this.#zones.zone, message: lost.message };
     // First, so that what is told knows which zone comes next.
-    if (lost.cause === 'lease' && !isCrowded) {
+    if (lost.cause !== 'lease') this.#hedge.refuse(zone, Date.now());
+    else if (isCrowded) this.#hedge.pause(Date.now());
+    else {
       this.#hedge.deny();
       this.#hedge.act(Date.now());
-    } else this.#hedge.refuse(zone, Date.now());
+    }
     const isAsked = lost.cause !== 'lease' || slices.shownRivals.includes(lost.zoneTry);
     await this.#drop(lost.zoneTry, isAsked ? { kind: 'zone-lost', facts } : this.#noRoom(facts));
     return true;
@@ -254,6 +259,7 @@ export class ZoneRace {
     const { slices, story } = this.#parts;
     for (let next = slices.newRival; next !== undefined; next = slices.newRival) {
       slices.show(next);
+      this.#hedge.allowed();
       this.#isNoRoomTold = false;
       story.note({ kind: 'zone-asked', facts: { zone: this.#zones.of(next), beside: this.#zones.zone } });
       this.#sayWhere();
@@ -311,10 +317,12 @@ const NO_ROOM = 'its pool has no room for it';
 const earliest = (a: EpochMs | undefined, b: EpochMs | undefined): EpochMs | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
-/** False: the time is over. */
-async function waitFor(isNews: () => boolean, until: EpochMs | undefined): Promise<boolean> {
-  if (until !== undefined)
-    return condition(isNews, Math.max(1, until - Date.now()), { summary: 'until another zone is asked' });
-  await condition(isNews);
+/** False: the time is over. True: there is news, or it is another time, which a word of the pool or a changed file has set. */
+async function waitFor(isNews: () => boolean, until: () => EpochMs | undefined): Promise<boolean> {
+  const end = until();
+  const isAnswered = (): boolean => isNews() || until() !== end;
+  if (end !== undefined)
+    return condition(isAnswered, Math.max(1, end - Date.now()), { summary: 'until another zone is asked' });
+  await condition(isAnswered);
   return true;
 }
