@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { jobFilterSchema } from '../../contract/api/jobs.js';
 import type { AnswerOf } from '../../contract/operations.js';
 import type { JobFilter } from '../../client/job-query.js';
+import { JobInvalid } from '../../client/errors.js';
 import { isOver, type JobRow } from '../../client/job-rows.js';
 import { pause } from '../../client/outage.js';
 import type { Outcome } from '../../domain/job-state.js';
@@ -82,7 +83,14 @@ export function registerJobs(serve: Serve, services: Services, { limits }: Pick<
       const pauseMs = (): number =>
         Math.min(LOOK_MS * Math.max(1, (waits.get(subject) ?? 1) / LOOKS), until - Date.now());
       waiting(subject, 1);
-      const outcome = await waitFor(client, id, pauseMs, gone.signal).finally(() => waiting(subject, -1));
+      const outcome = await waitFor(client, id, pauseMs, gone.signal)
+        .finally(() => waiting(subject, -1))
+        .catch(async (error: unknown) => {
+          if (!(error instanceof JobInvalid)) throw error;
+          // The reason of a refusal may show the job's own words.
+          const { why } = await toldTo(gate, call.caller, facts, { why: error.message });
+          throw new JobInvalid(why);
+        });
       if (outcome === undefined) return { isOver: false };
       return {
         isOver: true,

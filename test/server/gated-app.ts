@@ -6,7 +6,7 @@ import pino from 'pino';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
 import { poolSource } from '../../activities/pool-source.js';
 import { quotaSource } from '../../activities/quota-source.js';
-import { JobNotFound } from '../../client/errors.js';
+import { JobInvalid, JobNotFound } from '../../client/errors.js';
 import type { JobRow } from '../../client/job-rows.js';
 import type { Submission } from '../../client/submissions.js';
 import { bucketPlace } from '../../cloud/store/bucket-place.js';
@@ -58,6 +58,8 @@ export class GatedApp {
   readonly rows = new Map<string, JobRow>();
   /** How often each object was read, by all replicas. */
   readonly reads = new Map<string, number>();
+  /** Reasons for which a worker refused jobs that are over. */
+  readonly refusals = new Map<string, string>();
   /** What jobs were asked for. */
   readonly told: object[] = [];
   readonly apps: App[] = [];
@@ -154,7 +156,11 @@ export class GatedApp {
         if (row === undefined) throw new JobNotFound(id, 'here');
         return row;
       },
-      wait: async (id: string) => this.rows.get(id)?.outcome,
+      wait: async (id: string) => {
+        const refusal = this.refusals.get(id);
+        if (refusal !== undefined) throw new JobInvalid(refusal);
+        return this.rows.get(id)?.outcome;
+      },
       describe: async (id: string) => ({ ...this.rows.get(id), attempt: 1, slices: [], events: [] }),
       find: async () => [...this.rows.values()],
       count: async () => ({ total: this.rows.size, open: 0, ended: {} }),

@@ -61,6 +61,23 @@ describe('lines of output in the words of a failure are for those who may read t
       }
     });
 
+  it('the reason of a late refusal is whole for those alone, from wait too', async () => {
+    withReaders('owner');
+    const { outcome: _, ...refused } = ENDED;
+    await app.addJob('refused-1', 'alice@example.org', 'vision', refused);
+    app.refusals.set('refused-1', MESSAGE);
+    for (const [who, isReader] of [
+      ['alice', true],
+      ['bob', false],
+    ] as const)
+      for (const path of ['/v1/jobs/refused-1/wait?timeoutMs=0', '/v1/jobs/refused-1']) {
+        const { text } = await app.call(who, 'GET', path);
+        assert.equal(text.includes('SECRET'), isReader, `${who}: ${text}`);
+        assert.equal(text.includes(JSON.stringify(CUT).slice(1, -1)), !isReader, `${who}: ${text}`);
+      }
+    app.rows.delete('refused-1');
+  });
+
   it('while a pool’s files cannot be used, a list is answered without them', async () => {
     withReaders('pool');
     assert.match((await told('zoe'))['list'] ?? '', /SECRET/);

@@ -51,7 +51,8 @@ export function renderJobStatus(
     ...waitFacts(row, view, now),
     ...(view ? viewFacts(view, now) : []),
     ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
-    ...placeFacts(row, place),
+    // Nothing is stored of a job that was never accepted.
+    ...placeFacts(row, place).filter(([what]) => what !== 'logs' || !('refused' in detail)),
   ];
   return [
     oneLine(`${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`),
