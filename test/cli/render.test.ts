@@ -153,6 +153,7 @@ describe('jobctl status', () => {
     const refused = row({ phase: 'failed', attempts: 0, phaseSince: T0 + 23 * S, endedAt: T0 + 23 * S });
     const lines = renderJobStatus(refused, { refused: 'tpu.zones: name some\n  b' }, place, T0 + 99 * S);
     assert.equal(lines[1], '  phase      refused in 23s: it was never accepted: tpu.zones: name some; b');
+    assert.ok(!lines.some((line) => line.includes('jobctl logs')), lines.join('\n'));
     assert.equal(
       lines.at(-1),
       '  nothing was asked for and nothing is left of it; mend the job file and submit it again',
