@@ -22,7 +22,7 @@ export function rayImage(): { readonly image: string; readonly version: string }
   const packages = join(rootfs, 'usr/local/lib/python3.11/dist-packages');
   if (!existsSync(join(packages, 'ray'))) {
     rmSync(rootfs, { recursive: true, force: true });
-    const include = '--include=python3-minimal,libstdc++6,wget,procps';
+    const include = '--include=python3,libstdc++6,wget,procps';
     execFileSync('mmdebstrap', ['--variant=essential', include, 'bookworm', rootfs], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
