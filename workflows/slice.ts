@@ -98,8 +98,8 @@ class SliceOwner {
     if (this.#told === undefined) await condition(() => this.#told !== undefined);
     await this.#delete(this.#told ?? '');
     this.#show(this.#givenUp === undefined ? { kind: 'gone' } : { kind: 'given-up', reason: this.#givenUp });
-    await this.#mail.report({ kind: 'gone' });
-    await this.#mail.tellQuota({ kind: 'gone', ...this.#refused });
+    // At once: the job's next request reaches the pool later, and must not be counted beside this one.
+    await Promise.all([this.#mail.report({ kind: 'gone' }), this.#mail.tellQuota({ kind: 'gone', ...this.#refused })]);
     return 'gone';
   }
 
