@@ -6,7 +6,7 @@ import { jobFileJsonSchema } from '../../domain/job-file/sections.js';
 import { formatProblems } from '../../domain/problem.js';
 
 /** More in .ci/long. */
-const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 500);
+const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 900);
 const BASE = {
   tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a', zones: null, flags: [], labels: {}, metadata: {} },
   job: { name: 'a', env_type: 'venv' },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 
-/** Cases per property: 150 in `npm test`, 100,000 in .ci/long. */
-export const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 150);
+/** Cases per property: a few hundred in `npm test`, 100,000 in .ci/long. */
+export const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 250);
 /** A failure prints its seed; with the same one, the same cases come again. */
 const SEED = process.env['JOBCTL_PROPERTY_SEED'];
 
