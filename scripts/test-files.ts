@@ -49,8 +49,8 @@ const HISTORIES: readonly string[] = [
     'test/end-to-end/remote-build.live.test.ts',
     'test/long/quota-verbs.test.ts',
   ],
-  ...['test/long/jobs/keep-loop.test.ts', 'test/long/quota-revoked.test.ts', 'test/long/jobs/timeouts.test.ts'],
-  ...['test/long/jobs/outages.test.ts', 'test/end-to-end/quota-borrow.live.test.ts'],
+  ...['test/long/jobs/keep-loop.test.ts', 'test/long/jobs/outages.test.ts'],
+  'test/end-to-end/quota-borrow.live.test.ts',
 ];
 /** What goes on in `.ci/run`, by the claim that nothing cheaper makes; the dearest of each list first. */
 const ROADS: readonly string[] = [

@@ -6,8 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const REFERENCE_MS = 2.5;
 const WORK = Buffer.alloc(4_000_000);
 const MOST = 20;
-/** Between two looks: many of them cost a call to a server each. */
+/** Between two looks: many of them cost a call to a server each, and one to a worker. */
 const MOST_PAUSE_MS = 200;
+/** Of a wait that has lasted for long the pause is a twentieth, up to this: five looks a second at a stack cost half a processor. */
+const MOST_LATE_PAUSE_MS = 500;
 
 function cpuMsOfWork(): number {
   const before = process.cpuUsage();
@@ -58,7 +60,7 @@ export async function until<T>(
       patienceMs = now;
     }
     await sleep(pauseMs);
-    pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 1.5);
+    pauseMs = Math.max(Math.min(MOST_PAUSE_MS, pauseMs * 1.5), Math.min(MOST_LATE_PAUSE_MS, (Date.now() - began) / 20));
   }
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { type Rehearsal, startRehearsal } from '../index.js';
 import { DEFAULT_SETTINGS } from '../tpu/settings.js';
 import { replay } from './journal-replay.js';
 import type { RehearsalProcess } from './rehearsal-process.js';
 import { startRehearsalProcess } from './rehearsal-process.js';
-import { scratchFolder } from './scratch.js';
+import { scratchFolder, SUBNET_OCTET } from './scratch.js';
 import type { Line } from './stepped-rehearsal.js';
 import { PARENT } from './stepped-rehearsal.js';
 
@@ -13,16 +14,16 @@ const SSH_PORT = 2222;
 describe('the journal of a rehearsal that is killed', function () {
   this.timeout(60_000);
   const scratch = scratchFolder('journal-crash');
-  let rehearsal: RehearsalProcess | undefined;
+  let rehearsal: Rehearsal | undefined;
   after(async () => {
-    if (rehearsal?.child.exitCode === null && rehearsal.child.signalCode === null) await rehearsal.end('SIGTERM');
+    await rehearsal?.stop();
     scratch.remove();
   });
 
   it('replays to the state that is there after the next start', async () => {
     const stateDir = join(scratch.path, 'state');
     await killAmidCalls(await startRehearsalProcess(stateDir, SSH_PORT));
-    rehearsal = await startRehearsalProcess(stateDir, SSH_PORT);
+    rehearsal = await startRehearsal({ stateDir, sshPort: SSH_PORT, subnetOctet: SUBNET_OCTET });
     const { admin } = rehearsal.endpoints;
     const lines = await linesOf(`${admin}/admin/journal`);
     const dump = await linesOf(`${admin}/admin/dump`);

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Storage } from '@google-cloud/storage';
-import { startRehearsal } from '../index.js';
+import { type Rehearsal, startRehearsal } from '../index.js';
 import { detectIsolation } from '../vm/isolation.js';
 import { PARENT, SSH_PORT, tpuClient } from './cloud-under-test.js';
 import type { RehearsalProcess } from './rehearsal-process.js';
 import { startRehearsalProcess } from './rehearsal-process.js';
 import type { Scratch, UserKey } from './scratch.js';
-import { makeUserKey, scratchFolder } from './scratch.js';
+import { makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
 import { until } from '../../test/until.js';
 import type { SshPlace } from './ssh-client.js';
 import { ssh, startSsh } from './ssh-client.js';
@@ -21,6 +21,7 @@ describe('a rehearsal in a process of its own', function () {
   let key: UserKey;
   let stateDir: string;
   let rehearsal: RehearsalProcess;
+  let continued: Rehearsal | undefined;
   let place: SshPlace;
 
   before(async () => {
@@ -32,6 +33,7 @@ describe('a rehearsal in a process of its own', function () {
   });
   after(async () => {
     if (rehearsal.child.exitCode === null && rehearsal.child.signalCode === null) await rehearsal.end('SIGTERM');
+    await continued?.stop();
     scratch.remove();
   });
 
@@ -91,7 +93,7 @@ describe('a rehearsal in a process of its own', function () {
       assert.deepEqual(inits.filter(isThere), []);
     }
     assert.equal((await ssh(place, 'true')).code, 255);
-    rehearsal = await startRehearsalProcess(stateDir, SSH_PORT);
+    continued = await startRehearsal({ stateDir, sshPort: SSH_PORT, subnetOctet: SUBNET_OCTET });
     const fresh = await ssh(place, 'cat ~/pid; ps -e -o args= | grep -c "[s]leep 900"');
     assert.match(fresh.stdout, /^\d+\n0\n$/);
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { jobctl, refusalOf } from './command-line.js';
+import { type Ended, jobctl as jobctlIn, refusalOf } from './command-line.js';
 
 const LAUNCH = ['launch', '--dry-run'];
 const COMMAND = ['--', 'python3', 'train.py', '--note', "it's", '${tpu.zone}'];
@@ -12,6 +12,15 @@ const IMAGE = ['--image', 'ghcr.io/team/train'];
 
 describe('jobctl launch', function () {
   this.timeout(60_000);
+  const scratch = mkdtempSync(join(tmpdir(), 'launch-'));
+  /** With a Dockerfile, as `build` looks for one, and little to pack. */
+  const work = join(scratch, 'work');
+  before(() => {
+    mkdirSync(work);
+    writeFileSync(join(work, 'Dockerfile'), 'FROM scratch\n');
+  });
+  after(() => rmSync(scratch, { recursive: true }));
+  const jobctl = (words: readonly string[], env = {}): Promise<Ended> => jobctlIn(words, env, work);
 
   const CASES: Readonly<Record<string, readonly [readonly string[], object]>> = {
     'pods of an image that is built here, without an accelerator': [
@@ -58,7 +67,6 @@ describe('jobctl launch', function () {
   };
   for (const [name, [flags, job]] of Object.entries(CASES))
     it(`stands for ${name}`, async () => {
-      // A folder with a Dockerfile, as `build` looks for one.
       const { exitCode, stdout, stderr } = await jobctl([...LAUNCH, ...flags, ...COMMAND]);
       assert.equal(exitCode, 0, stderr);
       assert.deepEqual(parse(stdout), { ...job, command: { run: RUN } });

@@ -90,7 +90,7 @@ export function exerciseKinds(
       all.kinds.map(({ name }) => name),
       names,
     );
-    const put = await all.user.run('secret', 'put', 'token', '--from-file', secretFile());
+    const put = await all.user.here('secret', 'put', 'token', '--from-file', secretFile());
     assert.equal(put.code, 0, put.stderr);
   });
   after(() => all?.stop());
@@ -155,7 +155,7 @@ export function exerciseKinds(
       command: { run: 'exec bash train.sh' },
     };
     writeFileSync(join(folder, 'job.yaml'), JSON.stringify(job));
-    const submitted = await all.user.run('submit', '--name', name, join(folder, 'job.yaml'));
+    const submitted = await all.user.here('submit', '--name', name, join(folder, 'job.yaml'));
     assert.equal(submitted.code, 0, submitted.stderr);
     jobs.set(kind.name, name);
     const slices = await told(kind, 'it has its hosts', async () => {
@@ -173,7 +173,7 @@ export function exerciseKinds(
   row('exec reaches each host', async (kind) => {
     const programs = (kind.programs ?? []).map((program) => `type ${program} && `).join('');
     const line = `${programs}cat "$(find ~ -path "*/out/checkpoint" | head -n 1)"`;
-    const { code, stdout, stderr } = await all.user.run('exec', jobOf(kind), ...kind.loginFlags, '--', line);
+    const { code, stdout, stderr } = await all.user.here('exec', jobOf(kind), ...kind.loginFlags, '--', line);
     assert.equal(code, 0, stdout + stderr);
     assert.equal(stdout.match(/of attempt 1 of/g)?.length, numbers(kind).length, stdout);
   });
@@ -181,7 +181,7 @@ export function exerciseKinds(
   row('cp brings the files of each host', async (kind) => {
     const folder = join(all.user.home, `copied-${jobOf(kind)}`);
     const words = ['cp', `${jobOf(kind)}:all:config.toml`, folder, ...kind.loginFlags];
-    const { code, stderr } = await all.user.run(...words);
+    const { code, stderr } = await all.user.here(...words);
     assert.equal(code, 0, stderr);
     assert.deepEqual(
       readdirSync(folder).toSorted(),
@@ -193,7 +193,7 @@ export function exerciseKinds(
 
   row('stacks says what its processes do on each host', async (kind) => {
     const words = ['stacks', jobOf(kind), ...kind.loginFlags, '--no-install', '-o', 'json'];
-    const { code, stdout, stderr } = await all.user.run(...words);
+    const { code, stdout, stderr } = await all.user.here(...words);
     assert.equal(code, 0, stderr);
     const { hosts: said } = JSON.parse(stdout) as {
       readonly hosts: readonly {
@@ -230,7 +230,7 @@ export function exerciseKinds(
   });
 
   row('all hosts of the gang hear of a stop, and why', async (kind) => {
-    const stopped = await all.user.run('stop', jobOf(kind));
+    const stopped = await all.user.here('stop', jobOf(kind));
     assert.equal(stopped.code, 0, stopped.stderr);
     await onAll(kind, 'all were told', 2, (printed) => /\ntold \{"v":1,"cause":"stop",/.test(printed));
   });
@@ -238,7 +238,7 @@ export function exerciseKinds(
   row('files come back, those of its last moment too', async (kind) => {
     await told(kind, 'it is stopped', async () => (await all.stack.jobs.row(jobOf(kind))).phase === 'paused');
     const folder = join(all.user.home, `results-${jobOf(kind)}`);
-    const got = await all.user.run('download', jobOf(kind), '--host', 'all', folder);
+    const got = await all.user.here('download', jobOf(kind), '--host', 'all', folder);
     assert.equal(got.code, 0, got.stderr);
     assert.deepEqual(
       readdirSync(folder).toSorted(),
@@ -250,6 +250,6 @@ export function exerciseKinds(
       assert.equal(file('out/last'), 'last\n');
       assert.match(file('notice'), /"cause":"stop"/);
     }
-    assert.equal((await all.user.run('cancel', jobOf(kind))).code, 0);
+    assert.equal((await all.user.here('cancel', jobOf(kind))).code, 0);
   });
 }

@@ -116,7 +116,7 @@ function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
           ['machines', 'drain', ...held, '--pool', POOL, '--reason', 'for a test'],
           ['requeue', job],
         ]) {
-          const { code, stderr } = await user.run(...words);
+          const { code, stderr } = await user.here(...words);
           if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`);
         }
       },

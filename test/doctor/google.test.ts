@@ -21,16 +21,16 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
   const cloud = new AuthenticatedCloud();
   const home = mkdtempSync(join(tmpdir(), 'jobctl-doctor-'));
   let onVm: Command;
-  let byLogin: Command;
+  let byLogin: Pick<Command, 'run'>;
 
   before(async () => {
     await cloud.start();
     const { metadataHost = '', credentialsFile = '' } = cloud.endpoints;
     onVm = new Command(cloud.endpoints, home, { GCE_METADATA_HOST: metadataHost });
-    byLogin = new Command(cloud.endpoints, home, { GOOGLE_APPLICATION_CREDENTIALS: credentialsFile });
+    byLogin = onVm.as({ GOOGLE_APPLICATION_CREDENTIALS: credentialsFile });
   });
   after(async () => {
-    await Promise.all([onVm, byLogin].map((command) => command.end()));
+    await onVm.end();
     await cloud.stop();
     rmSync(home, { recursive: true });
   });
@@ -207,7 +207,7 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
   });
 
   describe('dev up --cloud gcp starts nothing', () => {
-    const up = (command: Command, ...more: readonly string[]): Promise<Ran> =>
+    const up = (command: Pick<Command, 'run'>, ...more: readonly string[]): Promise<Ran> =>
       command.run('dev', 'up', '--cloud', 'gcp', '--google-project', PROJECT, ...more);
     const FIRST =
       /^REAL Cloud TPU, billed to project my-project: a slice costs from its creation until it is deleted\n/;
@@ -335,7 +335,7 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
   });
 
   async function look(
-    command: Command,
+    command: Pick<Command, 'run'>,
     ...args: readonly string[]
   ): Promise<{ code: number; findings: readonly Finding[] }> {
     const { code, stdout, stderr } = await command.run(...GCP, ...args, '--output', 'json');

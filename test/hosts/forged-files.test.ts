@@ -84,10 +84,13 @@ const LISTS: Readonly<Record<string, Attack>> = {
     says: /a\.txt is a folder, and a file is to be written there/,
   },
 };
-const ATTACKS: Readonly<Record<string, Attack>> = {
-  'a name that leads out': { find: listed(['../../.bashrc']), says: OUTSIDE },
+/** Each costs a second of a processor. */
+const ENDLESS: Readonly<Record<string, Attack>> = {
   'a list without end': { find: 'yes', says: /is longer than 32 MiB/ },
   'a trouble without end': { find: 'yes >&2', says: /is longer than 32 MiB/ },
+};
+const ATTACKS: Readonly<Record<string, Attack>> = {
+  'a name that leads out': { find: listed(['../../.bashrc']), says: OUTSIDE },
   'a file of more bytes than it listed': {
     get: `${MARK}; head -c 100000 /dev/zero; printf 'jobctl-runner: 5 644 %064d\\n' 0 >&2`,
     says: /'out\/a.txt' sends more than 5 bytes, which is its size/,
@@ -98,6 +101,13 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     get: `${MARK}; printf 'jobctl-runner: NaN 99999 x\\n' >&2`,
     says: /has no size, mode and sha256: the host says "NaN 99999 x"/,
   },
+};
+
+/** An own machine is read by the connection of a VM, a pod by one of its own. */
+const TRIED: Readonly<Record<string, Readonly<Record<string, Attack>>>> = {
+  'a VM': { ...LISTS, ...ENDLESS, ...ATTACKS },
+  'an own machine': ATTACKS,
+  'a pod': { ...ENDLESS, ...ATTACKS },
 };
 
 describe('a copy from a host that lies', () => {
@@ -136,7 +146,7 @@ describe('a copy from a host that lies', () => {
   for (const kind of Object.keys(HOSTILE_HOSTS))
     describe(`${kind}, with`, function () {
       this.timeout(60_000);
-      for (const [name, attack] of Object.entries(kind === 'a VM' ? { ...LISTS, ...ATTACKS } : ATTACKS))
+      for (const [name, attack] of Object.entries(TRIED[kind] ?? assert.fail(`no attack is tried on ${kind}`)))
         it(`${name} is refused, and nothing is written`, async () => {
           attack.here?.(join(base, 'here/safe'), join(base, 'here/outside'));
           const before = tree();

@@ -10,7 +10,8 @@ describe('the on-host runner: torture', function () {
     withHost(async ({ host, connection, another }) => {
       const tortured = { home: host.home, connection, another, cut: () => host.cut() };
       let attempt = 0;
-      for (const delayMs of [15, 60, 110, 180])
+      // Some hundred at other moments: test/long/runner-torture.test.ts.
+      for (const delayMs of [30, 120])
         for (const victim of VICTIMS) await surviveKill(tortured, (attempt += 1), victim, delayMs);
     }));
 

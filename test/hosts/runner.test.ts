@@ -84,9 +84,9 @@ describe('the on-host runner: what a command gets', () => {
 });
 
 describe('the on-host runner: once', () => {
-  it('starts once for 20 starters at one time', () =>
+  it('starts once for eight starters at one time', () =>
     withHost(async ({ another, starts }) => {
-      const starters = await Promise.all(Array.from({ length: 20 }, () => another()));
+      const starters = await Promise.all(Array.from({ length: 8 }, () => another()));
       const answers = await Promise.all(starters.map((starter) => starter.startRun(request('echo once; sleep 0.3'))));
       assert.ok(
         answers.every(({ kind }) => kind === 'starting' || kind === 'running' || kind === 'exited'),
@@ -99,7 +99,7 @@ describe('the on-host runner: once', () => {
   it('starts once when the client dies at any point and another comes', () =>
     withHost(async ({ host, connection, starts }) => {
       let lost = 0;
-      for (let delayMs = 0; delayMs < 120; delayMs += 8) {
+      for (let delayMs = 0; delayMs < 120; delayMs += 12) {
         const runId = `train-x1-a${delayMs + 1}`;
         const cut = setTimeout(() => host.cut(), delayMs);
         await until('a start that is answered', async () => {

@@ -26,7 +26,7 @@ describe('the verbs of a pool, on a running stack', function () {
     writeFileSync(path, text);
     return path;
   };
-  const jobctl = (...args: string[]): Promise<Finished> => user.run(...args, ...where);
+  const jobctl = (...args: string[]): Promise<Finished> => user.here(...args, ...where);
   const quota = (...args: string[]): Promise<Finished> => jobctl('quota', ...args, '--pool', pool);
 
   before(async function () {

@@ -29,6 +29,9 @@ describe('work that one call makes dear', () => {
   /** Shared: to start a thread costs more than most of these tests. Its limits are those of no test. */
   let usual: DearWork;
   before(() => (usual = dear({ mostMs: 300_000, mostMsPerMinute: 300_000 })));
+  /** Whose subjects have one call each. */
+  let strict: DearWork;
+  before(() => (strict = dear({ mostMs: 300_000, mostMsPerMinute: 1 })));
   after(() => Promise.all(begun.map((each) => each.close())));
   const refused = (code: string, detail: RegExp) => (error: unknown) =>
     error instanceof ApiError && error.code === code && detail.test(error.message);
@@ -49,10 +52,15 @@ describe('work that one call makes dear', () => {
   });
 
   it('is charged to who calls, and to nobody else', async () => {
-    const work = dear({ mostMsPerMinute: 1 });
-    await work.run('resolve', { job: WRONG }, 'mallory');
-    await assert.rejects(work.run('resolve', { job: {} }, 'mallory'), refused('too-many-requests', /of computing/));
-    assert.ok('problems' in (await work.run('resolve', { job: {} }, 'alice')));
+    await strict.run('resolve', { job: WRONG }, 'mallory');
+    await assert.rejects(strict.run('resolve', { job: {} }, 'mallory'), refused('too-many-requests', /of computing/));
+    assert.ok('problems' in (await strict.run('resolve', { job: {} }, 'alice')));
+  });
+
+  it('counts single values too: they are paid for, also where nothing can be said of them', async () => {
+    const set = [{ path: ['env'], value: WRONG }];
+    assert.deepEqual(await strict.run('edit', { set }, 'zoe'), {});
+    await assert.rejects(strict.run('edit', { set }, 'zoe'), /of computing/);
   });
 
   it('runs one call of a subject at a time: others do not wait behind all of them', async () => {
@@ -66,6 +74,38 @@ describe('work that one call makes dear', () => {
     order.length = 0;
     await Promise.all([...Array.from({ length: 12 }, () => call('mallory')), call('alice')]);
     assert.ok(order.indexOf('alice') < 6, order.join(' '));
+  });
+
+  it('finds out whose projects a quota file names, at the cost of who applies it', async () => {
+    const asked: string[] = [];
+    const dear: Pick<DearWork, 'run'> = {
+      run: (name, input, subject) => {
+        asked.push(`${name} of ${subject}`);
+        return usual.run(name, input, subject);
+      },
+    };
+    const config = (...names: readonly string[]): unknown => ({
+      config: { projects: names.map((name) => ({ name })) },
+    });
+    const pools: Record<string, unknown> = { mine: config('a'), other: config('b') };
+    const rules = {
+      of: async (pool: string) => ({ rules: { operators: [] }, ...(pools[pool] as object) }),
+      names: async () => Object.keys(pools),
+    };
+    const apply = (project: string): Promise<void> =>
+      refuseForeignProjects(
+        { rules: rules as never, dear },
+        { id: 'olga', kind: 'user', groups: [] } as never,
+        'mine',
+        {
+          name: 'q.toml',
+          text: `[toml-schema]\nversion = "1"\n[[total_resources]]\nv5litepod = 4\n[project_membership]\n${project} = []\n[project_resources.${project}]\nv5litepod = 1.0\n`,
+        },
+      );
+    await apply('a');
+    await apply('new');
+    await assert.rejects(apply('b'), /q\.toml: project b is one of pool other too/);
+    assert.deepEqual(asked, ['projects of olga', 'projects of olga', 'projects of olga']);
   });
 });
 
@@ -99,56 +139,8 @@ describe('calls of which each costs everybody', () => {
     });
   }
 
-  it('single values are paid for, also where nothing can be said of them', async () => {
-    const work = new DearWork({ mostMsPerMinute: 1 });
-    try {
-      const set = [{ path: ['env'], value: WRONG }];
-      assert.deepEqual(await work.run('edit', { set }, 'mallory'), {});
-      await assert.rejects(work.run('edit', { set }, 'mallory'), /of computing/);
-    } finally {
-      await work.close();
-    }
-  });
-
   it('as many files of pools are applied as jobs submitted', async () => {
     const files = Array.from({ length: LIMIT + 1 }, () => ({ quotaFile: { name: 'q', text: '' } }));
     assert.deepEqual(await statuses('zoe', '/v1/pools/default/apply', files), [403, 403, 403, 429]);
-  });
-
-  it('whose projects a quota file names is found out in a thread, at the cost of who applies it', async () => {
-    const work = new DearWork();
-    const asked: string[] = [];
-    const dear: Pick<DearWork, 'run'> = {
-      run: (name, input, subject) => {
-        asked.push(`${name} of ${subject}`);
-        return work.run(name, input, subject);
-      },
-    };
-    const config = (...names: readonly string[]): unknown => ({
-      config: { projects: names.map((name) => ({ name })) },
-    });
-    const pools: Record<string, unknown> = { mine: config('a'), other: config('b') };
-    const rules = {
-      of: async (pool: string) => ({ rules: { operators: [] }, ...(pools[pool] as object) }),
-      names: async () => Object.keys(pools),
-    };
-    const apply = (project: string): Promise<void> =>
-      refuseForeignProjects(
-        { rules: rules as never, dear },
-        { id: 'olga', kind: 'user', groups: [] } as never,
-        'mine',
-        {
-          name: 'q.toml',
-          text: `[toml-schema]\nversion = "1"\n[[total_resources]]\nv5litepod = 4\n[project_membership]\n${project} = []\n[project_resources.${project}]\nv5litepod = 1.0\n`,
-        },
-      );
-    try {
-      await apply('a');
-      await apply('new');
-      await assert.rejects(apply('b'), /q\.toml: project b is one of pool other too/);
-      assert.deepEqual(asked, ['projects of olga', 'projects of olga', 'projects of olga']);
-    } finally {
-      await work.close();
-    }
   });
 });

@@ -88,7 +88,8 @@ export class GatedApp {
     const [jobs, system] = await Promise.all([open(BUCKETS.bucket), open(BUCKETS.systemBucket)]);
     // As dear-work.test.ts: threads of sources would each compile them.
     const { DearWork } = await load<typeof DearWorks>('server/dear-work');
-    const gated = new GatedApp(issuer, cloud, splitStore(jobs, system), new DearWork({ mostMs: 300_000 }));
+    const dear = new DearWork({ mostMs: 300_000, mostMsPerMinute: 300_000 });
+    const gated = new GatedApp(issuer, cloud, splitStore(jobs, system), dear);
     gated.writeFiles(QUOTA, ACCESS);
     for (let replica = 0; replica < (options.replicas ?? 1); replica++) await gated.#startReplica(options);
     return gated;

@@ -17,7 +17,7 @@ import { virtualActivities, type VirtualCloud } from '../virtual-clock/virtual-a
 import { VirtualServer } from '../virtual-clock/virtual-server.js';
 
 const SEED = Number(process.env['JOBCTL_TEST_SEED'] ?? 29);
-const RACES = Number(process.env['JOBCTL_TEST_RACES'] ?? 10);
+const RACES = Number(process.env['JOBCTL_TEST_RACES'] ?? 6);
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;

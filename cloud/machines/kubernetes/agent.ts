@@ -83,7 +83,8 @@ hear() {
 
 # Until no other process is left, or the time UP has come.
 await_all() {
-  while sleep $moment; kill -s 0 -- -1 2> /dev/null && [ "$up" -lt "$1" ]; do seconds; done
+  # Without '--' before -1: to busybox that is no number, and its kill fails.
+  while sleep $moment; kill -0 -1 2> /dev/null && [ "$up" -lt "$1" ]; do seconds; done
 }
 
 pass_on() {
@@ -104,7 +105,7 @@ pass_on() {
   [ -z "$run" ] || patience=10
   await_all $((patience < grace ? up + patience : limit))
   [ -z "$run" ] || copy
-  kill -s TERM -- -1 2> /dev/null
+  kill -TERM -1 2> /dev/null
   await_all "$limit"
   [ -z "$run" ] || copy
   exit 143
