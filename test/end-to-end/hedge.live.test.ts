@@ -129,7 +129,10 @@ describe('a job whose zones have no chips', function () {
     const id = await submit('sleep 1', [A, B], { pool: 'tight' });
     assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
     assert.equal((await stack.jobs.describe(id)).slices[0]?.ref.zone, B);
-    assert.match(await told(id), new RegExp(`${B} is given up beside ${A}: its pool has no room for it`));
+    assert.match(
+      await told(id),
+      new RegExp(`${B} is not asked beside ${A}: its pool has no room for a second request`),
+    );
     const own = (await admin.journal()).slice(length);
     assert.equal(mostChipsAtOnce(own), SLICE);
   });
