@@ -17,7 +17,7 @@ export const CHANGED: readonly (readonly [file: string, anchor: RegExp])[] = [
   ['workflows/job.ts', /^ +const carry = carriedBy\(input\).*;$/],
   ['workflows/job.ts', /^ +outcome = await untilOutcome\(open\);$/],
   ['workflows/slice.ts', /^export async function slice\(.*\{$/],
-  ['workflows/slice.ts', /^ +await this\.#mail\.tellQuota\(\{ kind: 'gone', \.\.\.this\.#refused \}\);$/],
+  ['workflows/slice.ts', /^ +await this\.#delete\(this\.#told \?\? ''\);$/],
   ['workflows/quota.ts', /^export async function quota\(.*\{$/],
   ['workflows/quota.ts', /^ +async turn\(\): Promise<void> \{$/],
 ];
