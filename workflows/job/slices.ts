@@ -353,8 +353,15 @@ const isAllowed = ({ state, isAllowed: is, loss }: Member): boolean =>
   is === true || state === 'ready' || (loss !== undefined && loss.cause !== 'lease');
 
 function viewsOf(member: Member): readonly SliceView[] {
-  const { loss: _, ownership: _ownership, others: _others, uid: _uid, isBeside: _beside, ...shown } = member;
-  const { isAllowed: _allowed, ...view } = shown;
+  const {
+    loss: _,
+    ownership: _ownership,
+    others: _others,
+    uid: _uid,
+    isBeside: _beside,
+    isAllowed: _allowed,
+    ...view
+  } = member;
   return slicesOf(member).map((slice) => ({ ...view, ...slice }));
 }
 

@@ -200,7 +200,8 @@ export class ZoneRace {
       this.#hedge.act(Date.now());
     }
     const isAsked = lost.cause !== 'lease' || slices.shownRivals.includes(lost.zoneTry);
-    await this.#drop(lost.zoneTry, isAsked ? { kind: 'zone-lost', facts } : this.#noRoom(facts));
+    const told: Told | undefined = isAsked ? { kind: 'zone-lost', facts } : this.#noRoom(facts);
+    await this.#drop(lost.zoneTry, told, told === undefined ? lost.message : toldText(told));
     return true;
   }
 
@@ -249,9 +250,8 @@ export class ZoneRace {
   }
 
   async #startRival(zoneTry: number): Promise<void> {
-    const { gang } = this.#parts;
     this.#zones.turn(zoneTry);
-    await gang.startRival(zoneTry);
+    await this.#parts.gang.startRival(zoneTry);
   }
 
   /** Tells of the zones that its pool lets it ask beside the first. */
@@ -301,7 +301,7 @@ export class ZoneRace {
   }
 
   /** @param told absent: nothing that the user was told of */
-  async #drop(zoneTry: number, told: Told | undefined, reason = told === undefined ? NO_ROOM : toldText(told)) {
+  async #drop(zoneTry: number, told: Told | undefined, reason: string): Promise<void> {
     const { slices, story } = this.#parts;
     const leaving = slices.drop(zoneTry);
     if (told !== undefined) {
@@ -311,8 +311,6 @@ export class ZoneRace {
     await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
   }
 }
-
-const NO_ROOM = 'its pool has no room for it';
 
 const earliest = (a: EpochMs | undefined, b: EpochMs | undefined): EpochMs | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);

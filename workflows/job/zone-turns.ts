@@ -38,12 +38,16 @@ export class ZoneTurns {
 
   /** Zones that are asked, the job's own first. */
   get asked(): readonly string[] {
-    return [this.#zones.current, ...this.#parts.slices.rivals].map((each) => this.#zones.of(each));
+    return this.#withOwn(this.#parts.slices.rivals);
   }
 
   /** Those of `asked` of which the job's user was told. */
   get shown(): readonly string[] {
-    return [this.#zones.current, ...this.#parts.slices.shownRivals].map((each) => this.#zones.of(each));
+    return this.#withOwn(this.#parts.slices.shownRivals);
+  }
+
+  #withOwn(rivals: readonly number[]): readonly string[] {
+    return [this.#zones.current, ...rivals].map((each) => this.#zones.of(each));
   }
 
   /** Whether requests for its slices are in this zone, and may still get them. */

@@ -71,12 +71,8 @@ async function shown(
   const { id } = found;
   const refused = found.phase === JobPhase.Failed ? await refusalOf(client, found).catch(() => undefined) : undefined;
   const idle = refused === undefined ? await unattended(client, found) : undefined;
-  const asking =
-    refused !== undefined
-      ? { missing: 'it was never accepted' }
-      : found.failingTask === undefined
-        ? viewUnless(client, id, idle)
-        : { missing: 'its workflow stands still' };
+  const without = refused === undefined ? found.failingTask && 'its workflow stands still' : 'it was never accepted';
+  const asking = without === undefined ? viewUnless(client, id, idle) : { missing: without };
   const [view, places, row] = await Promise.all([asking, placesOf([found], context), withSetUp(found, context)]);
   const standing = places.byJob.get(id);
   const tiers = 'view' in view ? await tiersOf(view.view, row, context) : undefined;

@@ -51,8 +51,8 @@ export function renderJobStatus(
     ...waitFacts(row, view, now),
     ...(view ? viewFacts(view, now) : []),
     ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
-    // Nothing is stored of a job that was never accepted.
-    ...placeFacts(row, place).filter(([what]) => what !== 'logs' || !('refused' in detail)),
+    ...('refused' in detail ? [] : storedFacts(row, place)),
+    ...webFacts(row, place),
   ];
   return [
     oneLine(`${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`),
@@ -158,7 +158,8 @@ function grantedText({ tier, pricing, reservation }: Granted): string {
   return `tier ${tier + 1} of the pool${bought}${reservation === undefined ? '' : ` (reservation ${reservation})`}`;
 }
 
-function placeFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): Fact[] {
+/** Nothing is stored of a job that was never accepted. */
+function storedFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket }: StatusPlace): Fact[] {
   return [
     [
       'logs',
@@ -168,9 +169,11 @@ function placeFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket, uiUrl,
     ...(outcome !== undefined && outcome.outputs === undefined && endedAt !== undefined && attempts > 0
       ? [['outputs', 'none stored; files that it wrote on its hosts went with them'] as const]
       : []),
-    ...(uiUrl === undefined ? [] : [['web', `${uiUrl}/namespaces/${namespace ?? 'default'}/workflows/${id}`] as const]),
   ];
 }
+
+const webFacts = ({ id }: JobRow, { uiUrl, namespace }: StatusPlace): Fact[] =>
+  uiUrl === undefined ? [] : [['web', `${uiUrl}/namespaces/${namespace ?? 'default'}/workflows/${id}`]];
 
 /** The workflow of an ended job last saw its slices when it released them; they are deleted afterwards. */
 function slices(all: readonly SliceView[], isEnded: boolean, width: number | undefined): readonly string[] {
