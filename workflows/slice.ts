@@ -98,7 +98,7 @@ class SliceOwner {
     if (this.#told === undefined) await condition(() => this.#told !== undefined);
     await this.#delete(this.#told ?? '');
     this.#show(this.#givenUp === undefined ? { kind: 'gone' } : { kind: 'given-up', reason: this.#givenUp });
-    // At once: the job's next request reaches the pool later, and must not be counted beside this one.
+    // Both at once, so that the pool has heard of it before the job's next request arrives there.
     await Promise.all([this.#mail.report({ kind: 'gone' }), this.#mail.tellQuota({ kind: 'gone', ...this.#refused })]);
     return 'gone';
   }

@@ -2,8 +2,8 @@ import { shellQuote } from '../../domain/shell-quote.js';
 
 /**
  * The login files of bash, without --login, which reads .bash_logout at the end. Debian's /etc/profile drops the PATH of a pod's
- * image: that of its first process, jobctl's agent, comes back after it, and before what the user's own file adds. No single
- * quotes: the runner keeps it between such.
+ * image: that of its first process, jobctl's agent, comes back after it, and before what the user's own file adds. It has
+ * no single quotes, because the runner puts it between single quotes.
  */
 export const LOGIN_FILES = `[ ! -r /etc/profile ] || . /etc/profile
 if [ -f /jobctl/agent ] && [ -r /proc/1/environ ]; then

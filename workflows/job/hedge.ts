@@ -94,7 +94,7 @@ export class Hedge {
     this.#isDenied = true;
   }
 
-  /** Its pool has no room before requests that leave are gone: their places are lost, so the same zone is asked then. */
+  /** Its pool has no room until requests that leave are gone. The zone keeps its turn: it is asked after a pause, which grows. */
   pause(now: EpochMs): void {
     this.#pauses += 1;
     this.#timer = { at: now + this.#pauseMs(this.#pauses) };

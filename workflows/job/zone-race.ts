@@ -315,7 +315,7 @@ export class ZoneRace {
 const earliest = (a: EpochMs | undefined, b: EpochMs | undefined): EpochMs | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
-/** False: the time is over. True: there is news, or it is another time, which a word of the pool or a changed file has set. */
+/** False: the time is over. True: there is news, or a word of the pool or a changed file has set another time. */
 async function waitFor(isNews: () => boolean, until: () => EpochMs | undefined): Promise<boolean> {
   const end = until();
   const isAnswered = (): boolean => isNews() || until() !== end;

@@ -190,7 +190,7 @@ export function addSlice(row: LeaseRow, ref: MachineRef): boolean {
   return true;
 }
 
-/** A slice beside the first gang asks. Only one that the book did not know before may never have been allowed. */
+/** A slice that the book did not know asks for room beside the first gang. */
 export function noteAskedBeside(row: LeaseRow, sliceName: string): void {
   row.unallowed = [...(row.unallowed ?? []), sliceName];
 }
