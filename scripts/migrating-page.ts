@@ -11,6 +11,7 @@ import {
 } from '../cli/job/migrating/jobman-keys.js';
 import { ASTERA_FLAGS } from '../cli/job/migrating/launch-keys.js';
 import { type Answer, answerTo } from '../cli/job/migrating/typed-line.js';
+import { BASTION_EVENTS } from '../domain/job-events/topics.js';
 import { shellWords, splitShellWords } from '../domain/shell-quote.js';
 import { userInfo } from 'node:os';
 
@@ -69,6 +70,9 @@ export function migratingPage(): string {
     ...[...LAUNCH_FLAGS, ...BASTION_VARIABLES].map(keyRow),
     '\n| key of a job spec | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...JOBSPEC_KEYS.map(keyRow),
+    '\nEvents that Bastion published to a queue are told by `notify` ([notify.md](notify.md)); `jobctl logs --job` shows all of them:\n',
+    "| event of Bastion's | `notify.on` |\n| --- | --- |",
+    ...Object.entries(BASTION_EVENTS).map(([event, word]) => row(code(event), code(word))),
     "\n## Astera's launch\n\n`jobctl launch` takes the same flags; `--dry-run` prints the job file that a line stands for. The image is built where `--build` says ([build.md](build.md)), in the cluster from the commit on its remote for pods and Ray unless it says `local`, and pushed to `--image`, or under the name of the folder to the registry of the context (`jobctl context set NAME --registry ghcr.io/team`) or of `JOBCTL_REGISTRY`. A line with `--gpus` also needs `--gpu-type`, one with `--execution ray` also `--ray-version`, unless the context has them. It follows the job's log, as launch did; `--no-wait` does not.",
     linesTable(ASTERA_LINES),
     '| flag of `launch submit` | key of jobctl | what is different, or lost |\n| --- | --- | --- |',

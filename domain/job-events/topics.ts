@@ -126,6 +126,24 @@ export const TOPIC_WORDS: readonly string[] = [
   ]),
 ];
 
+/**
+ * Events of AXLearn's Bastion (axlearn/cloud/common/bastion.py, `JobLifecycleState`, 2026-11) -> the topic or kind that tells of
+ * the same. Bastion names a cancel when it begins; jobctl tells it when the job has ended.
+ */
+export const BASTION_EVENTS: Readonly<Record<string, string>> = {
+  QUEUED: 'queued',
+  STARTING: 'provisioning',
+  RUNNING: 'started',
+  PREEMPTING: 'preempted',
+  RESCHEDULING: 'lease-taken',
+  UPDATING: 'edited',
+  CANCELLING: 'cancelled',
+  CLEANING: 'finishing',
+  FAILED: 'failed',
+  SUCCEEDED: 'succeeded',
+  COMPLETED: 'ended',
+};
+
 /** Returns whether a rule with these topics is told of the event. */
 export function isTold(on: readonly string[], told: Told): boolean {
   const kinds = kindsIn(told);

@@ -1,4 +1,4 @@
-import { DEFAULT_TOPICS, isTold, TOPIC_WORDS, TOPICS } from '../job-events/topics.js';
+import { BASTION_EVENTS, DEFAULT_TOPICS, isTold, TOPIC_WORDS, TOPICS } from '../job-events/topics.js';
 import type { Told } from '../job-events/kinds.js';
 import { nearestWord } from '../nearest-word.js';
 import {
@@ -88,9 +88,11 @@ function resolveTopics(on: RuleSection['on'], path: Path, report: Report): reado
     const place = [...path, index];
     if (on.indexOf(word) < index) report.wrong(place, word, 'in the list twice', 'keep one');
     if (TOPIC_WORDS.includes(word)) return;
+    const bastions = Object.hasOwn(BASTION_EVENTS, word) ? BASTION_EVENTS[word] : undefined;
     const nearest = nearestWord(word, TOPIC_WORDS);
     const hints = [
-      ...(nearest === undefined ? [] : [`did you mean ${nearest}?`]),
+      ...(bastions === undefined ? [] : [`what Bastion calls ${word} is ${bastions} here`]),
+      ...(bastions !== undefined || nearest === undefined ? [] : [`did you mean ${nearest}?`]),
       `topics: ${Object.keys(TOPICS).join(', ')}, or a kind of event by its name (docs/notify.md)`,
     ];
     report.wrong(place, word, 'no topic', hints.join('\n'));

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { KINDS, type EventKind, type Told } from '../../domain/job-events/kinds.js';
-import { BY_NAME_ALONE, isEnd, isTold, NEVER_TOLD, TOPIC_WORDS, TOPICS } from '../../domain/job-events/topics.js';
+import {
+  BASTION_EVENTS,
+  BY_NAME_ALONE,
+  isEnd,
+  isTold,
+  NEVER_TOLD,
+  TOPIC_WORDS,
+  TOPICS,
+} from '../../domain/job-events/topics.js';
+import { resolveJob } from '../../domain/job-file/resolve.js';
 import { TOLD } from './told-events.js';
 
 const kinds = Object.keys(KINDS) as EventKind[];
@@ -10,6 +19,11 @@ const ofTopics: readonly (readonly [string, readonly EventKind[]])[] = Object.en
   topic.kinds,
 ]);
 const told = (kind: EventKind): readonly Told[] => TOLD.flatMap(([event]) => (event.kind === kind ? [event] : []));
+const problemsOf = (on: string) => {
+  const file = { tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a' }, command: { run: 'true' } };
+  const resolved = resolveJob({ ...file, notify: { on: [on], to: { mail: ['ann@example.com'] } } });
+  return resolved.ok ? [] : resolved.problems;
+};
 const topicsOf = (event: Told): readonly string[] =>
   ofTopics.flatMap(([name]) => (isTold([name], event) ? [name] : []));
 
@@ -27,6 +41,20 @@ describe('topics of notify', () => {
       TOPIC_WORDS.filter((word) => (NEVER_TOLD as readonly string[]).includes(word)),
       [],
     );
+  });
+
+  it('have a word for each event that Bastion publishes, and an error that says it', () => {
+    // JobLifecycleState of AXLearn's bastion.py.
+    const published =
+      'CANCELLING CLEANING COMPLETED FAILED PREEMPTING QUEUED RESCHEDULING RUNNING STARTING SUCCEEDED UPDATING';
+    assert.deepEqual(Object.keys(BASTION_EVENTS).sort(), published.split(' '));
+    for (const [event, word] of Object.entries(BASTION_EVENTS)) {
+      assert.ok(TOPIC_WORDS.includes(word), word);
+      const [problem] = problemsOf(event);
+      assert.match(problem?.hint ?? '', new RegExp(`^what Bastion calls ${event} is ${word} here`));
+      assert.deepEqual(problemsOf(word), []);
+    }
+    assert.doesNotMatch(problemsOf('toString')[0]?.hint ?? '', /Bastion/);
   });
 
   it('are those that docs/notify.md explains, in its words', () => {
