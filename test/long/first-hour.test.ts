@@ -82,7 +82,7 @@ describe('the first hour, typed in a terminal', function () {
 
       it('says each phase, the lines of the program, and how it ended', () => {
         for (const part of [
-          / {2}out: stored every 5 minutes, and put back after a preemption; jobctl\s+download JOB\s+brings\s+it\n/,
+          / {2}out: stored every 5 minutes, and put back after a preemption; jobctl\s+download\s+JOB\s+brings\s+it\n/,
           /\nInstalling @jobctl\/worker [^]*\nInstalling @jobctl\/cloud-tpu-rehearsal /,
           /\nmy-model-\w{4} {3}v5litepod-8 spot {3}8 chips on 1 host {3}REHEARSAL\s+context local\n/,
           /\n ✔ setting-up [^]*\n0 │ step 1 of 8, loss [^]*\n0 │ saved out\/model\.json\n ✔ running [^]*\n ✔ succeeded in /,

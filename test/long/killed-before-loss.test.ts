@@ -21,7 +21,7 @@ describe('a gang of which the cloud takes one slice', function () {
     const { id } = await stack.jobs.submit({
       job: jobFile(command, { slices: 2, tpu: { accelerator: 'v4-16', zone: 'us-central2-b' } }),
     });
-    await until('its command was killed', () => stack.tail(400).includes('a host failed: stopping the others'), 60_000);
+    await until('its command was killed', () => stack.tail(400).includes('stopping the hosts: '), 60_000);
     await admin.post('preempt', { name: (await stack.jobs.describe(id)).slices[0]?.ref.name, notice: false });
     const { result, attempts, preemptions, cause } = await stack.jobs.wait(id);
     assert.deepEqual([result, attempts, preemptions, cause], ['succeeded', 2, 1, undefined], stack.tail());
