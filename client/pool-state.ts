@@ -1,8 +1,15 @@
 import { objectPlace, type StoreReader } from '../cloud/store/port.js';
 import { notJson } from '../domain/error-words.js';
-import { poolLineObject, poolStateObject } from '../domain/store-layout.js';
+import { poolLineObject, poolStateObject, poolHistoryPrefix } from '../domain/store-layout.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../quota/published-state.js';
 import type { WaitingLine } from '../quota/waiting-line.js';
+import type { EpochMs } from '../domain/units.js';
+import type { HistoryLine } from '../quota/pool-history.js';
+import { jobOfLeaseKey } from '../domain/lease.js';
+import { Explainer } from '../quota/explain.js';
+import { plainWording } from '../quota/explanation/explain-words.js';
+import type { Explanation } from '../quota/explanation/explanation.js';
+import { leastShort, remedies, type Remedy } from '../quota/explanation/remedies.js';
 
 /**
  * The pool's state as a worker last published it, with one read of one object. It is some seconds old while the pool is busy,
@@ -45,4 +52,92 @@ async function readJson<Content>(store: ObjectReader, name: string): Promise<Con
     const message = `${where}: is not what a worker publishes of a pool: ${notJson(error, text)}`;
     throw new RangeError(message, { cause: error });
   }
+}
+
+export interface PoolHistory {
+  readonly lines: readonly HistoryLine[];
+  /** Number of lines that could not be read: written by another version of jobctl, or damaged. */
+  readonly unreadable: number;
+}
+
+const READS_AT_A_TIME = 16;
+/** An object is filed under the day of its first line and written at most this much later. */
+const LATEST_WRITE_MS = 3_600_000;
+
+/**
+ * Reads the events of a pool since `from`, with one listing and one read for each object written since.
+ * @param unstored lines that the pool has published; a line that is in the store too counts once. Read them before this call: a
+ *   line is in the store before it leaves the published state
+ */
+export async function readPoolHistory(
+  store: StoreReader,
+  pool: string,
+  from: EpochMs,
+  unstored: readonly HistoryLine[] = [],
+): Promise<PoolHistory> {
+  const prefix = poolHistoryPrefix(pool);
+  const day = new Date(from - LATEST_WRITE_MS).toISOString().slice(0, 10);
+  const objects = (await store.list(prefix, `${prefix}${day}`)).filter(({ updatedAt }) => updatedAt >= from);
+  const lines = unstored.filter(({ at }) => at >= from);
+  const known = new Set(lines.map((line) => JSON.stringify(line)));
+  let unreadable = 0;
+  for (let next = 0; next < objects.length; next += READS_AT_A_TIME) {
+    const batch = objects.slice(next, next + READS_AT_A_TIME);
+    const contents = await Promise.all(batch.map(({ name }) => store.read(name)));
+    for (const text of contents.flatMap((content) => content?.toString('utf8').split('\n') ?? [])) {
+      if (text === '' || known.has(text)) continue;
+      const line = parsed(text);
+      if (line === undefined) unreadable++;
+      else if (line.at >= from) lines.push(line);
+    }
+  }
+  return { lines, unreadable };
+}
+
+function parsed(text: string): HistoryLine | undefined {
+  try {
+    const line = JSON.parse(text) as Partial<HistoryLine> | null;
+    return typeof line?.at === 'number' && typeof line.kind === 'string' ? (line as HistoryLine) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The reason why a job waits in its pool, as the pool was last published. */
+export interface WhyWaiting {
+  readonly why: Explanation;
+  readonly remedies: readonly Remedy[];
+  /** The least number of units that must come free, if the job waits for units. */
+  readonly short?: { readonly type: string; readonly units: number };
+  readonly at: EpochMs;
+  readonly pool: string;
+  readonly hasTiers: boolean;
+  /** Freeze or drain by an admin. */
+  readonly admission: PoolSnapshot['admission'];
+  readonly admissionReason?: string;
+  /** The problem of the pool's files. */
+  readonly problem?: string;
+  /** Slices whose chips do not come free, because their deletion does not end. */
+  readonly stuck?: PoolSnapshot['stuck'];
+}
+
+/** Returns undefined if the published pool has no request of the job. */
+export function whyWaiting(state: PoolSnapshot, job: string): WhyWaiting | undefined {
+  const { view, at, pool, admission, admissionReason, problem, stuck } = state;
+  const request = view.requests.find(({ id }) => jobOfLeaseKey(id) === job);
+  const why = request && new Explainer(view, at).of(request.id);
+  if (why === undefined) return undefined;
+  const short = leastShort(why);
+  return {
+    why,
+    remedies: remedies(view, at, why),
+    ...(short === undefined ? {} : { short: { type: short.type, units: short.short } }),
+    at,
+    pool,
+    hasTiers: plainWording(view.config).hasTiers,
+    admission,
+    ...(admissionReason === undefined ? {} : { admissionReason }),
+    ...(problem === undefined ? {} : { problem }),
+    ...(stuck === undefined ? {} : { stuck }),
+  };
 }

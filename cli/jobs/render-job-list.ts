@@ -1,4 +1,4 @@
-import type { TaskQueuePolls } from '../../client/task-queue-polls.js';
+import type { TaskQueuePolls } from '../../client/temporal-calls.js';
 import { noWorkerText } from '../terminal/render/no-worker.js';
 import type { Board, PhaseTotal } from '../../client/job-board.js';
 import type { JobRow, ShownPhase } from '../../client/job-rows.js';

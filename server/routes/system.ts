@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../bare-app.js';
-import type { ServerConfig } from '../config.js';
-import { secretText } from '../key-text.js';
-import { mayReadMetrics } from '../peers.js';
+import { type ServerConfig, secretText } from '../config.js';
+import { mayReadMetrics } from '../request-guards.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 

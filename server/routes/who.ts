@@ -1,8 +1,7 @@
 import { ACCESS_VERBS } from '../../domain/access/table.js';
 import { resolveProject } from '../../quota/membership.js';
 import { isSecretOf } from '../../domain/secret-reference.js';
-import type { ServerConfig } from '../config.js';
-import { secretText } from '../key-text.js';
+import { type ServerConfig, secretText } from '../config.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import type { Handler, Serve } from './serve.js';

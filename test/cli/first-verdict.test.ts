@@ -3,7 +3,7 @@ import { mock } from 'node:test';
 import { refusalLines, verdictLines } from '../../cli/jobs/submitting/render-first-verdict.js';
 import { firstVerdict, type FirstVerdict } from '../../cli/jobs/submitting/first-verdict.js';
 import type { JobRow } from '../../client/job-rows.js';
-import type { TaskQueuePolls } from '../../client/task-queue-polls.js';
+import type { TaskQueuePolls } from '../../client/temporal-calls.js';
 
 const START = Date.UTC(2026, 10, 26);
 

@@ -1,5 +1,5 @@
 import { NotLoggedIn } from '../../../client/errors.js';
-import { loginSettings, type LoginIssuer } from '../../../client/http/login-settings.js';
+import { loginSettings, type LoginIssuer } from '../../../client/http/access.js';
 import type { VerifiedCaller } from '../../../client/job-port.js';
 import { userOf } from '../../place/asker.js';
 import { CliError } from '../../terminal/cli-error.js';

@@ -10,8 +10,7 @@ import {
   type Window,
 } from '../../../quota/pool-history.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
-import { readPoolHistory } from '../../../client/pool-history.js';
-import { readPoolState } from '../../../client/pool-state.js';
+import { readPoolHistory, readPoolState } from '../../../client/pool-state.js';
 import { openReader } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
 import { ExitCode } from '../../terminal/exit-codes.js';

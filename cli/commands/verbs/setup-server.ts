@@ -1,6 +1,5 @@
 import type { Connection } from '@temporalio/client';
-import type { SwitchMove } from '../../../client/change-switches.js';
-import type { SetupStep } from '../../../client/setup-server.js';
+import type { SwitchMove, SetupStep } from '../../../client/setup-server.js';
 import { bucketUrl, isGoogleBucket, placeOfObject, storePlace } from '../../../domain/store-place.js';
 import { TASK_QUEUE } from '../../../domain/own-workflows.js';
 import { userOf } from '../../place/asker.js';
@@ -30,7 +29,7 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
   const store = await openStore(place, context);
   return withTemporal(context, async (client, address) => {
     const { setUpServer } = await import('../../../client/setup-server.js');
-    const { changeSteps } = await import('../../../client/change-switches.js');
+    const { changeSteps } = await import('../../../client/setup-server.js');
     const steps: SetupStep[] = [];
     const setup = {
       client,

@@ -2,7 +2,7 @@ import type { JobView } from '../../../contract/job.js';
 import { JobPhase } from '../../../domain/job-state.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import { asKnown } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';

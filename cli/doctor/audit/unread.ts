@@ -1,4 +1,4 @@
-import { innermost } from '../../../client/update-answer.js';
+import { innermost } from '../../../client/temporal-calls.js';
 
 /** A part that an audit could not read, the answer, and the remedy. */
 export interface UnreadPart {

@@ -1,7 +1,7 @@
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { isOver, type JobRow } from '../../../client/job-rows.js';
-import { isPolled, type TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import { isPolled, type TaskQueuePolls } from '../../../client/temporal-calls.js';
 import type { CliContext } from '../../place/context.js';
 import { refusalOf } from '../refusal-of.js';
 import { placesOf } from '../places.js';

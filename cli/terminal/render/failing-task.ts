@@ -1,5 +1,5 @@
 import type { EpochMs } from '../../../domain/units.js';
-import type { FailingTask } from '../../../client/failing-task.js';
+import type { FailingTask } from '../../../client/job-executions.js';
 import { oneLine } from './columns.js';
 import { formatDuration } from './quantities.js';
 

@@ -1,5 +1,5 @@
 import type { EpochMs } from '../../../domain/units.js';
-import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import { asTyped } from '../typed-command.js';
 import { formatDuration } from './quantities.js';
 
