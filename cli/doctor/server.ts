@@ -6,10 +6,10 @@ import { TASK_QUEUE } from '../../domain/own-workflows.js';
 import { isPolled, type TaskQueuePolls, taskQueuePolls, TemporalCalls } from '../../client/temporal-calls.js';
 import { openReader, withTemporal } from '../place/connect.js';
 import { type CliContext, resolveContext } from '../place/context.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { ExitCode } from '../terminal/cli-error.js';
 import { explainError } from '../terminal/explain-error.js';
-import { noWorkerRemedy, noWorkerText } from '../terminal/render/no-worker.js';
-import { asTyped } from '../terminal/typed-command.js';
+import { noWorkerRemedy, noWorkerText } from '../terminal/render/job-phrases.js';
+import { asTyped } from '../terminal/print.js';
 import type { Diagnosis, DoctorFlags } from './diagnosis.js';
 import { failed, type Finding, ok, warning } from './finding.js';
 

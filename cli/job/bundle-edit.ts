@@ -5,8 +5,7 @@ import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { bundleOf } from '../../domain/local-files.js';
 import type { JobEdit } from '../../client/job-calls.js';
 import type { JobClient } from '../../client/job-client.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { packedBundle } from './packing/named-bundle.js';
 
 /** Keys that decide what is packed. Packing happens here and the job keeps the archive, so setting only these has no effect. */

@@ -17,15 +17,13 @@ import type { LocalFile } from '../../domain/local-files.js';
 import { formatPath, formatProblems, showValue } from '../../domain/problem.js';
 import type { Path, Problem } from '../../domain/problem.js';
 import type { LocalContents } from '../../client/uploads.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
 import { namedFileProblems } from './named-files.js';
 import { type NamedPath, outsideFiles, outsideText } from './outside-files.js';
 import { packedBundle } from './packing/named-bundle.js';
-import { tellLine } from '../terminal/render/told-line.js';
+import { tellLine, asTyped } from '../terminal/print.js';
 import { TransferLine } from '../terminal/render/transfer-line.js';
-import { asTyped } from '../terminal/typed-command.js';
 
 export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;

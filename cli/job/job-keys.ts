@@ -1,12 +1,11 @@
 import type { JobSpec } from '../../domain/job-spec.js';
 import { formatPath, formatProblems, type Path, type Problem } from '../../domain/problem.js';
 import { secretNamed } from '../../domain/secret-reference.js';
-import { CliError } from '../terminal/cli-error.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import type { CliContext } from '../place/context.js';
-import { ExitCode } from '../terminal/exit-codes.js';
 import { type KeyReference, lookAtPair, namedPairs } from './key-pairs.js';
 import { placed } from './job-file.js';
-import { asTyped } from '../terminal/typed-command.js';
+import { asTyped } from '../terminal/print.js';
 
 export interface JobKeys {
   /** Fingerprint of the submitter's file that `ssh.private_key` names. */

@@ -3,8 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { formatPath, type Path, showValue } from '../../domain/problem.js';
 import { ask, mustBeAskable } from '../terminal/ask.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import type { OutputFlag } from '../terminal/options.js';
 
 /** A path in a job file that would be uploaded, and its place on this computer. */

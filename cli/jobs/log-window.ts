@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { EpochMs } from '../../domain/units.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { durationOption } from '../terminal/options.js';
 import { lastState } from './watch/host-lines.js';
 

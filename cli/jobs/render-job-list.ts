@@ -1,5 +1,5 @@
 import type { TaskQueuePolls } from '../../client/temporal-calls.js';
-import { noWorkerText } from '../terminal/render/no-worker.js';
+import { noWorkerText, failingText, userColumn, untilText } from '../terminal/render/job-phrases.js';
 import type { Board, PhaseTotal } from '../../client/job-board.js';
 import type { JobRow, ShownPhase } from '../../client/job-rows.js';
 import { count, type EpochMs } from '../../domain/units.js';
@@ -7,13 +7,10 @@ import type { PlaceInLine } from '../../quota/waiting-line.js';
 import { ordinal } from '../../quota/explanation/explain-words.js';
 import type { Places } from './places.js';
 import { oneLine, wrapToWidth } from '../terminal/render/columns.js';
-import { failingText } from '../terminal/render/failing-task.js';
 import { reasonOf } from '../terminal/render/job-header.js';
-import { userColumn } from '../terminal/render/shown-user.js';
 import type { Colour, Look } from '../terminal/render/look.js';
 import { type Column, renderOneLineTable } from '../terminal/render/one-line-table.js';
 import { formatDuration } from '../terminal/render/quantities.js';
-import { untilText } from '../terminal/render/wait-times.js';
 
 export interface ShownBoard extends Omit<Board, 'lines'> {
   readonly places: Places;

@@ -6,11 +6,10 @@ import { TemporalUnreachable } from '../../client/errors.js';
 import type { JobClient, JobClientOptions } from '../../client/job-client.js';
 import type { TemporalOptions } from '../../client/connect.js';
 import type { TemporalJobsOptions } from '../../client/temporal-jobs.js';
-import { CliError } from '../terminal/cli-error.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { serverLogin } from './contexts/server-login.js';
 import { tellReadPlace } from './contexts/told-place.js';
 import { type BucketPlace, bucketOf, type CliContext, refuseStranger, type StorePlace } from './context.js';
-import { ExitCode } from '../terminal/exit-codes.js';
 import { explainedBy } from './login/server-failures.js';
 
 type ClientMeans = Pick<TemporalJobsOptions, 'store' | 'onUpload'>;

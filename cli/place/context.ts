@@ -17,8 +17,7 @@ import { type CodecReferences, splitReferences } from '../../cloud/codec/codec-k
 import { DEV_LABEL, type DevContext } from './stack/context.js';
 import type { Environment, StackHome } from '../terminal/home.js';
 import { stackHome } from '../terminal/home.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { canonicalStore } from '../../domain/store-place.js';
 import { checkSettings } from './settings-check.js';
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { CliError } from '../terminal/cli-error.js';
-import { shortPath, tellLine } from '../terminal/render/told-line.js';
+import { shortPath, tellLine } from '../terminal/print.js';
 import { acquireLock } from './stack/file-lock.js';
 import type { Environment } from '../terminal/home.js';
 import {

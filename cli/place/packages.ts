@@ -3,8 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shellQuote } from '../../domain/shell-quote.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { ownVersion } from '../terminal/version.js';
 import { cacheFolder, type Environment } from '../terminal/home.js';
 

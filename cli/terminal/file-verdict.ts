@@ -1,5 +1,4 @@
-import { CliError } from './cli-error.js';
-import { ExitCode } from './exit-codes.js';
+import { CliError, ExitCode } from './cli-error.js';
 import type { OutputFlag } from './options.js';
 import { printErr, printOut } from './print.js';
 

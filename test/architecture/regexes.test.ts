@@ -23,7 +23,7 @@ const MADE: Readonly<Record<string, string>> = {
   'cli/doctor/recordings/placeholders.ts': 'of names, each letter by letter',
   'domain/progress-marks.ts': 'of constants',
   'cli/commands/stack.ts': "--progress: the caller's own pattern, on their own computer",
-  'cli/terminal/typed-command.ts': 'of the names of verbs',
+  'cli/terminal/print.ts': 'of the names of verbs',
   'client/export/pseudonyms.ts': 'of constants',
   'client/job-query.ts': 'of the form of suffixes',
   'cloud/job-keys/openssh-key.ts': 'of a number',

@@ -14,7 +14,7 @@ import { downloadFile } from '../../cli/jobs/outputs/download-file.js';
 import { writeContexts } from '../../cli/place/contexts/contexts-file.js';
 import { writeJson } from '../../cli/place/stack/stack-record.js';
 import { CliError } from '../../cli/terminal/cli-error.js';
-import { writeNewKey } from '../../cli/terminal/new-key.js';
+import { writeNewKey } from '../../cli/terminal/file-on-disk.js';
 import { SafeFolder } from '../../cli/terminal/safe-folder.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import type { StoreReader } from '../../cloud/store/port.js';
@@ -173,7 +173,7 @@ describe('a full disk of the user', () => {
 
   it('is met by files that are written whole alone: each other writer of the command line is known', () => {
     const known: Readonly<Record<string, string>> = {
-      'cli/terminal/whole-file.ts': 'the place itself',
+      'cli/terminal/file-on-disk.ts': 'the place itself',
       'cli/terminal/safe-folder.ts': 'files of others, each a draft until it is whole',
       'cli/commands/verbs/export.ts': 'a draft until it is whole',
       'cli/commands/verbs/setup-api-keys.ts': 'a draft until it is whole, of another owner',

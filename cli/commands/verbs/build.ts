@@ -1,8 +1,7 @@
 import { showValue } from '../../../domain/problem.js';
 import { imageOf } from '../../../domain/build/build.js';
 import type { GitLeave } from '../../job/building/git-rules.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { localPlaceOf, readJobFile } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { agreeToOutside } from '../../job/outside-files.js';

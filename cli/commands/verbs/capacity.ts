@@ -1,6 +1,6 @@
 import { capacityOf } from '../../../quota/published-state.js';
 import { type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printOut } from '../../terminal/print.js';
 import { publishedPool } from '../quota/published-pool.js';

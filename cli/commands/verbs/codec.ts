@@ -1,10 +1,9 @@
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { readFileSync } from 'node:fs';
 import { newCodecKey } from '../../../cloud/codec/codec-key.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { writeNewKey } from '../../terminal/new-key.js';
+import { writeNewKey } from '../../terminal/file-on-disk.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 
 export interface NewKeyFlags {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import {
   checkName,
   type Contexts,
@@ -15,11 +15,9 @@ import { propertyOf, type SettingKey, type Settings, SETTINGS } from '../../term
 import { type ContextFlags, refuseStranger, resolveContext } from '../../place/context.js';
 import { readDevContext } from '../../place/stack/context.js';
 import { stackHome } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { renderTable } from '../../terminal/render/columns.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 
 const say = (line: string): void => printOut(`${line}\n`);
 

@@ -3,13 +3,12 @@ import { count } from '../../../domain/units.js';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type CopyPlan, copyPlan, type RemotePlace } from '../../jobs/hosts/copy-places.js';
 import { asksSeveral } from '../../jobs/hosts/host-options.js';
 import { fetchPaths } from '../../jobs/hosts/fetched-file.js';
 import { type HostResult, onEachHost } from '../../jobs/hosts/fleet.js';
-import { fileSource } from '../../terminal/file-on-disk.js';
+import { fileSource, NoRoom } from '../../terminal/file-on-disk.js';
 import { type LocalFile, localFiles } from '../../jobs/hosts/local-files.js';
 import { type Reach, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
 import { isFolder } from '../../jobs/hosts/remote-files.js';
@@ -17,7 +16,6 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { UnsafePath } from '../../terminal/safe-folder.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { printErr, printOut } from '../../terminal/print.js';
-import { NoRoom } from '../../terminal/whole-file.js';
 
 export type CpFlags = ReachFlags & OutputFlag;
 

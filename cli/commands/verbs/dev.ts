@@ -1,7 +1,6 @@
 import { largest } from '../../../domain/extremes.js';
 import { ask } from '../../terminal/ask.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { stackHome } from '../../terminal/home.js';
 import { billedLine } from '../../local/dev/billed-line.js';
 import type { LogLine } from '../../local/dev/logs.js';
@@ -9,9 +8,7 @@ import type { CloudWish } from '../../local/dev/real-cloud.js';
 import type { DevStatus } from '../../local/dev/status.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import type { PartName } from '../../place/stack/stack-record.js';
-import { tellLine } from '../../terminal/render/told-line.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printOut } from '../../terminal/print.js';
+import { tellLine, asTyped, printOut } from '../../terminal/print.js';
 
 /** Exit code of `jobctl dev status` for a stack that is not completely up. */
 const EXIT_NOT_UP = 3;

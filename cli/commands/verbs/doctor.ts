@@ -1,6 +1,5 @@
 import type { Environment } from '../../terminal/home.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { Diagnosis, DoctorFlags } from '../../doctor/diagnosis.js';
 import { ok as good, warning } from '../../doctor/finding.js';
 import { diagnoseServer } from '../../doctor/server.js';

@@ -1,8 +1,7 @@
 import type { CommandEnd, HostConnection } from '../../../cloud/hosts/port.js';
 import { inLoginShell } from '../../../cloud/hosts/login-shell.js';
 import { shellWords } from '../../../domain/shell-quote.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type HostResult, onEachHost } from '../../jobs/hosts/fleet.js';
 import type { HostChoice } from '../../jobs/hosts/host-options.js';
 import { type ExecOutput, execOutput } from '../../jobs/hosts/exec-output.js';

@@ -6,8 +6,7 @@ import { formatProblems } from '../../../domain/problem.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { isMap, parseDocument } from 'yaml';
 import { ask, mustBeAskable, nothingChanged } from '../../terminal/ask.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { jobFileText, localPlaceOf, readText } from '../../job/job-file.js';
 import type { Draft, Told } from '../../job/migrating/draft.js';
 import { importJobman } from '../../job/migrating/import-jobman.js';
@@ -15,8 +14,8 @@ import { readJobspec } from '../../job/migrating/import-jobspec.js';
 import { launchAction, readLaunch } from '../../job/migrating/import-launch.js';
 import { lostComments, reportLines } from '../../job/migrating/report.js';
 import { oneLine } from '../../terminal/render/columns.js';
-import { asTyped, typedCommand } from '../../terminal/typed-command.js';
-import { writeWhole } from '../../terminal/whole-file.js';
+import { asTyped, typedCommand } from '../../terminal/print.js';
+import { writeWhole } from '../../terminal/file-on-disk.js';
 
 export interface ImportFlags {
   /** The file to write; absent: stdout. */

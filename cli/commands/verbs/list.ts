@@ -1,10 +1,9 @@
 import { type Board, gatherBoard, type Sort } from '../../../client/job-board.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { asKnown } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { knownToFail, withFailingTasks } from '../../place/failing-jobs.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';

@@ -2,7 +2,7 @@ import { NotLoggedIn } from '../../../client/errors.js';
 import { loginSettings, type LoginIssuer } from '../../../client/http/access.js';
 import type { VerifiedCaller } from '../../../client/job-port.js';
 import { userOf } from '../../place/asker.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { withClient } from '../../place/connect.js';
 import {
   type CliContext,
@@ -11,7 +11,6 @@ import {
   resolveContext,
   type ServerPlace,
 } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { browserOf, openBrowser } from '../../place/login/browser.js';
 import { type AudienceFlags, chosenAudience } from '../../place/login/chosen-audience.js';
 import { loginOf, openIssuer } from '../../place/login/issuer-client.js';
@@ -27,10 +26,9 @@ import {
 } from '../../place/login/stored-logins.js';
 import { tokenBy, tokenWay } from '../../place/login/token-ways.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { printErr, printOut, asTyped } from '../../terminal/print.js';
 import { renderTable } from '../../terminal/render/columns.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
-import { asTyped } from '../../terminal/typed-command.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 
 export interface LoginFlags extends ContextFlags, AudienceFlags {

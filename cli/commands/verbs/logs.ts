@@ -12,8 +12,7 @@ import { logStart, type LogStart } from '../../../cloud/store/log-starts.js';
 import { failedSteps, newestSetUp, readSetUp, type StoredSetUp } from '../../../client/set-up-records.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, type StorePlace, storeOf } from '../../place/context.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { HostChoice } from '../../jobs/hosts/host-options.js';
 import { lineMatcher } from '../../jobs/log-window.js';
 import type { OutputFlag } from '../../terminal/options.js';
@@ -26,8 +25,7 @@ import type { Screen } from '../../jobs/watch/screen.js';
 import { PlainScreen } from '../../jobs/watch/screen.js';
 import { lookOf } from '../../terminal/render/look.js';
 import { watchJob } from '../../jobs/watch/watch-job.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import { largest } from '../../../domain/extremes.js';
 
 export interface LogsFlags extends ContextFlags, Partial<OutputFlag> {

@@ -1,13 +1,12 @@
 import { openReader } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { HostChoice } from '../../jobs/hosts/host-options.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { chosenOutputs } from '../../jobs/outputs/chosen-outputs.js';
 import { oneLine, renderTable, terminalWidth } from '../../terminal/render/columns.js';
 import { sizeText, utcMinute } from '../../terminal/render/quantities.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 
 export interface OutputsFlags extends ContextFlags, OutputFlag {
   readonly attempt?: number;

@@ -13,7 +13,7 @@ import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { readPoolHistory, readPoolState } from '../../../client/pool-state.js';
 import { openReader } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
 import { renderHistory, type ToldHistory } from '../../terminal/render/quota-history.js';

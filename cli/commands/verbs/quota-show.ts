@@ -3,7 +3,7 @@ import { chipHolders } from '../../../quota/chip-holders.js';
 import { poolAccounts, type PoolAccounts } from '../../../quota/pool-accounts.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { publishedPool } from '../quota/published-pool.js';
 import { holderLines } from '../../terminal/render/chip-holders.js';

@@ -1,8 +1,7 @@
 import type * as ReadScript from '../../../rehearsal/script/read-script.js';
 import type { ScriptProgress } from '../../../rehearsal/script/progress.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { loadFrom } from '../../place/fetch-packages.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { readText } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { localRehearsal } from '../../local/rehearsal/local-rehearsal.js';
@@ -10,8 +9,7 @@ import type { RehearsalAdmin } from '../../local/rehearsal/rehearsal-admin.js';
 import { renderDone, renderEvent, renderToCome } from '../../local/rehearsal/render-events.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { pause } from '../../../client/outage.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 
 /** Verbs of `jobctl rehearsal` about past and planned events. */
 

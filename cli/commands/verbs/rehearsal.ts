@@ -1,16 +1,14 @@
 import type * as ClientEnvironment from '../../../rehearsal/client-environment.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { stackHome } from '../../terminal/home.js';
 import { loadFrom } from '../../place/fetch-packages.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { type ClockState, sliceNamed } from '../../local/rehearsal/admin-answers.js';
 import { endpointsOf, localRehearsal } from '../../local/rehearsal/local-rehearsal.js';
 import { renderClock, renderRehearsal } from '../../local/rehearsal/render-status.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printOut } from '../../terminal/print.js';
+import { asTyped, printOut } from '../../terminal/print.js';
 
 /** Verbs of `jobctl rehearsal` that make one query or change. Durations are in milliseconds. */
 

@@ -6,7 +6,7 @@ import type { JobRow } from '../../../client/job-rows.js';
 import { userOf } from '../../place/asker.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { bucketOf, type CliContext, resolveContext, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import { readJobFile, tellWarnings } from '../../job/job-file.js';
 import type { GoodJob } from '../../job/job-file.js';
 import { checkJobKeys } from '../../job/job-keys.js';
@@ -38,8 +38,7 @@ import { watchJob } from '../../jobs/watch/watch-job.js';
 import { checkedScript, startScript } from './rehearsal-story.js';
 import { ownVersions } from '../../terminal/version.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 
 export interface RehearseFlags extends OutputFlag, GitLeave {
   readonly preempt?: number;

@@ -5,11 +5,10 @@ import { pathToFileURL } from 'node:url';
 import type * as Config from '../../../server/config.js';
 import type * as RunServer from '../../../server/run-server.js';
 import { bringPackages } from '../../place/fetch-packages.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../../place/packages.js';
 import { printErr, printOut } from '../../terminal/print.js';
-import { isFull, writeErrorWords, writeNew } from '../../terminal/whole-file.js';
+import { isFull, writeErrorWords, writeNew } from '../../terminal/file-on-disk.js';
 
 export interface ServeFlags {
   readonly config?: string;

@@ -9,11 +9,9 @@ import {
   type SigningKey,
 } from '../../../cloud/temporal/api-keys.js';
 import { fileErrorWords } from '../../../domain/error-words.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { printOut } from '../../terminal/print.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { printOut, asTyped } from '../../terminal/print.js';
 
 export interface SetupApiKeysFlags extends OutputFlag {
   readonly folder: string;

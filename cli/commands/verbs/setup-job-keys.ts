@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { JOB_KEY_SECRET } from '../../../cloud/job-keys/open-job-keys.js';
 import { newKeyLine } from '../../../cloud/keys/key-line.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import { printOut } from '../../terminal/print.js';
-import { writeNewKey } from '../../terminal/new-key.js';
+import { writeNewKey } from '../../terminal/file-on-disk.js';
 
 export interface SetupJobKeysFlags {
   readonly file?: string;

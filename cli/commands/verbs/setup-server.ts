@@ -7,7 +7,7 @@ import { openStore, withTemporal } from '../../place/connect.js';
 import { bucketOf } from '../../place/context.js';
 import { contextToChange } from '../../place/contexts/told-place.js';
 import type { CliContext, ContextFlags, BucketPlace } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printOut } from '../../terminal/print.js';
 

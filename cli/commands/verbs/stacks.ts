@@ -6,19 +6,17 @@ import { framesOfGroup, groupStacks, rangesText, withoutWaiting } from '../../..
 import type { HostStacks } from '../../../domain/stacks/stack.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { storedStacks } from '../../../client/stored-stacks.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { resolveContext, storeOf } from '../../place/context.js';
 import { cacheFolder } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { onEachHost } from '../../jobs/hosts/fleet.js';
 import type { HostChoice } from '../../jobs/hosts/host-options.js';
 import { type Reach, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { printErr, printOut, printPainted } from '../../terminal/print.js';
+import { printErr, printOut, printPainted, asTyped } from '../../terminal/print.js';
 import { lookOf } from '../../terminal/render/look.js';
 import { stacksScreen, type StacksShown } from '../../terminal/render/stacks.js';
-import { asTyped } from '../../terminal/typed-command.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 
 export interface StacksFlags extends ReachFlags, OutputFlag, StacksShown {

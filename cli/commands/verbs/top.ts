@@ -1,7 +1,7 @@
 import { count } from '../../../domain/units.js';
 import { chipHolders, userShares } from '../../../quota/chip-holders.js';
 import { type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { publishedPool } from '../quota/published-pool.js';
 import { holderLines, shareLines } from '../../terminal/render/chip-holders.js';

@@ -10,10 +10,11 @@ import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import { viewOf } from '../../jobs/view-or-reason.js';
 import { withSetUp } from '../../place/set-up-reason.js';
-import { readPoolState, whyWaiting, type WhyWaiting } from '../../../client/pool-state.js';
+import { readPoolState } from '../../../client/pool-state.js';
+import { whyWaiting, type WhyWaiting } from '../../../client/why-waiting.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import {
   askingOf,
@@ -27,9 +28,8 @@ import {
   renderWaiting,
   renderWhy,
 } from '../../terminal/render/why.js';
-import { renderElsewhere } from '../../terminal/render/elsewhere.js';
+import { renderElsewhere, turnsOf } from '../../terminal/render/elsewhere.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
-import { turnsOf } from '../../terminal/render/tier-turns.js';
 import { printOut } from '../../terminal/print.js';
 
 export type WhyFlags = ContextFlags & OutputFlag;

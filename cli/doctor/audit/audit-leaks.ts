@@ -6,17 +6,15 @@ import { MACHINE_KINDS, machineKind, type MachineKindName } from '../../../domai
 import { accountOfObject, ownerObject } from '../../../domain/store-layout.js';
 import { jobKey, leakedLeases, leakedResources, ownResources } from './leaks.js';
 import { type UnreadPart, unreadPart } from './unread.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withTemporal } from '../../place/connect.js';
 import { bucketOf, resolveContext } from '../../place/context.js';
 import type { CliContext, ContextFlags } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { cliKind } from '../machine-kinds.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { type AuditReport, renderAudit } from './render-audit.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
-import { printOut } from '../../terminal/print.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { printOut, asTyped } from '../../terminal/print.js';
 
 export interface AuditFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */

@@ -3,7 +3,7 @@ import type { LeakedLease, LeakedResource } from './leaks.js';
 import type { UnreadPart } from './unread.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
 import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { asTyped } from '../../terminal/print.js';
 import { renderTable } from '../../terminal/render/columns.js';
 
 export interface AuditReport {

@@ -1,11 +1,10 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shellWords } from '../../../domain/shell-quote.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { StackHome } from '../../terminal/home.js';
 import { isAlive, type ProcessIdentity } from '../../place/stack/process-identity.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { writePrivate } from '../../terminal/whole-file.js';
+import { writePrivate } from '../../terminal/file-on-disk.js';
 
 /** The slice that a `jobctl contract` is about to create. Written before its create call, removed once the slice is gone. */
 export interface Leftover {

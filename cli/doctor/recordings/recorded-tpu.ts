@@ -1,9 +1,8 @@
 import type * as Connection from '../../../cloud/machines/cloud-tpu/tpu-connection.js';
 import { TpuApi } from '../../../cloud/machines/cloud-tpu/tpu-api.js';
 import type { OnExchange } from '../../../cloud/exchange.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { loadFrom } from '../../place/fetch-packages.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 
 /** The calls that a worker makes, by the same client, with each exchange reported. */
 export interface RecordedTpu {

@@ -1,9 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Exchange, OnExchange } from '../../../cloud/exchange.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { writePrivate } from '../../terminal/whole-file.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { writePrivate } from '../../terminal/file-on-disk.js';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { scrubbed } from './scrub.js';
 

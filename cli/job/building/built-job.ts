@@ -5,10 +5,9 @@ import { resolveJob } from '../../../domain/job-file/resolve.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import { reachFacts } from '../../../domain/slice.js';
 import { formatProblems } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type GoodJob, localPlaceOf } from '../job-file.js';
-import { tellLine } from '../../terminal/render/told-line.js';
+import { tellLine } from '../../terminal/print.js';
 import type { BuildPlace, GitLeave } from './git-rules.js';
 
 /** A user's wishes for building an image. */

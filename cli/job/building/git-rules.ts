@@ -2,8 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { quotedName } from '../../../domain/outside-names.js';
 import { count } from '../../../domain/units.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { askGit, git, ownFilters } from '../packing/git.js';
 
 export const BUILD_PLACES = ['local', 'remote'] as const;

@@ -1,8 +1,7 @@
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { isByKey, whyUnfetchable } from '../../../domain/build/remote.js';
 import { showValue } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { askGit, git } from '../packing/git.js';
 import { buildCommit, type GitLeave, remotesOf, remotesWith } from './git-rules.js';
 

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
 export interface ToolEnd {
   /** Exit code. Undefined: the program could not be started, or a signal ended it. */

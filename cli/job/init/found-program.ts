@@ -1,7 +1,6 @@
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { decodedText, filesNamedIn } from '../../../domain/modules/named-files.js';
 import { readNamedFile } from '../local-files.js';
 import { writtenPaths } from './written-files.js';

@@ -1,8 +1,7 @@
 import { basename } from 'node:path';
 import { jobNameFrom } from '../../../domain/identity.js';
 import type { Mapping } from '../../../domain/job-file/plain-tree.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { BuildPlace } from '../building/git-rules.js';
 import {
   type Execution,

@@ -1,7 +1,6 @@
 import { isMapping } from '../../../domain/job-file/plain-tree.js';
 import { showValue } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { JOBSPEC_KEYS } from './bastion-keys.js';
 import { Draft, type GivenKey } from './draft.js';
 import { launchInside } from './import-launch.js';

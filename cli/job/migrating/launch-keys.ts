@@ -1,6 +1,5 @@
 import { showValue } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { BUILD_PLACES } from '../building/git-rules.js';
 import { EXECUTION_WORDS } from '../launching/executions.js';
 import type { LaunchFlags } from '../launching/launch-job.js';

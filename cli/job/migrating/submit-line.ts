@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { isMapping } from '../../../domain/job-file/plain-tree.js';
 import { shellWords, shellQuote, splitShellWords } from '../../../domain/shell-quote.js';
-import { typedCommand } from '../../terminal/typed-command.js';
+import { typedCommand } from '../../terminal/print.js';
 
 /** Keys of a job file that have a flag of `jobctl submit`. */
 const FLAGS: Readonly<Record<string, string>> = {

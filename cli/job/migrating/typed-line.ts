@@ -1,8 +1,7 @@
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { DEFAULT_TPU } from '../init/written-job.js';
-import { typedCommand } from '../../terminal/typed-command.js';
+import { typedCommand } from '../../terminal/print.js';
 import type { Draft } from './draft.js';
 import { bastionLine, launchAction } from './import-launch.js';
 import { submitLine } from './submit-line.js';

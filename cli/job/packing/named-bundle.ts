@@ -1,6 +1,6 @@
 import type { BundleSpec } from '../../../domain/modules/bundle.js';
 import type { FileSource } from '../../../domain/file-source.js';
-import { tellLine } from '../../terminal/render/told-line.js';
+import { tellLine } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { packBundle, type PackingOptions } from './bundle.js';
 import { NotPackable } from './pack-tree.js';

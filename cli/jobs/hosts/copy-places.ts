@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type HostChoice, parseHostChoice } from './host-options.js';
 
 /** A path on the hosts of a job. */

@@ -1,7 +1,7 @@
 import { basename, dirname, join, posix } from 'node:path';
 import type { HostConnection } from '../../../cloud/hosts/port.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
-import { isFull, NoRoom } from '../../terminal/whole-file.js';
+import { isFull, NoRoom } from '../../terminal/file-on-disk.js';
 import { type RemoteFile, remoteFiles, remoteHash } from './remote-files.js';
 
 /** Destination of the files of one host. */

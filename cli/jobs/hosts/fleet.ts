@@ -7,8 +7,7 @@ import {
   HostUnreachable,
 } from '../../../cloud/hosts/port.js';
 import { Semaphore } from '../../../domain/semaphore.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { clustersOf } from '../../place/kubernetes-cluster.js';
 import type { JobHost } from './job-hosts.js';
 import type { Reach } from './reach.js';

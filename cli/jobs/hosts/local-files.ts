@@ -1,8 +1,7 @@
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
 /** One file to send. */
 export interface LocalFile {

@@ -1,13 +1,11 @@
 import { createServer, type Socket } from 'node:net';
 import { LOGIN_SHELL } from '../../../cloud/hosts/login-shell.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import { clustersOf } from '../../place/kubernetes-cluster.js';
 import { onEachHost } from './fleet.js';
 import type { ForwardedPorts } from './host-options.js';
 import { oneHost, type PodReach } from './reach.js';
-import { printErr, printOut } from '../../terminal/print.js';
 import { watchEnd } from '../watch/interruptions.js';
 
 /** Does for pods what the OpenSSH client does for VMs: a shell and a forwarded port, over the API server. */

@@ -3,8 +3,7 @@ import { type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-r
 import { hostKeyPlace, type SshTarget } from '../../../cloud/hosts/port.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';
 import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { JobHost } from './job-hosts.js';
 
 export type RecordedKeys = ReadonlyMap<JobHost<SshTarget>, HostKeyRecord>;

@@ -1,7 +1,6 @@
 import { publicLineFingerprint } from '../../../cloud/hosts/private-key.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { ServerPlace } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { explainedBy } from '../../place/login/server-failures.js';
 
 /**

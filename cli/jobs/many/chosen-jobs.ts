@@ -2,8 +2,7 @@ import { eachOf } from '../../../domain/each-of.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobFilter } from '../../../client/job-query.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type FilterFlags, isFiltered } from '../job-filter.js';
 
 /** Concurrent Temporal calls of one command. */

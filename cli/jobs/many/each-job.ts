@@ -2,7 +2,7 @@ import { eachOf } from '../../../domain/each-of.js';
 import { count } from '../../../domain/units.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { explainError } from '../../terminal/explain-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { type ChosenJobs, WIDTH } from './chosen-jobs.js';
 import { printErr, printOut, printPainted } from '../../terminal/print.js';

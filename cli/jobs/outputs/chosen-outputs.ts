@@ -2,10 +2,9 @@ import type { StoreReader } from '../../../cloud/store/port.js';
 import { ManifestWrong } from '../../../domain/stored-outputs.js';
 import { count } from '../../../domain/units.js';
 import { type HostOutputs, jobOutputs } from '../../../client/job-outputs.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { withClient } from '../../place/connect.js';
 import type { CliContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import type { HostChoice } from '../hosts/host-options.js';
 import { clockTime } from '../../terminal/render/quantities.js';
 

@@ -1,11 +1,11 @@
 import { relative } from 'node:path';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { count } from '../../../domain/units.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printErr, printOut } from '../../terminal/print.js';
 import { sizeText } from '../../terminal/render/quantities.js';
-import { freeOn, isFull } from '../../terminal/whole-file.js';
+import { freeOn, isFull } from '../../terminal/file-on-disk.js';
 
 /** Progress of a download's files. */
 export interface Copied {

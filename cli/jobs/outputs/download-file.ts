@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { OutputFile } from '../../../domain/stored-outputs.js';
-import { writeAll } from '../../terminal/whole-file.js';
+import { writeAll } from '../../terminal/file-on-disk.js';
 import { type SafeFolder, UselessPart } from '../../terminal/safe-folder.js';
 
 /** Bytes in memory at a time, per active file. */

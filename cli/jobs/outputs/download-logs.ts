@@ -8,10 +8,9 @@ import { JobLogReader, loggedAttempts, storedJobLog, storedStreams } from '../..
 import type { JobRow } from '../../../client/job-rows.js';
 import { hostsWithChunks } from '../../../cloud/store/log-chunks.js';
 import { readSetUp } from '../../../client/set-up-records.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import type { HostChoice } from '../hosts/host-options.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';

@@ -1,10 +1,9 @@
 import type { Submitted } from '../../../client/submissions.js';
 import { labelOfJob } from '../../../domain/machines.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { CliContext } from '../../place/context.js';
 import { shortPlace } from '../../place/contexts/told-place.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { jobHeader, nextCommands } from '../../terminal/render/job-header.js';
 import type { ProgressLine } from '../../terminal/render/progress.js';
 import type { Screen } from '../watch/screen.js';

@@ -1,7 +1,6 @@
 import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { showValue } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
 /**
  * Refuses words after `--` that are one string in single quotes, as AXLearn's Bastion requires (`-- python3 -c "'..'"`), because

@@ -1,9 +1,9 @@
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { FirstVerdict } from './first-verdict.js';
 import { oneLine } from '../../terminal/render/columns.js';
-import { noWorkerRemedy, noWorkerText } from '../../terminal/render/no-worker.js';
+import { noWorkerRemedy, noWorkerText } from '../../terminal/render/job-phrases.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { asTyped } from '../../terminal/print.js';
 
 /** Shown during the wait for the verdict. */
 export const VERDICT_IS_WAITED_FOR = 'waiting for the first answer of its pool ..';

@@ -1,9 +1,8 @@
 import { askedSize } from '../../../domain/machines.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { HostChoice } from '../hosts/host-options.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { asTyped } from '../../terminal/print.js';
 import type { ShownLines } from '../watch/follow-to-end.js';
 
 /**

@@ -2,7 +2,7 @@ import type { JobClient } from '../../../client/job-client.js';
 import { storedEvents, storedJobLog } from '../../../client/job-logs.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { ShownEvent } from '../../../domain/job-events/event.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import { isOutage, pause } from '../../../client/outage.js';
 import { printErr, printOut } from '../../terminal/print.js';
 

@@ -1,6 +1,6 @@
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import { noWorkerRemedy, noWorkerText } from '../../terminal/render/no-worker.js';
+import { noWorkerRemedy, noWorkerText } from '../../terminal/render/job-phrases.js';
 import type { Screen } from './screen.js';
 
 const FIRST_MS = 1_500;

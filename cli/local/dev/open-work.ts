@@ -1,15 +1,14 @@
 import { machineKind } from '../../../domain/machines.js';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { TASK_QUEUE } from '../../../domain/own-workflows.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { connectTemporal } from '../../../client/connect.js';
 import { loginFilesOf, temporalAddressOf } from '../../place/stack/context.js';
 import type { SliceMemo } from '../../../contract/slice.js';
 import type { StackHome } from '../../terminal/home.js';
 import { isGuarded, type StackRecord } from '../../place/stack/stack-record.js';
 import { DEV_NAMESPACE } from '../../place/stack/context.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { asTyped } from '../../terminal/print.js';
 
 /** Work that would continue unattended: slices that cost money, or commands on the user's own machines. */
 export interface OpenWork {

@@ -11,7 +11,7 @@ import { createNamespace, DEFAULT_RETENTION_MS, raiseRetention, retentionOf } fr
 import { ensureSearchAttributes } from '../../../client/search-attributes.js';
 import type { DevContext } from '../../place/stack/context.js';
 import type { StackHome } from '../../terminal/home.js';
-import { writeNew, writeWhole } from '../../terminal/whole-file.js';
+import { writeNew, writeWhole } from '../../terminal/file-on-disk.js';
 
 /** Prepares a stack's store and Temporal. Each step can be repeated. */
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { bucketChecks, createBucketCommand } from '../../doctor/access-checks.js';
 import { accessChecks } from '../../doctor/checks.js';
 import { readFacts } from '../../doctor/facts.js';

@@ -1,8 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { formatProblems } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { chooseAddresses } from './addresses.js';
 import type { StackHome } from '../../terminal/home.js';
 import type { Reservations } from './loopback.js';

@@ -1,6 +1,5 @@
 import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
 /**
  * The keys of a stack from now on. Earlier keys stay for decoding, because the database holds data encrypted with them.

@@ -28,7 +28,7 @@ import {
 } from './stack-parts.js';
 import { isGuarded, readStackRecord, writeJson } from '../../place/stack/stack-record.js';
 import type { PartName, RealCloud, StackRecord } from '../../place/stack/stack-record.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { asTyped } from '../../terminal/print.js';
 import { isOfStore } from '../../../cloud/store/port.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -1,7 +1,6 @@
 import { OWN_LABEL_PREFIX } from '../../../domain/identity.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { asTyped } from '../../terminal/print.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 
 /** Responses of the rehearsal's admin interface: the fields that jobctl reads, and the lookup of slices in them. */

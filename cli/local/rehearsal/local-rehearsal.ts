@@ -1,10 +1,9 @@
 import type { RehearsalEndpoints } from '../../../rehearsal/index.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { readDevContext } from '../../place/stack/context.js';
 import type { DevContext } from '../../place/stack/context.js';
 import { stackHome } from '../../terminal/home.js';
 import type { Environment } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 
 export interface LocalRehearsal {

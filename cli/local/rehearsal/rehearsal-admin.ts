@@ -1,7 +1,6 @@
 import type { JournalEvent } from '../../../rehearsal/journal.js';
 import { tokenInFile } from '../../../cloud/access-token.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { RehearsalStatus } from './admin-answers.js';
 
 /** A rehearsal on this computer answers in milliseconds, unless it is starting or stopping. */

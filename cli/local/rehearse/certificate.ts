@@ -1,5 +1,5 @@
 import type { Outcome } from '../../../domain/job-state.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { AuditReport } from '../../doctor/audit/render-audit.js';
 import type { Versions } from '../../terminal/version.js';
 import { lostPercent } from './lost-work.js';

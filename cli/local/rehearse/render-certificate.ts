@@ -3,7 +3,7 @@ import { formatExactDuration } from '../../terminal/render/quantities.js';
 import { oneLine, renderTable } from '../../terminal/render/columns.js';
 import type { Certificate, CertifiedPreemption } from './certificate.js';
 import type { LostWork } from './lost-work.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { asTyped } from '../../terminal/print.js';
 
 /**
  * Renders the output of `jobctl rehearse`.

@@ -6,10 +6,9 @@ import { nearestWord } from '../../../domain/nearest-word.js';
 import { formatProblems, type Problem, showValue } from '../../../domain/problem.js';
 import { located, readToml, TomlPositions } from '../../../quota/files/toml-text.js';
 import { addressProblem } from '../../../client/http/server-options.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type Environment, xdgFolder } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { notWritten } from '../../terminal/whole-file.js';
+import { notWritten } from '../../terminal/file-on-disk.js';
 import { type Setting, type SettingKey, type Settings, SETTINGS } from '../../terminal/settings.js';
 
 /** Content of contexts.toml. */

@@ -1,7 +1,6 @@
 import { parseTOML } from 'toml-eslint-parser';
 import type { AST } from 'toml-eslint-parser';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { SettingKey } from '../../terminal/settings.js';
 
 // Edits the text of contexts.toml. Everything that is not changed, comments included, keeps its form.

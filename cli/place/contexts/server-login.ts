@@ -3,9 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
 import type { TemporalOptions } from '../../../client/connect.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { Environment } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import type { Settings } from '../../terminal/settings.js';
 
 /**

@@ -1,6 +1,5 @@
 import type { ContextFlags } from '../context.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
 /** The requirement of a verb on the place that it talks to, for verbs that take `--context`. */
 export type VerbPlace =

@@ -1,9 +1,8 @@
 import { ask, mustBeAskable } from '../../terminal/ask.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type ServerPlace } from '../context.js';
 import { LOCAL_CONTEXT, readContexts, writeContexts } from '../contexts/contexts-file.js';
 import { withSettings } from '../contexts/edit-contexts.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printErr } from '../../terminal/print.js';
 import { audiencesElsewhere, storedLogin } from './stored-logins.js';

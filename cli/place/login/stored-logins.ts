@@ -2,11 +2,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { acquireLock } from '../stack/file-lock.js';
 import { type Environment, xdgFolder } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { writePrivate } from '../../terminal/whole-file.js';
+import { writePrivate } from '../../terminal/file-on-disk.js';
 
 /** The source of a user's tokens for one server. */
 export type StoredLogin = OidcLogin | TokenWay;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
 import type { EpochMs } from '../../../domain/units.js';
 import type { StackHome } from '../../terminal/home.js';
-import { writePrivate } from '../../terminal/whole-file.js';
+import { writePrivate } from '../../terminal/file-on-disk.js';
 import type { ProcessIdentity } from './process-identity.js';
 
 /** Parts in the order in which they start. */

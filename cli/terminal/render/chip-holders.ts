@@ -2,7 +2,7 @@ import { count, type EpochMs, formatUnits } from '../../../domain/units.js';
 import type { ChipHolder, UserShare } from '../../../quota/chip-holders.js';
 import type { Look } from './look.js';
 import { renderOneLineTable } from './one-line-table.js';
-import { userColumn } from './shown-user.js';
+import { userColumn } from './job-phrases.js';
 import { formatDuration } from './quantities.js';
 
 /** Renders one line per job. @param most rows; a last line counts the others */

@@ -8,7 +8,7 @@ import type { LeaseState, PoolRules, QuotaConfig } from '../../../quota/quota-co
 import { formatDuration, utcMinute } from './quantities.js';
 import { gauge } from './gauge.js';
 import type { Look } from './look.js';
-import { asTyped } from '../typed-command.js';
+import { asTyped } from '../print.js';
 import { oneLine, padToWidth, renderTable, textWidth } from './columns.js';
 import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
 import { largest } from '../../../domain/extremes.js';

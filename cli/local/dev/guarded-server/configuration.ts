@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { DYNAMIC_CONFIG } from '../temporal-server/start-dev.js';
-import { writePrivate } from '../../../terminal/whole-file.js';
+import { writePrivate } from '../../../terminal/file-on-disk.js';
 import { SERVER_NAME, type ServerFiles } from '../../../place/stack/server-files.js';
 
 /** The server's own workers have no API key: they use the internal frontend, which requires a certificate instead. */

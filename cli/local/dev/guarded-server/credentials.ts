@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { generate as generateCertificate } from 'selfsigned';
 import { type KeySet, keySetOf, newSigningKey, signApiKey } from '../../../../cloud/temporal/api-keys.js';
-import { writePrivate } from '../../../terminal/whole-file.js';
+import { writePrivate } from '../../../terminal/file-on-disk.js';
 import { SERVER_NAME, type ServerFiles } from '../../../place/stack/server-files.js';
 
 const DAY_MS = 86_400_000;

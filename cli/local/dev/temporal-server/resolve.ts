@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { shortPath } from '../../../terminal/render/told-line.js';
+import { shortPath } from '../../../terminal/print.js';
 import { cachedCliPath, fillCache, PINNED_CLI_VERSION } from './cache.js';
 import { ARCHIVE_SHA256, DOWNLOAD_URL, downloadCli, findArchive } from './download.js';
 import { executableOnPath, isExecutableFile } from './executable.js';
