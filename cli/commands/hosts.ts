@@ -179,6 +179,6 @@ same command brings the rest.
     arguments: [JOB],
     flags: [...storedFlags()],
     examples: ['jobctl outputs train-7f3k', 'jobctl outputs train-7f3k --attempt 1 --host 0,2 -o json'],
-    run: async () => (await import('./verbs/outputs.js')).outputs,
+    run: async () => (await import('./verbs/download.js')).outputs,
   }),
 ];

@@ -176,7 +176,7 @@ describe('a full disk of the user', () => {
       'cli/terminal/file-on-disk.ts': 'the place itself',
       'cli/terminal/safe-folder.ts': 'files of others, each a draft until it is whole',
       'cli/commands/verbs/export.ts': 'a draft until it is whole',
-      'cli/commands/verbs/setup-api-keys.ts': 'a draft until it is whole, of another owner',
+      'cli/commands/verbs/setup-keys.ts': 'a draft until it is whole, of another owner',
       'cli/place/contexts/contexts-file.ts': 'a draft until it is read back',
       'cli/job/packing/pack-tree.ts': 'a temporary file; TMPDIR is named',
       'cli/job/building/build-image.ts': 'a draft; the next submit builds again',

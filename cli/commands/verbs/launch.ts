@@ -1,8 +1,7 @@
 import { lineDefaults } from '../../job/launching/line-defaults.js';
 import { BY_FLAGS, readJobFlags } from '../../job/job-file.js';
 import { type LaunchFlags, launchJob } from '../../job/launching/launch-job.js';
-import { refuseQuotedWords } from '../../jobs/submitting/quoted-words.js';
-import { checkFlags, submitRead, type SubmitFlags } from './submit.js';
+import { refuseQuotedWords, checkFlags, submitRead, type SubmitFlags } from './submit.js';
 
 /** Flags of `SubmitFlags` that `jobctl launch` has too. */
 type Common = Omit<SubmitFlags, 'tpu' | 'zone' | 'slices' | 'pricing' | 'spot' | 'bundle' | 'wait'> & {

@@ -1,12 +1,13 @@
-import { printVerdict, type Verdict } from '../../terminal/file-verdict.js';
-import type { OutputFlag } from '../../terminal/options.js';
-import { goodFiles, readFiles } from '../quota/operator-files.js';
 import {
+  printVerdict,
+  type Verdict,
   gangEssentials,
   poolEssentials,
   quotaEssentials,
   ruleEssentials,
 } from '../../terminal/render/operator-files.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { gangBounds } from '../../../quota/gang-bounds.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { formatToml } from '../../../quota/files/quota-fmt.js';

@@ -1,8 +1,115 @@
-import type { QuotaUnits } from '../../../domain/units.js';
-import { DEFAULT_RULES, isSameProject } from '../../../quota/quota-config.js';
-import type { LimitedQuota, PoolRules, QuotaConfig, QuotaProject } from '../../../quota/quota-config.js';
-import { formatUnits, unitsOf } from '../../../domain/units.js';
+import { count, formatUnits, type QuotaUnits, unitsOf } from '../../../domain/units.js';
+import { renderTable } from '../../terminal/render/columns.js';
+import { jobOfLeaseKey, type Demand } from '../../../domain/lease.js';
+import { decide } from '../../../quota/decide.js';
+import { canEverFit } from '../../../quota/submission.js';
+import { poolAccounts } from '../../../quota/pool-accounts.js';
+import type { PoolSnapshot } from '../../../quota/published-state.js';
+import {
+  type QuotaConfig,
+  DEFAULT_RULES,
+  isSameProject,
+  type LimitedQuota,
+  type PoolRules,
+  type QuotaProject,
+} from '../../../quota/quota-config.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
+
+const MOST_JOBS = 20;
+
+/**
+ * Renders the preview of `quota apply` before its question.
+ * @param effect undefined: the pool never ran, so nothing is known of it
+ */
+export function renderApply(
+  pool: string,
+  changes: readonly ConfigChange[] | undefined,
+  effect: ApplyEffect | undefined,
+  width?: number,
+): readonly string[] {
+  if (changes === undefined)
+    return [`pool ${pool}: its quota file is the workers' own, so what changes is not known here`];
+  return [
+    changes.length === 0 ? `pool ${pool}: the files say what is in force already` : `pool ${pool}: what changes`,
+    ...renderTable(
+      changes.map(({ what, before, after }) => [`  ${what}`, before, '->', after]),
+      width,
+    ),
+    ...(effect === undefined ? ['  it never ran: this starts it'] : effectLines(effect)),
+  ];
+}
+
+function effectLines({ preempted, starts, stranded, over }: ApplyEffect): readonly string[] {
+  return [
+    ...jobLines(preempted, 'preempted at once, with notice'),
+    ...jobLines(starts, 'started at once'),
+    ...(preempted.length + starts.length === 0 ? ['nobody is preempted, nobody starts'] : []),
+    ...jobLines(stranded, 'that can never start under it'),
+    ...over.map(
+      ({ tier, type, units }) =>
+        `tier ${tier + 1} has ${units} ${type} less than are leased: nothing starts there until leases have ended`,
+    ),
+  ];
+}
+
+function jobLines(jobs: readonly MovedJob[], what: string): readonly string[] {
+  if (jobs.length === 0) return [];
+  const rows = jobs
+    .slice(0, MOST_JOBS)
+    .map((moved) => [
+      `  ${moved.job}`,
+      moved.project,
+      moved.user,
+      formatUnits(moved.units),
+      moved.for === undefined ? '' : `for ${moved.for}`,
+    ]);
+  const hidden = jobs.length - rows.length;
+  return [
+    `${count(jobs.length, 'job')} ${what}`,
+    ...renderTable(rows),
+    ...(hidden > 0 ? [`  .. and ${hidden} more`] : []),
+  ];
+}
+
+/** A job that a new file affects. */
+interface MovedJob extends Pick<Demand, 'project' | 'user' | 'units'> {
+  readonly job: string;
+  /** For a preemption: the job that gets its chips. */
+  readonly for?: string;
+}
+
+/** Immediate effects of another configuration on a pool, as it was last published. */
+export interface ApplyEffect {
+  readonly preempted: readonly MovedJob[];
+  readonly starts: readonly MovedJob[];
+  /** Waiting jobs that can never start under it. */
+  readonly stranded: readonly MovedJob[];
+  /** Tiers with more units leased than exist: they drain as leases end, and no job is stopped for it. */
+  readonly over: readonly { readonly tier: number; readonly type: string; readonly units: number }[];
+}
+
+/** Computes the effect at the time of the state, because the ages of leases are known for that time. */
+export function applyEffect({ view, at }: PoolSnapshot, config: QuotaConfig): ApplyEffect {
+  const after = { ...view, config };
+  const { grants, preemptions } = decide(after, at);
+  const demands = new Map([...view.requests, ...view.leases].map((each) => [each.id, each]));
+  const moved = (id: string): MovedJob[] => {
+    const demand = demands.get(id);
+    return demand === undefined ? [] : [jobOf(demand)];
+  };
+  return {
+    preempted: preemptions.flatMap((preemption) =>
+      moved(preemption.id).map((job) => ({ ...job, for: jobOfLeaseKey(preemption.for) })),
+    ),
+    starts: grants.flatMap(({ id }) => moved(id)),
+    stranded: view.requests.filter((request) => !canEverFit(config, request.units).fits).map(jobOf),
+    over: poolAccounts(after).tiers.flatMap(({ tier, type, free }) => (free < 0 ? [{ tier, type, units: -free }] : [])),
+  };
+}
+
+function jobOf({ id, project, user, units }: Demand & { readonly id: string }): MovedJob {
+  return { job: jobOfLeaseKey(id), project, user, units };
+}
 
 /** One change by a new file, in words; `-` for an absent value. */
 export interface ConfigChange {
