@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { shellWords } from '../domain/shell-quote.js';
-import { COMPLETE_VERB } from './commands/operating.js';
+import { COMPLETE_VERB } from './commands/completion/scripts.js';
 import { addVerb } from './commands/define-verb.js';
 import { whereText } from './commands/places.js';
 import { VERBS, verbOf } from './commands/verbs.js';

@@ -21,7 +21,7 @@ import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
 import { namedFileProblems } from './named-files.js';
 import { type NamedPath, outsideFiles, outsideText } from './outside-files.js';
-import { packedBundle } from './packing/named-bundle.js';
+import { packedBundle } from './packing/bundle.js';
 import { tellLine, asTyped } from '../terminal/print.js';
 import { TransferLine } from '../terminal/render/transfer-line.js';
 

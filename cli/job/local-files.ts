@@ -6,8 +6,7 @@ import { archiveOf } from '../../domain/local-files.js';
 import type { LocalFile } from '../../domain/local-files.js';
 import { decodedText } from '../../domain/modules/named-files.js';
 import { fileSource } from '../terminal/file-on-disk.js';
-import { checkTree, MAX_COPIED_BYTES, NotPackable, packTree } from './packing/pack-tree.js';
-import { treeEntries } from './packing/tree-entries.js';
+import { checkTree, MAX_COPIED_BYTES, NotPackable, packTree, treeEntries } from './packing/pack-tree.js';
 
 /** Most bytes of a file that is read whole (requirements, environment.yml), so that a wrong file name is noticed. */
 const MAX_FILE_BYTES = 500_000;

@@ -9,7 +9,7 @@ import { asTyped, knowVerbs } from '../../cli/terminal/print.js';
 const CLI = fileURLToPath(new URL('../../cli', import.meta.url));
 /** Text that is no hint of a moment: a file's content, what a shell reads, the name of a job without a file (`BY_FLAGS`). */
 const NO_HINTS = new Set([
-  ...['job/init/written-job.ts', 'commands/completion/scripts.ts', 'job/job-file.ts', 'terminal/typed-command.ts'],
+  ...['job/init/written-job.ts', 'commands/completion/scripts.ts', 'job/job-file.ts', 'terminal/print.ts'],
   // Tables of docs/migrating.md; what verbs/import.ts prints of them passes through asTyped.
   ...['bastion-keys.ts', 'examples.ts', 'jobman-keys.ts'].map((file) => `job/migrating/${file}`),
 ]);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { COMPLETE_VERB } from '../../cli/commands/operating.js';
+import { COMPLETE_VERB } from '../../cli/commands/completion/scripts.js';
 import { programArguments } from '../built.js';
 import { eventually } from '../cloud/eventually.js';
 import { shellWords } from '../../domain/shell-quote.js';

@@ -181,7 +181,7 @@ describe('a full disk of the user', () => {
       'cli/job/packing/pack-tree.ts': 'a temporary file; TMPDIR is named',
       'cli/job/building/build-image.ts': 'a draft; the next submit builds again',
       'cli/jobs/hosts/open-ssh.ts': 'a key in a temporary folder',
-      'cli/place/fetch-packages.ts': 'a temporary folder until it is whole',
+      'cli/place/packages.ts': 'a temporary folder until it is whole',
       'cli/place/stack/file-lock.ts': 'a draft that is linked',
       'cli/local/dev/temporal-server/download.ts': 'a temporary folder until its checksum is right',
     };

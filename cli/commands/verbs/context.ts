@@ -8,8 +8,10 @@ import {
   readContexts,
   unknownContext,
   writeContexts,
+  withCurrent,
+  withoutContext,
+  withSettings,
 } from '../../place/contexts/contexts-file.js';
-import { withCurrent, withoutContext, withSettings } from '../../place/contexts/edit-contexts.js';
 import { type Layers, settingLayers } from '../../place/contexts/layers.js';
 import { propertyOf, type SettingKey, type Settings, SETTINGS } from '../../terminal/settings.js';
 import { type ContextFlags, refuseStranger, resolveContext } from '../../place/context.js';

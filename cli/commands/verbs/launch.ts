@@ -1,6 +1,5 @@
-import { lineDefaults } from '../../job/launching/line-defaults.js';
+import { lineDefaults, type LaunchFlags, launchJob } from '../../job/launching/launch-job.js';
 import { BY_FLAGS, readJobFlags } from '../../job/job-file.js';
-import { type LaunchFlags, launchJob } from '../../job/launching/launch-job.js';
 import { refuseQuotedWords, checkFlags, submitRead, type SubmitFlags } from './submit.js';
 
 /** Flags of `SubmitFlags` that `jobctl launch` has too. */

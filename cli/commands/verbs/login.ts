@@ -11,9 +11,8 @@ import {
   resolveContext,
   type ServerPlace,
 } from '../../place/context.js';
-import { browserOf, openBrowser } from '../../place/login/browser.js';
+import { browserOf, openBrowser, LOGIN_PATIENCE_MS } from '../../place/login/browser-login.js';
 import { loginOf, openIssuer } from '../../place/login/issuer-client.js';
-import { LOGIN_PATIENCE_MS } from '../../place/login/loopback-login.js';
 import { authorityOf, serverOptionsOf } from '../../place/login/server-access.js';
 import { explainedBy } from '../../place/login/server-failures.js';
 import {
@@ -31,8 +30,7 @@ import { renderTable } from '../../terminal/render/columns.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { ask, mustBeAskable } from '../../terminal/ask.js';
-import { LOCAL_CONTEXT, readContexts, writeContexts } from '../../place/contexts/contexts-file.js';
-import { withSettings } from '../../place/contexts/edit-contexts.js';
+import { LOCAL_CONTEXT, readContexts, writeContexts, withSettings } from '../../place/contexts/contexts-file.js';
 
 export interface LoginFlags extends ContextFlags, AudienceFlags {
   readonly device?: true;
@@ -109,7 +107,7 @@ async function wayLogin(way: Omit<TokenWay, 'kind'>): Promise<StoredLogin> {
 
 async function personLogin(issuer: LoginIssuer, { device }: LoginFlags): Promise<OidcLogin> {
   const opened = await openIssuer(issuer);
-  const { deviceLogin, hasDeviceLogin } = await import('../../place/login/device-login.js');
+  const { deviceLogin, hasDeviceLogin } = await import('../../place/login/browser-login.js');
   const browser = process.stdin.isTTY ? browserOf(process.env) : process.env['BROWSER'];
   const signal = watchEnd(LOGIN_PATIENCE_MS);
   const { scopes } = issuer;
@@ -117,7 +115,7 @@ async function personLogin(issuer: LoginIssuer, { device }: LoginFlags): Promise
     throw new NotLoggedIn(`${issuer.issuer} has no login by a code`, 'log in without --device');
   if (device === true || (browser === undefined && hasDeviceLogin(opened)))
     return loginOf(issuer, await deviceLogin(opened, { scopes, signal, show: showCode }));
-  const { loopbackLogin } = await import('../../place/login/loopback-login.js');
+  const { loopbackLogin } = await import('../../place/login/browser-login.js');
   const show = (url: string): void => {
     printErr(`To log in, open this address in a browser of this computer:\n\n  ${url}\n\n`);
     if (browser !== undefined) openBrowser(browser, url);

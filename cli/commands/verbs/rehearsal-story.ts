@@ -1,7 +1,7 @@
 import type * as ReadScript from '../../../rehearsal/script/read-script.js';
 import type { ScriptProgress, EventToCome } from '../../../rehearsal/script/progress.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import { loadFrom } from '../../place/fetch-packages.js';
+import { loadFrom } from '../../place/packages.js';
 import { readText } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { localRehearsal } from '../../local/rehearsal/local-rehearsal.js';

@@ -2,7 +2,7 @@ import type * as ClientEnvironment from '../../../rehearsal/client-environment.j
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { stackHome } from '../../terminal/home.js';
-import { loadFrom } from '../../place/fetch-packages.js';
+import { loadFrom } from '../../place/packages.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import {
   type ClockState,

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Config from '../../../server/config.js';
 import type * as RunServer from '../../../server/run-server.js';
-import { bringPackages } from '../../place/fetch-packages.js';
+import { bringPackages, hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../../place/packages.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import { hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../../place/packages.js';
 import { printErr, printOut } from '../../terminal/print.js';
 import { isFull, writeErrorWords, writeNew } from '../../terminal/file-on-disk.js';
 

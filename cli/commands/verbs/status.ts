@@ -12,12 +12,10 @@ import { type ChosenJobs, chooseJobs, refuseUnclear } from '../../jobs/many/chos
 import { forEachJob, type JobAnswer } from '../../jobs/many/each-job.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { placesOf } from '../../jobs/places.js';
-import { refusalOf } from '../../jobs/refusal-of.js';
-import { type ViewOrReason, viewOf } from '../../jobs/view-or-reason.js';
+import { refusalOf, type ViewOrReason, viewOf, withSetUp } from '../../jobs/job-reasons.js';
 import { renderJobStatus } from '../../terminal/render/job-status.js';
 import { noWorkerText } from '../../terminal/render/job-phrases.js';
 import { turnsOf } from '../../terminal/render/elsewhere.js';
-import { withSetUp } from '../../place/set-up-reason.js';
 import { stateOf, unattended } from './why.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 

@@ -2,7 +2,7 @@ import type * as Connection from '../../../cloud/machines/cloud-tpu/tpu-connecti
 import { TpuApi } from '../../../cloud/machines/cloud-tpu/tpu-api.js';
 import type { OnExchange } from '../../../cloud/exchange.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import { loadFrom } from '../../place/fetch-packages.js';
+import { loadFrom } from '../../place/packages.js';
 
 /** The calls that a worker makes, by the same client, with each exchange reported. */
 export interface RecordedTpu {

@@ -48,7 +48,7 @@ export const usualPlace = ({ spec, build }: Pick<GoodJob, 'spec' | 'build'>): Bu
     : 'local';
 
 async function askedCommit(build: BuildSpec, folder: string, leave: GitLeave) {
-  const { remoteCommit } = await import('./remote-commit.js');
+  const { remoteCommit } = await import('./build-image.js');
   const at = await remoteCommit(build, folder, leave);
   tellLine(`build: ${build.image} of commit ${at.commit.slice(0, 12)} is built in the cluster, from ${at.repository}`);
   return at;

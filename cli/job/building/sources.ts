@@ -7,7 +7,7 @@ import type { BuildSpec } from '../../../domain/build/spec.js';
 import { type Problem, showValue } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { askGit } from '../packing/git.js';
-import { scratchPath } from '../packing/scratch-folder.js';
+import { scratchPath } from '../packing/pack-tree.js';
 import type { BuildCommit } from './git-rules.js';
 
 /** The input of a builder, and the tag of its image. */

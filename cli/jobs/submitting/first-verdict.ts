@@ -3,7 +3,7 @@ import type { JobClient } from '../../../client/job-client.js';
 import { isOver, type JobRow } from '../../../client/job-rows.js';
 import { isPolled, type TaskQueuePolls } from '../../../client/temporal-calls.js';
 import type { CliContext } from '../../place/context.js';
-import { refusalOf } from '../refusal-of.js';
+import { refusalOf } from '../job-reasons.js';
 import { placesOf } from '../places.js';
 import { isOutage, pause } from '../../../client/outage.js';
 

@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { JobPhase } from '../../../domain/job-state.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import { setUpReason, withReason } from '../../place/set-up-reason.js';
+import { setUpReason, withReason } from '../job-reasons.js';
 import type { Screen } from './screen.js';
 
 /** The worker writes its record at this interval. */

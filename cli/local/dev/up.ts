@@ -3,7 +3,7 @@ import { contextOf, readDevContext, temporalAddressOf, workerConfigOf } from '..
 import type { DevContext } from '../../place/stack/context.js';
 import { stackHome } from '../../terminal/home.js';
 import type { Environment, StackHome } from '../../terminal/home.js';
-import { bringPackages } from '../../place/fetch-packages.js';
+import { bringPackages } from '../../place/packages.js';
 import { openReservations } from './loopback.js';
 import { ensureRunning } from './part.js';
 import type { Part } from './part.js';

@@ -4,8 +4,7 @@ import { promisify } from 'node:util';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { NotLoggedIn } from '../../../client/errors.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import { claimsOf, isFresh } from './id-token.js';
-import type { TokenWay } from './stored-logins.js';
+import { claimsOf, isFresh, type TokenWay } from './stored-logins.js';
 
 const GCLOUD_TIMEOUT_MS = 60_000;
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GitLeave } from '../../../cli/job/building/git-rules.js';
-import { remoteCommit } from '../../../cli/job/building/remote-commit.js';
+import { remoteCommit } from '../../../cli/job/building/build-image.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { GitTree } from '../../building/git-server.js';
 import { jobctl, refusalOf } from '../command-line.js';

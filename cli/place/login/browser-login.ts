@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { TokenEndpointResponse } from 'openid-client';
 import { NotLoggedIn } from '../../../client/errors.js';
 import { type OpenedIssuer, wordsOf } from './issuer-client.js';
+import { spawn } from 'node:child_process';
+import type { Environment } from '../../terminal/home.js';
 
 const PATH = '/callback';
 /** Time that a user has at the issuer. */
@@ -116,3 +118,43 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) fail();
     signal.addEventListener('abort', fail, { once: true });
   });
+
+interface DeviceWish {
+  readonly scopes: readonly string[];
+  readonly signal: AbortSignal;
+  /** Shows the address, and the code to enter there. */
+  readonly show: (url: string, code: string) => void;
+}
+
+export const hasDeviceLogin = ({ config }: OpenedIssuer): boolean =>
+  config.serverMetadata().device_authorization_endpoint !== undefined;
+
+/** Logs in a device without a browser (RFC 8628): the user enters a code in the browser of another device. @throws NotLoggedIn */
+export async function deviceLogin(
+  { oidc, config }: OpenedIssuer,
+  { scopes, signal, show }: DeviceWish,
+): Promise<TokenEndpointResponse> {
+  const { issuer } = config.serverMetadata();
+  try {
+    const begun = await oidc.initiateDeviceAuthorization(config, { scope: scopes.join(' ') });
+    show(begun.verification_uri, begun.user_code);
+    return await oidc.pollDeviceAuthorizationGrant(config, begun, undefined, { signal });
+  } catch (error) {
+    if (signal.aborted) throw new NotLoggedIn('nobody logged in at the issuer: nothing was changed');
+    throw new NotLoggedIn(`${issuer} gave no login: ${wordsOf(error)}`);
+  }
+}
+
+/** The program that opens an address for a user at this computer. Undefined: there is no display. */
+export function browserOf(env: Environment, platform = process.platform): string | undefined {
+  if (env['BROWSER']) return env['BROWSER'];
+  if (platform === 'darwin') return 'open';
+  return env['DISPLAY'] || env['WAYLAND_DISPLAY'] ? 'xdg-open' : undefined;
+}
+
+/** Never fails: the address was printed. */
+export function openBrowser(program: string, url: string): void {
+  const browser = spawn(program, [url], { detached: true, stdio: 'ignore' });
+  browser.once('error', () => undefined);
+  browser.unref();
+}
