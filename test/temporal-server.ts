@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { openReservations } from '../cli/local/dev/loopback.js';
+import { openReservations } from '../cli/local/dev/addresses.js';
 import { resolveTemporalCli } from '../cli/local/dev/temporal-server/resolve.js';
 import { DEV_NAMESPACE } from '../cli/place/stack/context.js';
 import { answersCalls, devServerArguments } from '../cli/local/dev/temporal-server/start-dev.js';

@@ -2,11 +2,10 @@ import { quotaUnitsOf } from '../../domain/accelerators.js';
 import type { AcceleratorType, Generation } from '../../domain/accelerators.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import type { QuotaLimit } from '../../cloud/google-project/port.js';
-import type { ProjectAnswers, ZoneAnswers } from './facts.js';
+import type { ProjectAnswers, ZoneAnswers, Wanted } from './facts.js';
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding, Looked } from './finding.js';
 import { regionOf } from '../../domain/job-file/cloud-path.js';
-import type { Wanted } from './wanted.js';
 import { smallest } from '../../domain/extremes.js';
 
 /** Whether a zone has what is wanted, and whether the project may have that much of it. */

@@ -10,8 +10,7 @@ import { ExitCode } from '../terminal/cli-error.js';
 import { explainError } from '../terminal/explain-error.js';
 import { noWorkerRemedy, noWorkerText } from '../terminal/render/job-phrases.js';
 import { asTyped } from '../terminal/print.js';
-import type { Diagnosis, DoctorFlags } from './diagnosis.js';
-import { failed, type Finding, ok, warning } from './finding.js';
+import { type Diagnosis, type DoctorFlags, failed, type Finding, ok, warning } from './finding.js';
 
 /**
  * Whether the Temporal server that this context names is this installation's, and has its workers (docs/adr/0103). The store is

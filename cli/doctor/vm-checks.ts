@@ -1,8 +1,7 @@
 import type { RegionQuota } from '../../cloud/google-project/port.js';
 import { regionOf } from '../../domain/job-file/cloud-path.js';
-import type { ProjectAnswers, ZoneAnswers } from './facts.js';
+import type { ProjectAnswers, ZoneAnswers, Wanted, WantedVms } from './facts.js';
 import { couldNotLook, failed, type Finding, type Looked, ok, warning } from './finding.js';
-import type { Wanted, WantedVms } from './wanted.js';
 
 /** Whether zones have the VMs that are wanted, and whether the project may have that many of them. */
 

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { refusalLines, verdictLines } from '../../cli/jobs/submitting/render-first-verdict.js';
-import { firstVerdict, type FirstVerdict } from '../../cli/jobs/submitting/first-verdict.js';
+import {
+  refusalLines,
+  verdictLines,
+  firstVerdict,
+  type FirstVerdict,
+} from '../../cli/jobs/submitting/first-verdict.js';
 import type { JobRow } from '../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../client/temporal-calls.js';
 

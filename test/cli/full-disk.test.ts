@@ -8,9 +8,8 @@ import { importJobmanFile } from '../../cli/commands/verbs/import.js';
 import { init } from '../../cli/commands/verbs/init.js';
 import { quotaFmt } from '../../cli/commands/verbs/quota-files.js';
 import { newKey } from '../../cli/commands/verbs/serve.js';
-import { fetchFile } from '../../cli/jobs/hosts/fetched-file.js';
-import { nothingCopied, noteProblem, reportCopied } from '../../cli/jobs/outputs/copied.js';
-import { downloadFile } from '../../cli/jobs/outputs/download-file.js';
+import { fetchFile } from '../../cli/jobs/hosts/remote-files.js';
+import { nothingCopied, noteProblem, reportCopied, downloadFile } from '../../cli/jobs/outputs/download-file.js';
 import { writeContexts } from '../../cli/place/contexts/contexts-file.js';
 import { writeJson } from '../../cli/place/stack/stack-record.js';
 import { CliError } from '../../cli/terminal/cli-error.js';
@@ -180,7 +179,7 @@ describe('a full disk of the user', () => {
       'cli/place/contexts/contexts-file.ts': 'a draft until it is read back',
       'cli/job/packing/pack-tree.ts': 'a temporary file; TMPDIR is named',
       'cli/job/building/build-image.ts': 'a draft; the next submit builds again',
-      'cli/jobs/hosts/open-ssh.ts': 'a key in a temporary folder',
+      'cli/jobs/hosts/shell.ts': 'a key in a temporary folder',
       'cli/place/packages.ts': 'a temporary folder until it is whole',
       'cli/place/stack/file-lock.ts': 'a draft that is linked',
       'cli/local/dev/temporal-server/download.ts': 'a temporary folder until its checksum is right',

@@ -8,7 +8,7 @@ import {
   loginFingerprint,
   makeCredentials,
 } from '../../cli/local/dev/guarded-server/credentials.js';
-import { OWN_PORTS, writeConfiguration } from '../../cli/local/dev/guarded-server/configuration.js';
+import { OWN_PORTS, writeConfiguration } from '../../cli/local/dev/guarded-server/guarded-part.js';
 import { serverFiles } from '../../cli/place/stack/server-files.js';
 import { stackHome } from '../../cli/terminal/home.js';
 import { fingerprintOf } from '../../cli/local/dev/part.js';

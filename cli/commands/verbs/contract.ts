@@ -12,8 +12,7 @@ import { type Environment, stackHome, type StackHome } from '../../terminal/home
 import { openGoogleProject } from '../../doctor/google.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printErr, printOut } from '../../terminal/print.js';
-import { openRecordedTpu } from '../../doctor/recordings/recorded-tpu.js';
-import { Recorder } from '../../doctor/recordings/recording.js';
+import { openRecordedTpu, Recorder } from '../../doctor/recordings/recording.js';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shellWords } from '../../../domain/shell-quote.js';

@@ -2,12 +2,11 @@ import { largest } from '../../../domain/extremes.js';
 import { ask } from '../../terminal/ask.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { stackHome } from '../../terminal/home.js';
-import { billedLine } from '../../local/dev/billed-line.js';
+import { billedLine, type PartName } from '../../place/stack/stack-record.js';
 import type { LogLine } from '../../local/dev/logs.js';
 import type { CloudWish } from '../../local/dev/real-cloud.js';
 import type { DevStatus } from '../../local/dev/status.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import type { PartName } from '../../place/stack/stack-record.js';
 import { tellLine, asTyped, printOut } from '../../terminal/print.js';
 
 /** Exit code of `jobctl dev status` for a stack that is not completely up. */

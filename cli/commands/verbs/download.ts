@@ -8,8 +8,13 @@ import { openReader, withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf, type CliContext } from '../../place/context.js';
 import { asksSeveral, type HostChoice } from '../../jobs/hosts/host-options.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { type Copied, noteProblem, nothingCopied, reportCopied } from '../../jobs/outputs/copied.js';
-import { downloadFile } from '../../jobs/outputs/download-file.js';
+import {
+  type Copied,
+  noteProblem,
+  nothingCopied,
+  reportCopied,
+  downloadFile,
+} from '../../jobs/outputs/download-file.js';
 import { downloadLogs } from '../../jobs/outputs/download-logs.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';

@@ -6,8 +6,14 @@ import { withClient, openReader } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { placesIn, type PublishedLines, publishedLines } from '../../jobs/places.js';
-import { boardLines, renderBoard, type ShownBoard } from '../../jobs/render-job-list.js';
+import {
+  placesIn,
+  type PublishedLines,
+  publishedLines,
+  boardLines,
+  renderBoard,
+  type ShownBoard,
+} from '../../jobs/render-job-list.js';
 import { type Look, lookOf } from '../../terminal/render/look.js';
 import { clockTime } from '../../terminal/render/quantities.js';
 import { unattended } from './why.js';

@@ -4,15 +4,13 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { loadFrom } from '../../place/packages.js';
 import { readText } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { localRehearsal } from '../../local/rehearsal/local-rehearsal.js';
-import type { RehearsalAdmin } from '../../local/rehearsal/rehearsal-admin.js';
+import { localRehearsal, type RehearsalAdmin, placeOf } from '../../local/rehearsal/rehearsal-admin.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { pause } from '../../../client/outage.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import type { JournalEvent } from '../../../rehearsal/journal.js';
 import type { DoneEvent } from '../../../rehearsal/script/state.js';
 import { oneLine } from '../../terminal/render/columns.js';
-import { placeOf } from '../../local/rehearsal/admin-answers.js';
 
 /** Verbs of `jobctl rehearsal` about past and planned events. */
 

@@ -12,8 +12,9 @@ import {
   type RehearsedNode,
   type RehearsedQueuedResource,
   type RehearsedVm,
-} from '../../local/rehearsal/admin-answers.js';
-import { endpointsOf, localRehearsal } from '../../local/rehearsal/local-rehearsal.js';
+  endpointsOf,
+  localRehearsal,
+} from '../../local/rehearsal/rehearsal-admin.js';
 import { terminalWidth, oneLine, renderTable } from '../../terminal/render/columns.js';
 import { asTyped, printOut } from '../../terminal/print.js';
 import { count } from '../../../domain/units.js';

@@ -11,10 +11,9 @@ import { readJobFile, tellWarnings } from '../../job/job-file.js';
 import type { GoodJob } from '../../job/job-file.js';
 import { checkJobKeys } from '../../job/job-keys.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import type { ClockState } from '../../local/rehearsal/admin-answers.js';
+import type { ClockState } from '../../local/rehearsal/rehearsal-admin.js';
 import { findingsOf, leaksLeft } from '../../local/rehearse/after-the-end.js';
-import type { Certificate } from '../../local/rehearse/certificate.js';
-import { exitCodeOfCertificate } from '../../local/rehearse/certificate.js';
+import { type Certificate, exitCodeOfCertificate, renderCertificate } from '../../local/rehearse/certificate.js';
 import {
   createEmptyBuckets,
   copySecrets,
@@ -28,8 +27,7 @@ import { preemptAsPlanned } from '../../local/rehearse/preempter.js';
 import { DEFAULT_AFTER_MS, preemptionPlan } from '../../local/rehearse/preemption-plan.js';
 import type { NoticeWish } from '../../local/rehearse/preemption-plan.js';
 import { DEFAULT_MEASURES, givenMeasure } from '../../../domain/progress-marks.js';
-import { renderCertificate } from '../../local/rehearse/render-certificate.js';
-import { asSubmitted } from '../../jobs/submitting/by-context.js';
+import { asSubmitted } from '../../jobs/submitting/after-submit.js';
 import { prefixedSink } from '../../jobs/watch/host-lines.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { LogFollower } from '../../../client/log-follower.js';

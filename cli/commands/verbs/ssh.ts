@@ -1,6 +1,5 @@
 import { createServer } from 'node:net';
-import { startOpenSsh } from '../../jobs/hosts/open-ssh.js';
-import { forwardToPod, podShell } from '../../jobs/hosts/pod-shell.js';
+import { startOpenSsh, forwardToPod, podShell } from '../../jobs/hosts/shell.js';
 import { oneHost, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { ForwardedPorts } from '../../jobs/hosts/host-options.js';

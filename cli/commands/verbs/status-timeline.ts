@@ -8,7 +8,7 @@ import { readSetUp } from '../../../client/set-up-records.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { openReader } from '../../place/connect.js';
 import { type CliContext, storeOf } from '../../place/context.js';
-import type { JobAnswer } from '../../jobs/many/each-job.js';
+import type { JobAnswer } from '../../jobs/many/chosen-jobs.js';
 import { lookOf, type Colour, type Look } from '../../terminal/render/look.js';
 import {
   timelineOf,

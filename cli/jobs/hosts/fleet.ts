@@ -11,7 +11,7 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { clustersOf } from '../../place/kubernetes-cluster.js';
 import type { JobHost } from './job-hosts.js';
 import type { Reach } from './reach.js';
-import { pinnedTo } from './recorded-keys.js';
+import { pinnedTo } from './keys.js';
 import type { Route } from './route.js';
 
 /** Hosts that are asked at the same time: each answer of a pod's hundreds of hosts is held in memory until it is written. */

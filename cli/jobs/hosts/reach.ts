@@ -5,8 +5,7 @@ import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
 import type { HostChoice } from './host-options.js';
 import { chooseHosts, type JobHost, hostsOfJob } from './job-hosts.js';
-import { type LoginKey, loginKey } from './login-key.js';
-import { areUnderOsLogin, loggedInAs, recordedKeys, type RecordedKeys } from './recorded-keys.js';
+import { type LoginKey, loginKey, areUnderOsLogin, loggedInAs, recordedKeys, type RecordedKeys } from './keys.js';
 import { type Route, type RouteFlags, routeOf } from './route.js';
 
 export type ReachFlags = ContextFlags & RouteFlags;

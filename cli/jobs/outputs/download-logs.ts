@@ -16,7 +16,7 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
 import { watchEnd } from '../watch/interruptions.js';
-import { type Copied, noteProblem, nothingCopied, reportCopied } from './copied.js';
+import { type Copied, noteProblem, nothingCopied, reportCopied } from './download-file.js';
 
 export interface LogChoice {
   /** Absent: all attempts. */

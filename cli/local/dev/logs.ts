@@ -1,7 +1,6 @@
-import { followLines, readTail } from './log-file.js';
+import { followLines, readTail } from './part.js';
 import { stackHome } from '../../terminal/home.js';
-import type { DevOptions } from './stack-lock.js';
-import { partsOf, slotOf } from './stack-parts.js';
+import { type DevOptions, partsOf, slotOf } from './stack-parts.js';
 import { readStackRecord } from '../../place/stack/stack-record.js';
 import type { PartName } from '../../place/stack/stack-record.js';
 

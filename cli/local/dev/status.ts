@@ -1,9 +1,8 @@
 import type { EpochMs } from '../../../domain/units.js';
 import { temporalAddressOf, uiUrlOf } from '../../place/stack/context.js';
 import { stackHome, type StackHome } from '../../terminal/home.js';
-import { guardedLine } from './guarded-server/guarded-line.js';
-import type { DevOptions } from './stack-lock.js';
-import { isPartReady, isRecordedAlive, partsOf, reasonsOf, slotOf } from './stack-parts.js';
+import { guardedLine } from './guarded-server/credentials.js';
+import { type DevOptions, isPartReady, isRecordedAlive, partsOf, reasonsOf, slotOf } from './stack-parts.js';
 import { isGuarded, readStackRecord } from '../../place/stack/stack-record.js';
 import type { PartName, RealCloud, StackAddresses, StackRecord } from '../../place/stack/stack-record.js';
 

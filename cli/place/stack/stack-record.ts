@@ -106,3 +106,8 @@ export function readJson(path: string): unknown {
     throw new Error(`${path}: is not JSON (${(err as Error).message}); delete it to begin anew`, { cause: err });
   }
 }
+
+/** The first line that a user must see about a stack on real Cloud TPU. */
+export function billedLine({ googleProject }: { readonly googleProject: string }): string {
+  return `REAL Cloud TPU, billed to project ${googleProject}: a slice costs from its creation until it is deleted`;
+}

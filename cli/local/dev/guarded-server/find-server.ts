@@ -5,9 +5,14 @@ import { isOlderVersion } from '../../../../domain/temporal-version.js';
 import { CliError, ExitCode } from '../../../terminal/cli-error.js';
 import { shortPath, asTyped } from '../../../terminal/print.js';
 import { cacheFolder, type Environment } from '../../../terminal/home.js';
-import { executableOnPath, isExecutableFile } from '../temporal-server/executable.js';
-import { fillCache } from '../temporal-server/cache.js';
-import { goInstall, type GoProgram, probeGo } from '../temporal-server/go-install.js';
+import {
+  executableOnPath,
+  isExecutableFile,
+  fillCache,
+  goInstall,
+  type GoProgram,
+  probeGo,
+} from '../temporal-server/executables.js';
 
 /** The version that jobctl builds: that of the Temporal CLI that it gets for other stacks. */
 const SERVER: GoProgram = {

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { promisify } from 'node:util';
-import { PINNED_CLI_VERSION } from './cache.js';
+import { PINNED_CLI_VERSION } from './executables.js';
 
 /** The address from which Temporal's SDKs get the CLI (sdk-core, ephemeral_server/mod.rs). */
 export const DOWNLOAD_URL = 'https://temporal.download';

@@ -8,8 +8,14 @@ import { secretNamed } from '../../../domain/secret-reference.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { CliContext, ServerPlace } from '../../place/context.js';
 import { expandHome } from '../../terminal/file-on-disk.js';
-import type { JobHosts } from './job-hosts.js';
+import type { JobHosts, JobHost } from './job-hosts.js';
 import type { Route } from './route.js';
+import { explainedBy } from '../../place/login/server-failures.js';
+import { expectedOf, type HostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
+import { type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-record.js';
+import { hostKeyPlace, type SshTarget } from '../../../cloud/hosts/port.js';
+import { hostKeyObject } from '../../../domain/store-layout.js';
+import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
 
 /** The private key that a job's hosts accept. */
 export interface LoginKey {
@@ -19,7 +25,7 @@ export interface LoginKey {
   readonly file?: string;
 }
 
-export interface LoginKeySources {
+interface LoginKeySources {
   readonly route: Route;
   readonly context: CliContext;
   /** True if the hosts ask Google who may log in, and ignore the key in their metadata. */
@@ -81,7 +87,7 @@ async function unnamedKey(
   if (made !== undefined) return { text: made.privateKey };
   const own = file === undefined ? undefined : checked(file);
   if (own?.fingerprint === wanted) return own.key;
-  if (server !== undefined) return { text: await (await import('./server-key.js')).keyByServer(server, job, wanted) };
+  if (server !== undefined) return { text: await keyByServer(server, job, wanted) };
   const tried = [
     ...(own === undefined ? [] : [`${file} is ${own.fingerprint}`]),
     ...(keys === undefined ? [] : [`none is made from ${keys.secretIds.join(', ')}`]),
@@ -149,3 +155,76 @@ async function keyInStore(name: string, { secretStore }: CliContext): Promise<st
   if (text !== undefined) return text;
   throw new CliError(ExitCode.Usage, `the job's key is secret ${name}, which is not in the ${store.place}`);
 }
+
+/**
+ * The job's own key from the server, for its user and operators, fetched each time. It is in a file of this computer only while
+ * OpenSSH runs.
+ * @param wanted fingerprint of the key that the hosts accept
+ * @throws CliError, Forbidden, JobRefused, ServerRefused ..
+ */
+async function keyByServer(place: ServerPlace, job: string, wanted: string): Promise<string> {
+  const [{ hostAccess }, { serverOptionsOf }] = await Promise.all([
+    import('../../../client/http/access.js'),
+    import('../../place/login/server-access.js'),
+  ]);
+  const { privateKey, publicKey } = await hostAccess(serverOptionsOf(place), job).catch((error: unknown) => {
+    throw explainedBy(place, error);
+  });
+  const given = publicLineFingerprint(publicKey);
+  if (given === wanted) return privateKey;
+  throw new CliError(
+    ExitCode.Refused,
+    `${place.url} gave the key ${given ?? 'of no readable form'} for ${job}, and its hosts accept ${wanted}`,
+    'tell the operator of the server',
+  );
+}
+
+export type RecordedKeys = ReadonlyMap<JobHost<SshTarget>, HostKeyRecord>;
+
+/**
+ * The host keys that workers have recorded of these hosts, each with the user that it accepted: under OS Login not the job's
+ * user. Verbs trust no host on first use: a worker has connected to it before.
+ * @throws CliError if a host has no record yet
+ */
+export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<SshTarget>[]): Promise<RecordedKeys> {
+  const records = await Promise.all(hosts.map(({ target }) => readHostKey(store, ...hostKeyPlace(target))));
+  const unknown = hosts.filter((_, at) => records[at] === undefined);
+  if (unknown.length > 0) {
+    throw new CliError(
+      ExitCode.Refused,
+      `the key of host ${unknown.map(({ number }) => number).join(', ')} is not recorded yet, so another machine could pass for it`,
+      'a worker records it when it connects first, as set-up begins; try again then',
+    );
+  }
+  return new Map(
+    hosts.map((host, at) => {
+      const record = records[at] as HostKeyRecord;
+      return [{ ...host, target: { ...host.target, user: record.user ?? host.target.user } }, record];
+    }),
+  );
+}
+
+/** The same hosts, with another user than the one of jobctl's worker. */
+export const loggedInAs = (keys: RecordedKeys, user: string): RecordedKeys =>
+  new Map([...keys].map(([host, record]) => [{ ...host, target: { ...host.target, user } }, record]));
+
+/** Returns whether one of these hosts asks Google who may log in, and as which user: it accepted another user than the job's. */
+export const areUnderOsLogin = (keys: RecordedKeys, { user }: { readonly user: string }): boolean =>
+  [...keys.keys()].some(({ target }) => target.own === undefined && target.user !== user);
+
+/** Pins the fleet to these keys. No other key is accepted, and nothing is recorded from here. */
+export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
+  const byHost = new Map([...keys].map(([{ target }, record]) => [`${target.uid}/${target.index}`, record]));
+  return {
+    expected: async ({ uid, index }) => expectedOf(byHost.get(`${uid}/${index}`)),
+    pin: async ({ uid, index }) => byHost.get(`${uid}/${index}`) as HostKeyRecord,
+    isReplaced: async () => false,
+    placeOf: (target) => objectPlace(store, hostKeyObject(...hostKeyPlace(target))),
+  };
+}
+
+/** The name of a host in our known_hosts file. Addresses are recycled, node ids are not. */
+export const hostKeyAlias = ({ target: { uid, index } }: JobHost): string => `jobctl-${uid}-${index}`;
+
+export const knownHostsText = (keys: RecordedKeys): string =>
+  [...keys].map(([host, { publicKey }]) => `${hostKeyAlias(host)} ${publicKey}\n`).join('');
