@@ -11,8 +11,13 @@ import {
   JANITOR_EVERY_MS,
   janitorScheduleId,
 } from './installation.js';
-import { createNamespace, raiseRetention, retentionOf } from './namespace.js';
-import { ensureSearchAttributes, missingSearchAttributes } from './search-attributes.js';
+import {
+  createNamespace,
+  raiseRetention,
+  retentionOf,
+  ensureSearchAttributes,
+  missingSearchAttributes,
+} from './namespace.js';
 import { bucketUrl } from '../domain/store-place.js';
 import {
   ACTIVATION_DELAY_MS,

@@ -22,8 +22,7 @@ import { registerLogs } from './routes/logs.js';
 import { registerObjects, registerUploads } from './routes/files.js';
 import { registerPools } from './routes/pools.js';
 import { servedBy } from './routes/serve.js';
-import { registerSystem } from './routes/system.js';
-import { registerWho } from './routes/who.js';
+import { registerSystem, registerWho } from './routes/system.js';
 
 const PAGE = '/docs';
 

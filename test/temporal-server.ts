@@ -8,7 +8,7 @@ import { resolveTemporalCli } from '../cli/local/dev/temporal-server/resolve.js'
 import { DEV_NAMESPACE } from '../cli/place/stack/context.js';
 import { answersCalls, devServerArguments } from '../cli/local/dev/temporal-server/start-dev.js';
 import type { DevServerOptions } from '../cli/local/dev/temporal-server/start-dev.js';
-import { ensureSearchAttributes } from '../client/search-attributes.js';
+import { ensureSearchAttributes } from '../client/namespace.js';
 import { slowness } from './until.js';
 
 /** A real Temporal dev server with jobctl's search attributes. */

@@ -1,6 +1,5 @@
 import { MOST_HOSTS } from '../../domain/slice.js';
-import { parseForwardedPorts, parseHostChoice } from '../jobs/hosts/host-options.js';
-import { JOB } from '../jobs/job-filter.js';
+import { parseForwardedPorts, parseHostChoice, JOB } from '../jobs/job-filter.js';
 import { type Flag, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
 

@@ -1,6 +1,5 @@
 import { Option } from 'commander';
-import { parseHostChoice } from '../jobs/hosts/host-options.js';
-import { filterFlags, JOB, JOBS, manyFlags, SORTS, sinceOption } from '../jobs/job-filter.js';
+import { parseHostChoice, filterFlags, JOB, JOBS, manyFlags, SORTS, sinceOption } from '../jobs/job-filter.js';
 import { durationOption, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
 

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { EXECUTION_WORDS } from '../job/launching/executions.js';
-import { parseHostChoice } from '../jobs/hosts/host-options.js';
+import { parseHostChoice } from '../jobs/job-filter.js';
 import { BUILD_FLAGS, buildPlaceOption, collect, outputOption, wholeNumber, type Flag } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
 import type { InitFlags } from './verbs/init.js';
@@ -154,7 +154,7 @@ folder as a bundle. Lines of Bastion's launch (--instance_type=..) work too: doc
       'jobctl launch --instance-type v5litepod-16 --zone us-central1-a -- python3 train.py',
       'jobctl launch --execution machines --dry-run -- make eval',
     ],
-    run: async () => (await import('./verbs/launch.js')).launch,
+    run: async () => (await import('./verbs/submit.js')).launch,
   }),
   defineVerb({
     name: 'validate',

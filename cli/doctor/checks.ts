@@ -19,8 +19,7 @@ import {
 } from './facts.js';
 import { type Finding, couldNotLook, failed, ok, warning } from './finding.js';
 import { networkChecks } from './network-checks.js';
-import { placeChecks } from './place-checks.js';
-import { vmChecks } from './vm-checks.js';
+import { placeChecks, vmChecks } from './place-checks.js';
 import type { RoleBinding } from '../../cloud/google-project/port.js';
 
 /**

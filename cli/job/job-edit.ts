@@ -9,14 +9,13 @@ import type { JobEdit } from '../../client/job-calls.js';
 import type { JobClient } from '../../client/job-client.js';
 import { type AskFlags, askJob } from './ask-job.js';
 import { builtJob, refuseOtherBuild } from './building/built-job.js';
-import type { GitLeave } from './building/git-rules.js';
+import type { GitLeave } from './building/sources.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
-import { contextToChange } from '../place/contexts/told-place.js';
-import type { CliContext } from '../place/context.js';
+import { contextToChange, type CliContext } from '../place/context.js';
 import { readJobFile, tellWarnings } from './job-file.js';
 import { checkJobKeys } from './job-keys.js';
 import { storeForFiles } from '../place/connect.js';
-import { agreeToOutside } from './outside-files.js';
+import { agreeToOutside } from './local-files.js';
 import { type Packing, bundleOf } from '../../domain/local-files.js';
 import { packedBundle } from './packing/bundle.js';
 

@@ -2,7 +2,7 @@ import type { StoreReader } from '../../cloud/store/port.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { setUpText } from '../../domain/setup-record.js';
 import { type JobRow, isOver } from '../../client/job-rows.js';
-import { nextSetUp } from '../../client/set-up-records.js';
+import { nextSetUp } from '../../client/job-records.js';
 import { openReader } from '../place/connect.js';
 import type { CliContext } from '../place/context.js';
 import type { JobView } from '../../contract/job.js';

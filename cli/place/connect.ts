@@ -7,8 +7,14 @@ import type { JobClient, JobClientOptions } from '../../client/job-client.js';
 import type { TemporalOptions } from '../../client/connect.js';
 import type { TemporalJobsOptions } from '../../client/temporal-jobs.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
-import { tellReadPlace } from './contexts/told-place.js';
-import { type BucketPlace, bucketOf, type CliContext, refuseStranger, type StorePlace } from './context.js';
+import {
+  tellReadPlace,
+  type BucketPlace,
+  bucketOf,
+  type CliContext,
+  refuseStranger,
+  type StorePlace,
+} from './context.js';
 import { explainedBy } from './login/server-failures.js';
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -10,7 +10,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { shortPath, tellLine } from '../terminal/print.js';
-import { acquireLock } from './stack/file-lock.js';
+import { acquireLock } from './stack/process-identity.js';
 
 /**
  * Packages that are separate from `jobctl`, because most users' computers need neither (docs/adr/0031): the dependencies of a

@@ -181,8 +181,8 @@ describe('a full disk of the user', () => {
       'cli/job/building/build-image.ts': 'a draft; the next submit builds again',
       'cli/jobs/hosts/shell.ts': 'a key in a temporary folder',
       'cli/place/packages.ts': 'a temporary folder until it is whole',
-      'cli/place/stack/file-lock.ts': 'a draft that is linked',
-      'cli/local/dev/temporal-server/download.ts': 'a temporary folder until its checksum is right',
+      'cli/place/stack/process-identity.ts': 'a draft that is linked',
+      'cli/local/dev/temporal-server/executables.ts': 'a temporary folder until its checksum is right',
     };
     const found = execFileSync('grep', ['-rlE', String.raw`\b(writeFileSync|createWriteStream|writeFile)\(`, 'cli'], {
       encoding: 'utf8',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CliError } from '../../cli/terminal/cli-error.js';
 import { copyPlan, localFiles } from '../../cli/commands/verbs/cp.js';
-import { parseForwardedPorts, parseHostChoice } from '../../cli/jobs/hosts/host-options.js';
+import { parseForwardedPorts, parseHostChoice } from '../../cli/jobs/job-filter.js';
 import { chooseHosts, hostsOfJob } from '../../cli/jobs/hosts/job-hosts.js';
 import { fileSource } from '../../cli/terminal/file-on-disk.js';
 import { loginKey, knownHostsText } from '../../cli/jobs/hosts/keys.js';

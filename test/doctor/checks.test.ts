@@ -11,8 +11,7 @@ import {
 } from '../../cli/doctor/facts.js';
 import type { Finding, Looked, NotLooked } from '../../cli/doctor/finding.js';
 import { openingRules } from '../../cli/doctor/network-checks.js';
-import { quotaOf } from '../../cli/doctor/place-checks.js';
-import { metricsOf } from '../../cli/doctor/vm-checks.js';
+import { quotaOf, metricsOf } from '../../cli/doctor/place-checks.js';
 import { findAccelerator } from '../../domain/accelerators.js';
 import type { AcceleratorType } from '../../domain/accelerators.js';
 

@@ -6,7 +6,7 @@ import type { JobRow } from '../../client/job-rows.js';
 import { LogFeeds, SharedReader } from '../../server/log-feeds.js';
 import { mayReadMetrics, refuseClearText } from '../../server/request-guards.js';
 import { ApiError } from '../../server/problem.js';
-import { SubmissionSigner } from '../../server/signer.js';
+import { SubmissionSigner } from '../../server/services.js';
 
 const from = (remoteAddress: string, headers: object = {}, isOpen?: true): FastifyRequest =>
   ({ raw: { socket: { remoteAddress } }, headers, routeOptions: { config: { isOpen } } }) as unknown as FastifyRequest;

@@ -3,9 +3,8 @@ import { ask } from '../../terminal/ask.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { stackHome } from '../../terminal/home.js';
 import { billedLine, type PartName } from '../../place/stack/stack-record.js';
-import type { LogLine } from '../../local/dev/logs.js';
+import type { LogLine, DevStatus } from '../../local/dev/status.js';
 import type { CloudWish } from '../../local/dev/real-cloud.js';
-import type { DevStatus } from '../../local/dev/status.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { tellLine, asTyped, printOut } from '../../terminal/print.js';
 
@@ -145,7 +144,7 @@ export async function logs(
   part: PartName | undefined,
   flags: { readonly follow?: true; readonly tail: number },
 ): Promise<void> {
-  const { devLogs } = await import('../../local/dev/logs.js');
+  const { devLogs } = await import('../../local/dev/status.js');
   const abort = new AbortController();
   process.once('SIGINT', () => abort.abort());
   const print = ({ part: name, text }: LogLine): void =>

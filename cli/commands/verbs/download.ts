@@ -3,10 +3,10 @@ import { isOfStore, type StoreReader } from '../../../cloud/store/port.js';
 import { outputContentObject } from '../../../domain/store-layout.js';
 import { type OutputEntry, ManifestWrong } from '../../../domain/stored-outputs.js';
 import { count } from '../../../domain/units.js';
-import { type HostOutputs, jobOutputs } from '../../../client/job-outputs.js';
+import { type HostOutputs, jobOutputs } from '../../../client/job-records.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf, type CliContext } from '../../place/context.js';
-import { asksSeveral, type HostChoice } from '../../jobs/hosts/host-options.js';
+import { asksSeveral, type HostChoice } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import {
   type Copied,

@@ -8,8 +8,7 @@ import { askerAt } from '../../place/asker.js';
 import { ask, mustBeAskable, nothingChanged } from '../../terminal/ask.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withClient } from '../../place/connect.js';
-import { contextToChange } from '../../place/contexts/told-place.js';
-import { type ContextFlags, storeOf } from '../../place/context.js';
+import { contextToChange, type ContextFlags, storeOf } from '../../place/context.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import {
   type ApplyEffect,

@@ -22,7 +22,7 @@ import {
   requireConfinement,
 } from '../../local/rehearse/private-stack.js';
 import { builtJob } from '../../job/building/built-job.js';
-import type { GitLeave } from '../../job/building/git-rules.js';
+import type { GitLeave } from '../../job/building/sources.js';
 import { preemptAsPlanned } from '../../local/rehearse/preempter.js';
 import { DEFAULT_AFTER_MS, preemptionPlan } from '../../local/rehearse/preemption-plan.js';
 import type { NoticeWish } from '../../local/rehearse/preemption-plan.js';

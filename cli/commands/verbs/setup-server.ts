@@ -4,9 +4,13 @@ import { bucketUrl, isGoogleBucket, placeOfObject, storePlace } from '../../../d
 import { TASK_QUEUE } from '../../../domain/own-workflows.js';
 import { userOf } from '../../place/asker.js';
 import { openStore, withTemporal } from '../../place/connect.js';
-import { bucketOf } from '../../place/context.js';
-import { contextToChange } from '../../place/contexts/told-place.js';
-import type { CliContext, ContextFlags, BucketPlace } from '../../place/context.js';
+import {
+  bucketOf,
+  contextToChange,
+  type CliContext,
+  type ContextFlags,
+  type BucketPlace,
+} from '../../place/context.js';
 import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printOut } from '../../terminal/print.js';

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { startOpenSsh, forwardToPod, podShell } from '../../jobs/hosts/shell.js';
 import { oneHost, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import type { ForwardedPorts } from '../../jobs/hosts/host-options.js';
+import type { ForwardedPorts } from '../../jobs/job-filter.js';
 import { asTyped, printOut } from '../../terminal/print.js';
 
 /** Verbs that run the OpenSSH client. */

@@ -4,7 +4,7 @@ import type { SetUpRecord, SetUpStepRecord } from '../../../domain/setup-record.
 import { setUpPrefix } from '../../../domain/store-layout.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { storedEvents } from '../../../client/job-logs.js';
-import { readSetUp } from '../../../client/set-up-records.js';
+import { readSetUp } from '../../../client/job-records.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { openReader } from '../../place/connect.js';
 import { type CliContext, storeOf } from '../../place/context.js';

@@ -9,14 +9,14 @@ import { storeForFiles, withClient } from '../../place/connect.js';
 import { localContext, resolveContext, type CliContext, type ContextFlags } from '../../place/context.js';
 import { builtJob, type BuildWish } from '../../job/building/built-job.js';
 import { billedLine } from '../../place/stack/stack-record.js';
-import { lineDefaults } from '../../job/launching/launch-job.js';
+import { lineDefaults, type LaunchFlags, launchJob } from '../../job/launching/launch-job.js';
 import { readDevContext } from '../../place/stack/context.js';
 import { stackHome } from '../../terminal/home.js';
 import { BY_FLAGS, jobFileText, readJobFile, readJobFlags, tellWarnings, type GoodJob } from '../../job/job-file.js';
 import { checkJobKeys, type JobKeys } from '../../job/job-keys.js';
-import type { HostChoice } from '../../jobs/hosts/host-options.js';
+import type { HostChoice } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { agreeToOutside } from '../../job/outside-files.js';
+import { agreeToOutside } from '../../job/local-files.js';
 import { removeScratchFolder } from '../../job/packing/pack-tree.js';
 import { tellLine, printErr, asTyped } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
@@ -271,3 +271,24 @@ function runningHosts(spec: JobSpec): readonly number[] {
 }
 
 const hostsOfSlice = (spec: JobSpec): number => Math.max(1, Math.round(askedSize(spec).hosts / spec.slices));
+
+/** Flags of `SubmitFlags` that `jobctl launch` has too. */
+type Common = Omit<SubmitFlags, 'tpu' | 'zone' | 'slices' | 'pricing' | 'spot' | 'bundle' | 'wait'> & {
+  readonly wait?: boolean;
+};
+
+/** Builds and submits in one command line, like Astera's launch: the line stands for a job file that is not written. */
+export async function launch(line: LaunchFlags & Common, command: readonly string[] | undefined): Promise<number> {
+  const { wait: asked, ...own } = line;
+  // Like its predecessor, it follows the job: a user who types a command line wants to see the result.
+  const isFollowed = asked ?? (own.output !== 'json' && own.verdict !== false && own.dryRun !== true);
+  const flags = { ...own, ...(isFollowed && { wait: true as const }) };
+  checkFlags(flags);
+  if (flags.literalQuotes !== true) refuseQuotedWords(undefined, command ?? []);
+  const given = { defaults: lineDefaults(flags, flags.instanceType), folder: process.cwd() };
+  const tree = launchJob(flags, (command?.length ?? 0) > 0, given);
+  const { set = [], project, user, priority, dryRun: isDry } = flags;
+  const overrides = { project, user, priority, command, isLiteral: true };
+  const job = await readJobFlags({ tree, set, overrides, ...(isDry === undefined ? {} : { isDry }) });
+  return submitRead(job, BY_FLAGS, flags);
+}

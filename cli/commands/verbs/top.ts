@@ -4,10 +4,9 @@ import { type ContextFlags, resolveContext } from '../../place/context.js';
 import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { publishedPool } from '../quota/published-pool.js';
-import { lookOf, type Look } from '../../terminal/render/look.js';
+import { lookOf, type Look, renderOneLineTable } from '../../terminal/render/look.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
 import { printOut } from '../../terminal/print.js';
-import { renderOneLineTable } from '../../terminal/render/one-line-table.js';
 import { userColumn } from '../../terminal/render/job-phrases.js';
 
 export interface TopFlags extends ContextFlags, OutputFlag {

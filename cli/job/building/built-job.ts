@@ -8,7 +8,7 @@ import { formatProblems } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type GoodJob, localPlaceOf } from '../job-file.js';
 import { tellLine } from '../../terminal/print.js';
-import type { BuildPlace, GitLeave } from './git-rules.js';
+import type { BuildPlace, GitLeave } from './sources.js';
 
 /** A user's wishes for building an image. */
 export interface BuildWish extends GitLeave {

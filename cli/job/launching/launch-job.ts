@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { jobNameFrom } from '../../../domain/identity.js';
 import type { Mapping } from '../../../domain/job-file/plain-tree.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import type { BuildPlace } from '../building/git-rules.js';
+import type { BuildPlace } from '../building/sources.js';
 import {
   type Execution,
   execution as rowOf,

@@ -6,7 +6,7 @@ import { Draft, type GivenKey, literalRun, type KeyRule } from './draft.js';
 import { isOfBastion } from './foreign-words.js';
 import { showValue } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import { BUILD_PLACES } from '../building/git-rules.js';
+import { BUILD_PLACES } from '../building/sources.js';
 import { EXECUTION_WORDS } from '../launching/executions.js';
 import { isMapping } from '../../../domain/job-file/plain-tree.js';
 

@@ -2,9 +2,8 @@ import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { DEFAULT_TPU } from '../init/written-job.js';
 import { typedCommand } from '../../terminal/print.js';
-import type { Draft } from './draft.js';
+import { type Draft, submitLine } from './draft.js';
 import { bastionLine, launchAction } from './import-launch.js';
-import { submitLine } from './submit-line.js';
 
 /** The answer to a command line of another tool. */
 export interface Answer {

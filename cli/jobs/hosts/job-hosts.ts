@@ -5,7 +5,7 @@ import type { JobRow } from '../../../client/job-rows.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { asTyped } from '../../terminal/print.js';
-import type { HostChoice } from './host-options.js';
+import type { HostChoice } from '../job-filter.js';
 
 export type { JobHost };
 

@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import type { SshTarget } from '../../../cloud/hosts/port.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { JobHost } from './job-hosts.js';
-import { type SshReach, oneHost, type PodReach } from './reach.js';
+import { type SshReach, oneHost, type PodReach, onEachHost } from './reach.js';
 import { hostKeyAlias, knownHostsText } from './keys.js';
 import { createServer, type Socket } from 'node:net';
 import { LOGIN_SHELL } from '../../../cloud/hosts/login-shell.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import { clustersOf } from '../../place/kubernetes-cluster.js';
-import { onEachHost } from './fleet.js';
-import type { ForwardedPorts } from './host-options.js';
+import type { ForwardedPorts } from '../job-filter.js';
 import { watchEnd } from '../watch/interruptions.js';
 
 /** Interval of keep-alive messages on a silent connection. After three without an answer ssh ends. */

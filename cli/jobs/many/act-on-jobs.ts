@@ -5,16 +5,14 @@ import type { JobRow } from '../../../client/job-rows.js';
 import { nothingChanged, ask, mustBeAskable } from '../../terminal/ask.js';
 import { askerAt, asKnown } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
-import type { ContextFlags } from '../../place/context.js';
-import { contextToChange } from '../../place/contexts/told-place.js';
+import { type ContextFlags, contextToChange } from '../../place/context.js';
 import { type FilterFlags, ownFilter } from '../job-filter.js';
 import { type ChosenJobs, chooseJobs, refuseUnclear, forEachJob, type JobAnswer } from './chosen-jobs.js';
 import { oneLine } from '../../terminal/render/columns.js';
 import { count } from '../../../domain/units.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { paintPhase } from '../render-job-list.js';
-import { lookOf } from '../../terminal/render/look.js';
-import { renderOneLineTable } from '../../terminal/render/one-line-table.js';
+import { lookOf, renderOneLineTable } from '../../terminal/render/look.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
 import { printErr } from '../../terminal/print.js';
 

@@ -5,7 +5,7 @@ import { stackHome, type StackHome } from '../../terminal/home.js';
 import { type PartName, type StackAddresses, readStackRecord, writeJson } from '../../place/stack/stack-record.js';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { tryLock, type FileLock } from '../../place/stack/file-lock.js';
+import { tryLock, type FileLock } from '../../place/stack/process-identity.js';
 
 type PortName = Exclude<keyof StackAddresses, 'subnetOctet'>;
 

@@ -4,12 +4,8 @@ import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf, DEV_NAMESPAC
 import type { Environment, StackHome } from '../../terminal/home.js';
 import { answersGuarded, GUARDED, guardedPart } from './guarded-server/guarded-part.js';
 import { isLoginOld, loginFingerprint } from './guarded-server/credentials.js';
-import { serverFiles } from '../../place/stack/server-files.js';
-import { fingerprintOf, type Part, type PartSlot } from './part.js';
-import { visibleText } from '../../../domain/visible-text.js';
-import { isAlive } from '../../place/stack/process-identity.js';
-import { nodePath, partEnvironment, rehearsalProgram, workerProgram } from './program.js';
 import {
+  serverFiles,
   isGuarded,
   PART_NAMES,
   readStackRecord,
@@ -19,9 +15,19 @@ import {
   type StackAddresses,
   type StackRecord,
 } from '../../place/stack/stack-record.js';
+import {
+  fingerprintOf,
+  type Part,
+  type PartSlot,
+  nodePath,
+  partEnvironment,
+  rehearsalProgram,
+  workerProgram,
+} from './part.js';
+import { visibleText } from '../../../domain/visible-text.js';
+import { isAlive, acquireLock, type FileLock } from '../../place/stack/process-identity.js';
 import { answersCalls, devServerArguments } from './temporal-server/start-dev.js';
 import { mkdirSync } from 'node:fs';
-import { acquireLock, type FileLock } from '../../place/stack/file-lock.js';
 
 /**
  * Timeout of one try. On a busy computer this process alone takes a second to load, so a shorter one would fail working parts.

@@ -46,8 +46,13 @@ import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { claimQueue, foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
 import { TASK_QUEUE } from '../../../domain/own-workflows.js';
 import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS } from '../../../client/installation.js';
-import { createNamespace, DEFAULT_RETENTION_MS, raiseRetention, retentionOf } from '../../../client/namespace.js';
-import { ensureSearchAttributes } from '../../../client/search-attributes.js';
+import {
+  createNamespace,
+  DEFAULT_RETENTION_MS,
+  raiseRetention,
+  retentionOf,
+  ensureSearchAttributes,
+} from '../../../client/namespace.js';
 import { writeNew, writeWhole } from '../../terminal/file-on-disk.js';
 
 export type { DevUpOptions } from './settle-record.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import { acquireLock } from '../stack/file-lock.js';
+import { acquireLock } from '../stack/process-identity.js';
 import { type Environment, xdgFolder } from '../../terminal/home.js';
 import { writePrivate } from '../../terminal/file-on-disk.js';
 

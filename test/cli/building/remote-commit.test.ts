@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GitLeave } from '../../../cli/job/building/git-rules.js';
+import type { GitLeave } from '../../../cli/job/building/sources.js';
 import { remoteCommit } from '../../../cli/job/building/build-image.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { GitTree } from '../../building/git-server.js';

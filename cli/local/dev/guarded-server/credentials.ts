@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { generate as generateCertificate } from 'selfsigned';
 import { type KeySet, keySetOf, newSigningKey, signApiKey } from '../../../../cloud/temporal/api-keys.js';
 import { writePrivate } from '../../../terminal/file-on-disk.js';
-import { SERVER_NAME, type ServerFiles, serverFiles } from '../../../place/stack/server-files.js';
+import { SERVER_NAME, type ServerFiles, serverFiles } from '../../../place/stack/stack-record.js';
 import type { StackHome } from '../../../terminal/home.js';
 
 const DAY_MS = 86_400_000;

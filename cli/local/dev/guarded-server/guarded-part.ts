@@ -1,11 +1,10 @@
 import { readLogin } from '../../../../cloud/temporal/login-files.js';
 import type { Environment, StackHome } from '../../../terminal/home.js';
-import type { Part } from '../part.js';
-import { partEnvironment } from '../program.js';
+import { type Part, partEnvironment } from '../part.js';
 import { DEV_NAMESPACE } from '../../../place/stack/context.js';
 import { answersCalls, DYNAMIC_CONFIG } from '../temporal-server/start-dev.js';
 import { makeCredentials } from './credentials.js';
-import { serverFiles, serverLoginFiles, SERVER_NAME, type ServerFiles } from '../../../place/stack/server-files.js';
+import { serverFiles, serverLoginFiles, SERVER_NAME, type ServerFiles } from '../../../place/stack/stack-record.js';
 import { readFileSync } from 'node:fs';
 import { writePrivate } from '../../../terminal/file-on-disk.js';
 import { randomBytes } from 'node:crypto';

@@ -9,8 +9,11 @@ import {
   goInstall,
   type GoProgram,
   probeGo,
+  ARCHIVE_SHA256,
+  DOWNLOAD_URL,
+  downloadCli,
+  findArchive,
 } from './executables.js';
-import { ARCHIVE_SHA256, DOWNLOAD_URL, downloadCli, findArchive } from './download.js';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { isOlderVersion } from '../../../../domain/temporal-version.js';
