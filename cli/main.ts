@@ -4,11 +4,10 @@ import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { fileErrorWords } from '../domain/error-words.js';
 import { cacheFolder } from './terminal/home.js';
-import { ExitCode } from './terminal/exit-codes.js';
+import { ExitCode } from './terminal/cli-error.js';
 import { explainError } from './terminal/explain-error.js';
-import { printErr } from './terminal/print.js';
+import { printErr, asTyped } from './terminal/print.js';
 import { runProgram } from './program.js';
-import { asTyped } from './terminal/typed-command.js';
 
 // Hides Node.js's deprecation warnings, such as the one for a certificate of an IP address.
 process.noDeprecation = process.env['JOBCTL_DEBUG'] !== '1';

@@ -1,8 +1,7 @@
 import { JobPhase } from '../domain/job-state.js';
 import type { WaitingLine } from '../quota/waiting-line.js';
 import type { JobClient } from './job-client.js';
-import { PAGE } from './job-finding.js';
-import { isCountable, type JobFilter } from './job-query.js';
+import { PAGE, isCountable, type JobFilter } from './job-query.js';
 import type { JobRow, ShownPhase } from './job-rows.js';
 
 export type Sort = 'board' | 'submitted' | 'ended' | 'name' | 'user' | 'project' | 'chips';

@@ -14,7 +14,7 @@ import type { Asker } from '../domain/job-state.js';
 import { sliceWorkflowId } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNotFound, JobRefused } from './errors.js';
 import type { TemporalAccess } from './job-executions.js';
-import { updateAnswer, type UpdateErrors } from './update-answer.js';
+import { updateAnswer, type UpdateErrors } from './temporal-calls.js';
 import type { LocalContents, UploadFiles } from './uploads.js';
 
 /** A new job file for later attempts of an open job. Changes that it may not make are refused (docs/job-states.md). */

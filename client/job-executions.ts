@@ -3,6 +3,8 @@ import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobEncrypted, JobNotFound } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
+import type { temporal } from '@temporalio/proto';
+import type { EpochMs } from '../domain/units.js';
 
 /** Connection to Temporal that every call of a job uses. */
 export interface TemporalAccess {
@@ -42,4 +44,60 @@ export function readable<T>(id: string, value: T): T {
   const keyId = missingKeyOf(value);
   if (keyId !== undefined) throw new JobEncrypted(id, keyId);
   return value;
+}
+
+/** A workflow task that has failed and is being retried. The workflow makes no progress until it succeeds. */
+export interface FailingTask {
+  /** The attempt that is tried now or next, from 2 on. Temporal waits longer before each, up to minutes. */
+  readonly attempt: number;
+  /** The time when the first attempt was due. */
+  readonly since?: EpochMs;
+  /** The error of the first failed attempt, the only one that Temporal records. Absent if Temporal does not keep it. */
+  readonly error?: string;
+}
+
+/** Makes one further call if the workflow's task fails, otherwise none. */
+export async function failingTaskOf(
+  { temporal: client, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>,
+  { raw, status, workflowId, runId }: WorkflowExecutionDescription,
+): Promise<FailingTask | undefined> {
+  const { attempt = 1, originalScheduledTime: at } = raw.pendingWorkflowTask ?? {};
+  if (status.name !== 'RUNNING' || !attempt || attempt < 2) return undefined;
+  const error = await calls.bounded(() => lastFailure(client, workflowId, runId));
+  const since = at?.seconds === undefined || at.seconds === null ? undefined : Number(at.seconds) * 1_000;
+  return {
+    attempt: Number(attempt),
+    ...(since === undefined ? {} : { since }),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** The failed attempt is near the end of the history: only signals that arrived since come after it. */
+const EVENTS_LOOKED_AT = 50;
+
+async function lastFailure(client: Client, workflowId: string, runId: string): Promise<string | undefined> {
+  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
+    namespace: client.options.namespace,
+    execution: { workflowId, runId },
+    maximumPageSize: EVENTS_LOOKED_AT,
+  });
+  for (const {
+    workflowTaskFailedEventAttributes: failed,
+    workflowTaskTimedOutEventAttributes: late,
+  } of history?.events ?? []) {
+    if (failed) return messageOf(client, failed);
+    if (late) return 'no worker finished it in time';
+  }
+  return undefined;
+}
+
+/** The message is encrypted if the payloads are. */
+async function messageOf(
+  client: Client,
+  { failure }: temporal.api.history.v1.IWorkflowTaskFailedEventAttributes,
+): Promise<string | undefined> {
+  const { decodeOptionalFailureToOptionalError } =
+    await import('@temporalio/common/lib/internal-non-workflow/index.js');
+  const error = await decodeOptionalFailureToOptionalError(client.options.loadedDataConverter, failure);
+  return error?.message || undefined;
 }

@@ -2,15 +2,12 @@ import type { JobVerb, JobView } from '../contract/job.js';
 import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
 import type { JobWish } from './job-calls.js';
-import type { JobCounts } from './job-finding.js';
-import type { JobFilter } from './job-query.js';
+import type { JobCounts, JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
 import type { NoticesResult } from '../contract/notices.js';
-import type { NotifyTest } from './notify-test.js';
-import type { MachinesClient } from './machines-client.js';
-import type { PoolClient } from './pool-client.js';
+import type { NotifyTest, MachinesClient, PoolClient } from './pool-client.js';
 import type { Submission, Submitted } from './submissions.js';
-import type { TaskQueuePolls } from './task-queue-polls.js';
+import type { TaskQueuePolls } from './temporal-calls.js';
 
 /** Identity under which a server knows the caller. */
 export interface VerifiedCaller {

@@ -6,7 +6,7 @@ import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import type { EpochMs } from '../domain/units.js';
 import type { JobMemo } from '../contract/job.js';
 import { REMEDY_OF_MISSING_KEY } from './errors.js';
-import type { FailingTask } from './failing-task.js';
+import type { FailingTask } from './job-executions.js';
 
 /** `terminated`: the workflow was ended in Temporal from outside, without an outcome. */
 export type ShownPhase = JobPhase | 'terminated';

@@ -11,10 +11,19 @@ import {
   releaseUpdate,
 } from '../contract/quota.js';
 import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
-import { PoolNotFound, PoolRefused } from './errors.js';
-import type { TemporalCalls } from './temporal-calls.js';
-import { taskQueuePolls } from './task-queue-polls.js';
-import { updateAnswer } from './update-answer.js';
+import { PoolNotFound, PoolRefused, IS_A_WORKER_UP, MachineNotFound, NoWorkerAnswers } from './errors.js';
+import { type TemporalCalls, taskQueuePolls, updateAnswer, innermost } from './temporal-calls.js';
+import { randomUUID } from 'node:crypto';
+import {
+  MACHINES_TIMEOUT_MS,
+  type MachinesAnswer,
+  type MachinesInput,
+  machinesStart,
+  type MachineVerb,
+} from '../contract/machines.js';
+import { FailureType } from '../domain/failure-types.js';
+import { NOTIFY_TEST_MS, type NoticesInput, type NoticesResult, notifyTestStart } from '../contract/notices.js';
+import type { NotifyTarget } from '../domain/notify.js';
 
 /** A quota or pool file to apply. `name` is for messages and for `quota show`. */
 export interface PoolFileText {
@@ -107,5 +116,112 @@ export class TemporalPool implements PoolClient {
       refused: (why) => new PoolRefused(this.pool, why),
       notFound: () => new PoolNotFound(this.pool, this.#where),
     });
+  }
+}
+
+interface MachinesCall {
+  readonly verb: MachineVerb;
+  /** Empty: all machines of the pool, for `ls` and `check`. */
+  readonly names: readonly string[];
+  /** The user who asks, as the caller states it; compared with the pool file's `admins`. */
+  readonly by: string;
+  readonly reason?: string;
+  /** The claim that `release` removes, as `ls` shows it. */
+  readonly claim?: string;
+}
+
+/**
+ * Requests of operators about the machines that a pool owns, which a worker reaches. Rejects with `PoolRefused` (nothing was
+ * changed), `MachineNotFound`, `TemporalUnreachable` (no worker answers) or `TemporalRefused`.
+ */
+export interface MachinesClient {
+  readonly pool: string;
+  call(call: MachinesCall): Promise<MachinesAnswer>;
+}
+
+export class TemporalMachines implements MachinesClient {
+  readonly pool: string;
+  readonly #temporal: Client;
+  readonly #calls: TemporalCalls;
+  readonly #taskQueue: string;
+
+  constructor(pool: string, options: { temporal: Client; calls: TemporalCalls; taskQueue: string }) {
+    this.pool = pool;
+    this.#temporal = options.temporal;
+    this.#calls = options.calls;
+    this.#taskQueue = options.taskQueue;
+  }
+
+  async call(call: MachinesCall): Promise<MachinesAnswer> {
+    const input: MachinesInput = { v: 1, pool: this.pool, ...call };
+    const start = machinesStart(this.#taskQueue, input, randomUUID());
+    const execute = () =>
+      this.#temporal.workflow.execute<(input: MachinesInput) => Promise<MachinesAnswer>>(WorkflowType.Machines, start);
+    try {
+      return await this.#calls.bounded(execute, MACHINES_TIMEOUT_MS + 5_000);
+    } catch (error) {
+      return this.#throwInOurWords(error);
+    }
+  }
+
+  async #throwInOurWords(failure: unknown): Promise<never> {
+    const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
+      import('@temporalio/client'),
+      import('@temporalio/common'),
+    ]);
+    if (!(failure instanceof WorkflowFailedError)) throw failure;
+    if (failure.cause instanceof TimeoutFailure)
+      throw new NoWorkerAnswers(
+        `no worker answered for the machines of pool ${this.pool} within ${MACHINES_TIMEOUT_MS / 1000} s`,
+        `${IS_A_WORKER_UP}; repeating is safe`,
+      );
+    const { message, type } = innermost(failure);
+    throw type === FailureType.NotFound ? new MachineNotFound(message) : new PoolRefused(this.pool, message);
+  }
+}
+
+export interface NotifyTest {
+  readonly pool: string;
+  /** The quota project of the job. Empty: none. */
+  readonly project: string;
+  /** The user who asks, as the caller states it. */
+  readonly by: string;
+  readonly targets: readonly NotifyTarget[];
+}
+
+interface Place {
+  readonly temporal: Client;
+  readonly calls: TemporalCalls;
+  readonly taskQueue: string;
+}
+
+/** Has a worker send each target one event, by the code and the rights that a job's events are sent by. */
+export async function testNotify({ temporal, calls, taskQueue }: Place, test: NotifyTest): Promise<NoticesResult> {
+  const id = randomUUID();
+  const { pool, project, by, targets } = test;
+  const told = { kind: 'notify-test', facts: { by } } as const;
+  const event = { ...told, id: `test-${id}`, at: Date.now(), text: `${by} tests who is told of jobs` };
+  const input: NoticesInput = {
+    v: 1,
+    about: { job: { id: 'notify-test', run: id }, name: 'notify-test', pool, project, user: by },
+    notices: [{ number: 0, event, to: targets }],
+    isTest: true,
+  };
+  const execute = () =>
+    temporal.workflow.execute<(input: NoticesInput) => Promise<NoticesResult>>(
+      WorkflowType.Notices,
+      notifyTestStart(taskQueue, input, id),
+    );
+  try {
+    return await calls.bounded(execute, NOTIFY_TEST_MS + 5_000);
+  } catch (failure) {
+    const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
+      import('@temporalio/client'),
+      import('@temporalio/common'),
+    ]);
+    if (!(failure instanceof WorkflowFailedError)) throw failure;
+    if (failure.cause instanceof TimeoutFailure)
+      throw new NoWorkerAnswers(`no worker told anybody within ${NOTIFY_TEST_MS / 1000} s`, IS_A_WORKER_UP);
+    throw new PoolRefused(pool, innermost(failure).message);
   }
 }

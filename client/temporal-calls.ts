@@ -2,6 +2,11 @@ import type { Client, Connection } from '@temporalio/client';
 import { explainGaps, searchAttributeGaps } from '../domain/search-attributes.js';
 import { serverTooOld } from '../domain/temporal-version.js';
 import { IS_A_WORKER_UP, NoWorkerAnswers, TemporalRefused, TemporalUnreachable } from './errors.js';
+import { missingKeyOf } from '../cloud/codec/codec-key.js';
+import { FailureType } from '../domain/failure-types.js';
+import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
+import type { EpochMs } from '../domain/units.js';
+import { largest } from '../domain/extremes.js';
 
 const DEADLINE_MS = 10_000;
 
@@ -76,3 +81,109 @@ function isWithoutPoller(error: unknown): boolean {
 function isWithoutCodec(error: unknown): boolean {
   return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }
+
+/** Timeout of an update if no worker answers. The update may still be applied later, and the error says so. */
+const CALL_TIMEOUT_MS = 30_000;
+/** Timeout if no worker has polled recently. A worker that starts just now still answers. */
+const AWAY_TIMEOUT_MS = 5_000;
+
+/** Errors of an update that mean something to its caller. */
+export interface UpdateErrors {
+  /** The recipient, such as `job train-7f3k` or `pool default`. */
+  readonly whom: string;
+  /** Polls of the workers that should answer. */
+  readonly polls: () => Promise<TaskQueuePolls>;
+  readonly refused: (why: string) => Error;
+  readonly notFound: () => Error;
+  /** Error for a file that is invalid in itself; absent: `refused`. */
+  readonly invalid?: (why: string) => Error;
+}
+
+/** Returns the sentence with which a job or a pool answers an update. Other errors pass unchanged. */
+export async function updateAnswer(
+  calls: TemporalCalls,
+  update: () => Promise<{ readonly message: string }>,
+  errors: UpdateErrors,
+): Promise<string> {
+  // A caller that may not read the polls gets the long timeout.
+  const polls = await errors.polls().catch(() => undefined);
+  const away = polls !== undefined && !isPolled(polls, Date.now()) ? polls : undefined;
+  const timeoutMs = away === undefined ? CALL_TIMEOUT_MS : AWAY_TIMEOUT_MS;
+  const answer = await calls.bounded(() => inOurWords(update, errors, { timeoutMs, away }), timeoutMs);
+  const keyId = missingKeyOf(answer);
+  return keyId === undefined ? answer.message : `done; the answer is encrypted with key '${keyId}'`;
+}
+
+async function inOurWords<T>(
+  call: () => Promise<T>,
+  { whom, refused, notFound, invalid = refused }: UpdateErrors,
+  { timeoutMs, away }: { readonly timeoutMs: number; readonly away: TaskQueuePolls | undefined },
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const [{ WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError }, { WorkflowNotFoundError }] =
+      await Promise.all([import('@temporalio/client'), import('@temporalio/common')]);
+    if (error instanceof WorkflowUpdateFailedError) {
+      const { message, type } = innermost(error.cause ?? error);
+      throw type === FailureType.InvalidJob ? invalid(message) : refused(message);
+    }
+    if (error instanceof WorkflowNotFoundError) throw notFound();
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+      const queue = away === undefined ? '' : `, and none polls task queue '${away.taskQueue}'`;
+      throw new NoWorkerAnswers(
+        `no worker answered for ${whom} within ${timeoutMs / 1000} s${queue}; it may still be done when one is up`,
+        `${IS_A_WORKER_UP}; repeating is safe`,
+      );
+    }
+    throw error;
+  }
+}
+
+/** The failure that matters is the cause of one that only says that the activity failed. */
+export const innermost = (error: Error & { readonly type?: unknown }): Error & { readonly type?: unknown } =>
+  error.cause instanceof Error ? innermost(error.cause) : error;
+
+/** Temporal's knowledge of the workers of one task queue. */
+export interface TaskQueuePolls {
+  readonly taskQueue: string;
+  readonly namespace: string;
+  /** Time of the last poll for workflow tasks. Absent: no poll in the last five minutes; Temporal remembers no longer. */
+  readonly lastAt?: EpochMs;
+  /** The installation that has claimed the queue (docs/adr/0103). Absent: the queue is not claimed, or this client cannot ask. */
+  readonly owner?: string;
+  /** Identities of other installations' workers that polled the queue recently. Absent: no such workers. */
+  readonly strangers?: readonly string[];
+}
+
+/** Makes two calls, which wake no worker. A worker that waits for tasks polls anew every minute. */
+export async function taskQueuePolls(
+  { temporal, calls }: { readonly temporal: Client; readonly calls: TemporalCalls },
+  taskQueue: string,
+): Promise<TaskQueuePolls> {
+  const { namespace } = temporal.options;
+  const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: WORKFLOW_TASKS };
+  const { pollers } = await calls.bounded(() => temporal.workflowService.describeTaskQueue(request));
+  const connection = { workflowService: temporal.workflowService };
+  const owner = await calls.bounded(() => ownerOfQueue({ connection, namespace, taskQueue })).catch(() => undefined);
+  const times = pollers.map(({ lastAccessTime: at }) => Number(at?.seconds ?? 0) * 1_000);
+  const identities = pollers.flatMap(({ identity }) => identity ?? []);
+  const strangers = identities.filter((identity) => owner !== undefined && (ownerIn(identity) ?? owner) !== owner);
+  return {
+    ...{ taskQueue, namespace },
+    ...(times.length === 0 ? {} : { lastAt: largest(times) }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(strangers.length === 0 ? {} : { strangers }),
+  };
+}
+
+/** The owner id at the end of a worker's identity; undefined if the worker's version does not add it. */
+const ownerIn = (identity: string): string | undefined => /\/([0-9a-f]{12})$/.exec(identity)?.[1];
+
+/** A poll lasts a minute: a worker whose last poll is older than this no longer polls. */
+const POLL_IS_OLD_MS = 90_000;
+
+export const isPolled = ({ lastAt = 0 }: TaskQueuePolls, now: EpochMs): boolean => now - lastAt <= POLL_IS_OLD_MS;
+
+/** `TaskQueueType` of Temporal's API; its enum would load all of its messages. */
+const WORKFLOW_TASKS = 1;

@@ -1,5 +1,12 @@
 import type { NoticesResult } from '../contract/notices.js';
-import { type NotifyTest, testNotify } from './notify-test.js';
+import {
+  type NotifyTest,
+  testNotify,
+  type MachinesClient,
+  TemporalMachines,
+  type PoolClient,
+  TemporalPool,
+} from './pool-client.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
@@ -12,17 +19,12 @@ import { TASK_QUEUE } from '../domain/own-workflows.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
 import { JobCalls, type JobWish } from './job-calls.js';
-import { failingTaskOf } from './failing-task.js';
-import { describeJob, isAttended, readable } from './job-executions.js';
-import { countJobs, findJobs, type JobCounts } from './job-finding.js';
-import type { JobFilter } from './job-query.js';
+import { failingTaskOf, describeJob, isAttended, readable } from './job-executions.js';
+import { countJobs, findJobs, type JobCounts, type JobFilter } from './job-query.js';
 import { type JobPage, type JobRow, rowOf } from './job-rows.js';
-import { type MachinesClient, TemporalMachines } from './machines-client.js';
-import { type PoolClient, TemporalPool } from './pool-client.js';
 import type { JobPort } from './job-port.js';
 import { type Submission, Submissions, type Submitted } from './submissions.js';
-import { type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
-import { TemporalCalls } from './temporal-calls.js';
+import { type TaskQueuePolls, taskQueuePolls, TemporalCalls } from './temporal-calls.js';
 import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
 
 export interface TemporalJobsOptions {

@@ -1,7 +1,7 @@
 /**
  * The oldest version of another owner's Temporal server that is accepted: a job was seen to run on it, the quick start on the
  * dev server of CLI 0.12.0 (2026-11-21). All tests use 1.29.1. A server that we choose ourselves is newer
- * (cli/local/dev/temporal-server/version.ts).
+ * (cli/local/dev/temporal-server/resolve.ts).
  */
 export const OLDEST_SERVER = '1.23.0';
 

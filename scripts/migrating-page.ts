@@ -9,7 +9,7 @@ import {
   JOBMAN_RENAMED,
   JOBMAN_VARIABLES,
 } from '../cli/job/migrating/jobman-keys.js';
-import { ASTERA_FLAGS } from '../cli/job/migrating/launch-keys.js';
+import { ASTERA_FLAGS } from '../cli/job/migrating/import-launch.js';
 import { type Answer, answerTo } from '../cli/job/migrating/typed-line.js';
 import { BASTION_EVENTS } from '../domain/job-events/topics.js';
 import { shellWords, splitShellWords } from '../domain/shell-quote.js';

@@ -12,21 +12,17 @@ import {
 } from 'fastify-type-provider-zod';
 import { type App, bareApp, callOf, refuseLargeBody, refuseSlowBodies, takeTurns } from './bare-app.js';
 import type { ServerConfig } from './config.js';
-import { refuseClearText } from './peers.js';
-import { hostGuard } from './host-guard.js';
+import { refuseClearText, hostGuard, refusedLogins } from './request-guards.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf, TooManyRequests } from './problem.js';
-import { refusedLogins } from './refused-logins.js';
 import { type Services, VERSION } from './services.js';
 import { registerJobChanges } from './routes/job-changes.js';
 import { registerJobs } from './routes/jobs.js';
 import { registerLogs } from './routes/logs.js';
-import { registerObjects } from './routes/objects.js';
+import { registerObjects, registerUploads } from './routes/files.js';
 import { registerPools } from './routes/pools.js';
 import { servedBy } from './routes/serve.js';
-import { registerSystem } from './routes/system.js';
-import { registerUploads } from './routes/uploads.js';
-import { registerWho } from './routes/who.js';
+import { registerSystem, registerWho } from './routes/system.js';
 
 const PAGE = '/docs';
 

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { ServerResponse } from 'node:http';
-import fastify, { LogController, type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import fastify, {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyReply,
+  type FastifyRequest,
+  type ConnectionError,
+} from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { Semaphore } from '../domain/semaphore.js';
 import { sha256Of } from '../cloud/trust/submission-signature.js';
@@ -9,7 +15,6 @@ import { beyond, type Bounds } from '../domain/bounds.js';
 import type { RouteVerb } from '../contract/operations.js';
 import type { Call } from './access/gate.js';
 import type { ServerConfig } from './config.js';
-import { answerConnectionError } from './connection-error.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, problemOf, TooManyRequests } from './problem.js';
 
@@ -60,7 +65,7 @@ const tlsOf = ({ tls }: ServerConfig['listen']): object =>
 /** Event ids contain every host, and paths of files may be long. */
 const MOST_HEADER_BYTES = 131_072;
 const HTTP_OPTIONS = { maxHeaderSize: MOST_HEADER_BYTES, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
-/** The time of the largest file at the lowest rate through the server (upload-share.ts). For other bodies `BODY_MS` counts. */
+/** The time of the largest file at the lowest rate through the server (shares.ts). For other bodies `BODY_MS` counts. */
 const SLOWEST_UPLOAD_MS = 1_200_000;
 /** Limit for a body that is read as a whole. */
 const BODY_MS = 60_000;
@@ -141,4 +146,34 @@ export function callOf(request: FastifyRequest): Call {
   if (caller === null) throw new TypeError(`${request.routeOptions.url}: the route has no caller`);
   const isJson = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !('pipe' in body);
   return { caller, requestId, from, ...(isJson ? { inputSha256: sha256Of(JSON.stringify(body)) } : {}) };
+}
+
+/** Answers bytes that Node.js cannot read as a request, in the documented form of all other failures. */
+function answerConnectionError({ code }: ConnectionError, socket: Socket): void {
+  if (code === 'ECONNRESET' || socket.destroyed) return;
+  const { status, error } = readingOf(code);
+  const body = JSON.stringify(problemOf(error, randomUUID(), status));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Connection: close',
+    'Content-Type: application/problem+json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroy();
+}
+
+function readingOf(code: string | undefined): { readonly status: number; readonly error: ApiError } {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return {
+      status: 431,
+      error: new ApiError(
+        'too-large',
+        'the path, the query and the headers together are too long',
+        'send less in the query',
+      ),
+    };
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { status: 408, error: new ApiError('invalid', 'the request did not arrive whole in time') };
+  return { status: 400, error: new ApiError('invalid', 'what arrived is no HTTP request') };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { splitReferences } from '../cloud/codec/codec-key.js';
 import { issueWords } from '../contract/issue-words.js';
@@ -9,6 +9,8 @@ import { storePlaceProblem, storesProblem } from '../domain/store-place.js';
 import { systemBucketProblem } from '../domain/system-bucket.js';
 import { TASK_QUEUE } from '../domain/own-workflows.js';
 import { issuerProblems } from './identity/issuer-rules.js';
+import { fileURLToPath } from 'node:url';
+import { modeForOthers } from '../domain/file-mode.js';
 
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 const keyReference = z.string().min(1);
@@ -200,5 +202,30 @@ function readJson(file: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw new ServerConfigError(`${file}: is ${notJson(error, text)}`);
+  }
+}
+
+/**
+ * Reads the secret that a reference names. The configuration contains only references.
+ * @param reference file:///PATH of a file that only its owner can read, or env:NAME @param field for messages
+ * @throws ServerConfigError, which never contains the secret
+ */
+export function secretText(reference: string, field: string): string {
+  if (reference.startsWith('env:')) {
+    const value = process.env[reference.slice('env:'.length)];
+    if (value) return value;
+    throw new ServerConfigError(`${field}: ${reference}: this environment variable is not set`);
+  }
+  if (!reference.startsWith('file:'))
+    throw new ServerConfigError(`${field}: is no reference: wanted file:///PATH or env:NAME`);
+  try {
+    const path = fileURLToPath(reference);
+    const others = modeForOthers(statSync(path).mode);
+    if (others !== undefined)
+      throw new ServerConfigError(`${field}: ${path} can be read by others (mode ${others})\n  chmod 600 ${path}`);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof ServerConfigError) throw error;
+    throw new ServerConfigError(`${field}: ${reference} cannot be read: ${fileErrorWords(error)}`);
   }
 }

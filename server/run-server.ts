@@ -17,22 +17,20 @@ import { fileErrorWords, messageOf } from '../domain/error-words.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket } from '../domain/store-place.js';
 import { Gate } from './access/gate.js';
-import { JobFactsSource } from './access/job-facts.js';
-import { PoolRules } from './access/pool-rules.js';
+import { JobFactsSource, PoolRules } from './access/facts.js';
 import { StandingRights } from './access/standing-rights.js';
 import { createApp } from './app.js';
 import { AuditLog } from './audit/audit-log.js';
-import { type ServerConfig, ServerConfigError } from './config.js';
+import { type ServerConfig, ServerConfigError, secretText } from './config.js';
 import { TokenVerifier } from './identity/verifier.js';
 import { DearWork } from './dear-work.js';
-import { secretText } from './key-text.js';
 import { DirectUploads } from './direct-uploads.js';
 import { FollowMarks } from '../client/follow-marks.js';
 import { LogFeeds } from './log-feeds.js';
-import { ServerMetrics } from './metrics.js';
-import type { Services } from './services.js';
-import { SubmissionSigner } from './signer.js';
-import { temporalLogin } from './temporal-login.js';
+import { ServerMetrics, type Services, SubmissionSigner } from './services.js';
+import type { TemporalOptions } from '../client/connect.js';
+import { ApiKeyFile } from '../cloud/temporal/api-key-file.js';
+import { readLogin } from '../cloud/temporal/login-files.js';
 
 export interface RunningServer {
   /** `http://127.0.0.1:7480`. */
@@ -196,4 +194,30 @@ function read({ certFile, keyFile }: { readonly certFile: string; readonly keyFi
     }
   };
   return { cert: text(certFile), key: text(keyFile) };
+}
+
+/** Options for a server's connection to Temporal. A renewed API key is used from the next call on. @throws ServerConfigError */
+export function temporalLogin(
+  { temporal, codec }: ServerConfig,
+  warn: (text: string) => void,
+): { readonly options: TemporalOptions; close(): void } {
+  const { address, namespace, tlsCaFile, tlsServerName } = temporal;
+  const apiKeyFile = temporal.apiKeyFile ?? (process.env['JOBCTL_TEMPORAL_API_KEY_FILE'] || undefined);
+  try {
+    const { tls } = readLogin({ tlsCaFile, tlsServerName, tls: temporal.tls });
+    const file = apiKeyFile === undefined ? undefined : ApiKeyFile.follow(apiKeyFile, { warn });
+    const options: TemporalOptions = {
+      ...(address === undefined ? {} : { address }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(codec === undefined ? {} : { codec }),
+      connection: {
+        ...(tls === undefined ? {} : { tls }),
+        ...(file === undefined ? {} : { apiKey: () => file.current }),
+      },
+    };
+    return { options, close: () => file?.close() };
+  } catch (error) {
+    const { path = 'a file' } = error as NodeJS.ErrnoException;
+    throw new ServerConfigError(`temporal: ${path} cannot be read: ${fileErrorWords(error)}`);
+  }
 }

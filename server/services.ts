@@ -2,8 +2,7 @@ import type { JobClient } from '../client/job-client.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { Gate } from './access/gate.js';
-import type { JobFactsSource } from './access/job-facts.js';
-import type { PoolRules } from './access/pool-rules.js';
+import type { JobFactsSource, PoolRules } from './access/facts.js';
 import type { StandingRights } from './access/standing-rights.js';
 import type { AuditLog } from './audit/audit-log.js';
 import type { DearWork } from './dear-work.js';
@@ -12,8 +11,16 @@ import type { PublicPlaces } from './far-buckets.js';
 import type { TokenVerifier } from './identity/verifier.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { LogFeeds } from './log-feeds.js';
-import type { ServerMetrics } from './metrics.js';
-import type { SubmissionSigner } from './signer.js';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { createHmac, type KeyObject } from 'node:crypto';
+import { sha256Of, signText } from '../cloud/trust/submission-signature.js';
+import {
+  type AuthorizationStatement,
+  type JobAuthorization,
+  signedText,
+  submittedText,
+} from '../contract/authorization.js';
+import type { JobInput } from '../contract/job.js';
 
 /** Version of the HTTP interface, as the OpenAPI document states it. */
 export const VERSION = '1.0.0';
@@ -41,4 +48,83 @@ export interface Services {
   readonly metrics: ServerMetrics;
   /** Returns the reason why the server is not ready, or undefined if it is. */
   readonly notReady: () => Promise<string | undefined>;
+}
+
+/** The metrics that Prometheus reads at /metrics. */
+export class ServerMetrics {
+  readonly #registry = new Registry();
+  readonly #answers: Histogram;
+  readonly #decisions: Counter;
+  readonly #followers: Gauge;
+
+  constructor() {
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    this.#answers = new Histogram({
+      name: 'jobctl_http_request_seconds',
+      help: 'Time to answer, by method, route and status.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+      registers,
+    });
+    this.#decisions = new Counter({
+      name: 'jobctl_http_access_decisions_total',
+      help: 'Decisions of the access table, by verb.',
+      labelNames: ['verb', 'decision'],
+      registers,
+    });
+    this.#followers = new Gauge({ name: 'jobctl_http_followed_logs', help: 'Logs that are followed now.', registers });
+  }
+
+  answered(method: string, route: string, status: number, seconds: number): void {
+    this.#answers.observe({ method, route, status: String(status) }, seconds);
+  }
+
+  decided(verb: string, decision: string): void {
+    this.#decisions.inc({ verb, decision });
+  }
+
+  followers(count: number): void {
+    this.#followers.set(count);
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}
+
+/** Signs the workflows that this server starts (docs/adr/0080). */
+export class SubmissionSigner {
+  readonly #id: string;
+  readonly #key: KeyObject;
+
+  constructor(id: string, key: KeyObject) {
+    this.#id = id;
+    this.#key = key;
+  }
+
+  /**
+   * A digest of a text under the signing key. All replicas compute the same one, and nobody without the key can compute it. The
+   * first line separates it from all other uses of the key.
+   */
+  secretDigest(text: string): Buffer {
+    const secret = createHmac('sha256', this.#key.export({ type: 'pkcs8', format: 'der' }));
+    return secret.update(`jobctl secret digest v1\n${text}`).digest();
+  }
+
+  /** @param of the job's id and its owner; @param input of its workflow */
+  sign(
+    of: Pick<JobAuthorization, 'job' | 'pool' | 'project' | 'user' | 'service'>,
+    input: JobInput,
+    at: number,
+  ): JobAuthorization {
+    const statement: AuthorizationStatement = {
+      v: 1,
+      ...of,
+      sha256: sha256Of(submittedText(input)),
+      at,
+      key: this.#id,
+    };
+    return { ...statement, signature: signText(signedText(statement), this.#key) };
+  }
 }

@@ -4,5 +4,5 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 // before the SDK is loaded: it looks once.
 Object.assign(globalThis, { AsyncLocalStorage });
 
-// `npx mocha` is not how the commands under test were typed (cli/terminal/typed-command.ts).
+// `npx mocha` is not how the commands under test were typed (cli/terminal/print.ts).
 delete process.env['npm_command'];

@@ -3,12 +3,12 @@ import { randomInt } from 'node:crypto';
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { openReservations } from '../cli/local/dev/loopback.js';
+import { openReservations } from '../cli/local/dev/addresses.js';
 import { resolveTemporalCli } from '../cli/local/dev/temporal-server/resolve.js';
 import { DEV_NAMESPACE } from '../cli/place/stack/context.js';
 import { answersCalls, devServerArguments } from '../cli/local/dev/temporal-server/start-dev.js';
 import type { DevServerOptions } from '../cli/local/dev/temporal-server/start-dev.js';
-import { ensureSearchAttributes } from '../client/search-attributes.js';
+import { ensureSearchAttributes } from '../client/namespace.js';
 import { slowness } from './until.js';
 
 /** A real Temporal dev server with jobctl's search attributes. */

@@ -29,17 +29,14 @@ import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket, storePlace } from '../domain/store-place.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
-import { type InstallationKey, readInstallationKey, readJobKeys } from './installation-key.js';
-import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
-import { guestAttributesOf, openHosts } from './open-hosts.js';
+import { type InstallationKey, readInstallationKey, readJobKeys, trustOf } from './keys.js';
+import { countOpenJobs, createWorkerMeter, type WorkerMeter, installTelemetry, type WorkerLog } from './telemetry.js';
+import { guestAttributesOf, openHosts, openBuilds, openMachines } from './open-machines.js';
 import { WorkerChanges } from './change-switches.js';
-import { openBuilds, openMachines } from './open-machines.js';
 import { ForeignQueue, QueueGuard } from './queue-guard.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, followApiKey, type WorkerConnection } from './temporal-connection.js';
 import { outletsOf } from './outlets.js';
-import { trustOf } from './trust.js';
-import { installTelemetry, type WorkerLog } from './telemetry.js';
 import { dataConverterOf, LOADING, workflowCode } from './workflow-code.js';
 
 /**

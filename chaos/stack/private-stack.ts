@@ -6,7 +6,7 @@ import { DEV_NAMESPACE } from '../../cli/place/stack/context.js';
 import { jobDataConverter } from '../../client/connect.js';
 import { ensureOwner } from '../../client/installation.js';
 import { JobClient } from '../../client/job-client.js';
-import { ensureSearchAttributes } from '../../client/search-attributes.js';
+import { ensureSearchAttributes } from '../../client/namespace.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { programArguments } from '../../test/built.js';
 import { writeKeyPair } from '../../test/end-to-end/key-pair.js';

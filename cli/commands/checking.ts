@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { WAIT_MINUTES } from '../doctor/contract/bound.js';
-import { durationOption, outputOption, wholeNumber } from '../terminal/options.js';
+import { durationOption, outputOption, wholeNumber, collect } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
 
 const DEFAULT_GRACE_MS = 60_000;
@@ -145,3 +145,27 @@ function usd(text: string): number {
   if (/^\d+(?:\.\d+)?$/.test(text) && value > 0 && value <= 100) return value;
   throw new InvalidArgumentError('An amount in USD above 0, 100 at most.');
 }
+
+export const NOTIFY = defineVerb({
+  name: 'notify',
+  description: 'try who is told of jobs',
+  examples: ['jobctl notify test train.yaml'],
+  verbs: [
+    defineVerb({
+      name: 'test',
+      summary: 'send a test event to those whom a job file tells',
+      description:
+        "Has a worker send one event to each target of the job file's notify, by the code and the rights that a job's own events are sent by. Says of each target whether it was told; exit code 1 if one was not.",
+      place: { temporal: 'it starts a workflow of its own, which a worker carries out' },
+      arguments: [['[job-file]', 'the job file']],
+      flags: [
+        ['--channel <name...>', 'channels of the operator, in place of a job file or beside it'],
+        ['--pool <name>', "the pool whose rules count; the job file's without it"],
+        ['--set <key=value>', 'set a value of the job file; may be repeated', collect],
+        outputOption(),
+      ],
+      examples: ['jobctl notify test train.yaml', 'jobctl notify test --channel oncall'],
+      run: async () => (await import('./verbs/notify.js')).notifyTest,
+    }),
+  ],
+});

@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
-import { refuseServerAlone, type VerbPlace } from '../place/contexts/verb-place.js';
 import { connectionFlags, type Flag, type Invocation, type Parser } from '../terminal/options.js';
+import type { ContextFlags } from '../place/context.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 
 /** Takes the arguments, then the flags; then the words after `--`, if the verb `takesWords`. @returns the exit code; nothing is 0 */
 type Run = (...given: never[]) => void | number | Promise<void | number>;
@@ -83,4 +84,30 @@ function behindFlags({ notes = '', examples = [] }: Verb): string {
   if (examples.length === 0) return notes;
   const lines = examples.map((example) => `  ${example}\n`);
   return `${notes}\nExample${examples.length === 1 ? '' : 's'}:\n${lines.join('')}`;
+}
+
+/** The requirement of a verb on the place that it talks to, for verbs that take `--context`. */
+type VerbPlace =
+  /** It asks a `jobctl serve` or Temporal, depending on the context. */
+  | 'either'
+  /** Neither: the verb is about the context itself, or about the store of secrets. */
+  | 'none'
+  /** Temporal itself, with the reason why a server is not enough. */
+  | { readonly temporal: string };
+
+/** @throws CliError (Usage) for a verb that needs Temporal itself if only a server is named */
+async function refuseServerAlone(words: string, place: VerbPlace, flags: ContextFlags): Promise<void> {
+  if (typeof place === 'string') return;
+  const { resolveContext } = await import('../place/context.js');
+  const { server, temporal } = resolveContext(flags);
+  if (server === undefined || temporal.address !== undefined) return;
+  const named = server.name === undefined ? server.url : `context ${server.name} (${server.url})`;
+  throw new CliError(
+    ExitCode.Usage,
+    `jobctl ${words}: needs Temporal itself, and ${named} is a jobctl serve: ${place.temporal}`,
+    'with rights in Temporal: name it with --temporal-address, or use a context that has its address',
+    ...(server.name === undefined
+      ? []
+      : [`or give this one both: jobctl context set ${server.name} --temporal-address HOST:PORT`]),
+  );
 }

@@ -1,6 +1,5 @@
 import { MOST_HOSTS } from '../../domain/slice.js';
-import { parseForwardedPorts, parseHostChoice } from '../jobs/hosts/host-options.js';
-import { JOB } from '../jobs/job-filter.js';
+import { parseForwardedPorts, parseHostChoice, JOB } from '../jobs/job-filter.js';
 import { type Flag, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
 
@@ -179,6 +178,6 @@ same command brings the rest.
     arguments: [JOB],
     flags: [...storedFlags()],
     examples: ['jobctl outputs train-7f3k', 'jobctl outputs train-7f3k --attempt 1 --host 0,2 -o json'],
-    run: async () => (await import('./verbs/outputs.js')).outputs,
+    run: async () => (await import('./verbs/download.js')).outputs,
   }),
 ];

@@ -1,7 +1,5 @@
 import { Option } from 'commander';
-import { parseHostChoice } from '../jobs/hosts/host-options.js';
-import { filterFlags, JOB, JOBS, manyFlags, SORTS } from '../jobs/job-filter.js';
-import { sinceOption } from '../jobs/log-window.js';
+import { parseHostChoice, filterFlags, JOB, JOBS, manyFlags, SORTS, sinceOption } from '../jobs/job-filter.js';
 import { durationOption, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
 

@@ -1,6 +1,6 @@
 import { collect, type Flag, outputOption } from '../terminal/options.js';
 import { SETTINGS } from '../terminal/settings.js';
-import { asTyped } from '../terminal/typed-command.js';
+import { asTyped } from '../terminal/print.js';
 import { defineVerb, type Verb } from './define-verb.js';
 
 /** The text of `jobctl help where`, also in docs/cli.md. */

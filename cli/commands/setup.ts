@@ -82,7 +82,7 @@ for each job") says how workers learn of it, and how it is replaced. The local s
         'jobctl setup job-keys --file job-key-secret',
         'jobctl setup job-keys | gcloud secrets create my-job-keys --data-file=-',
       ],
-      run: async () => (await import('./verbs/setup-job-keys.js')).setupJobKeys,
+      run: async () => (await import('./verbs/setup-keys.js')).setupJobKeys,
     }),
     defineVerb({
       name: 'api-keys',
@@ -111,7 +111,7 @@ part.
         'jobctl setup api-keys --folder api-keys --namespace tpu --rotate',
         'sudo jobctl setup api-keys --folder api-keys --namespace default --for-uid 1000',
       ],
-      run: async () => (await import('./verbs/setup-api-keys.js')).setupApiKeys,
+      run: async () => (await import('./verbs/setup-keys.js')).setupApiKeys,
     }),
   ],
 });

@@ -1,18 +1,15 @@
 import { CHANGING_VERBS } from './changing.js';
-import { CHECKING_VERBS } from './checking.js';
+import { CHECKING_VERBS, NOTIFY } from './checking.js';
 import type { Verb } from './define-verb.js';
 import { HOST_VERBS, STORED_VERBS } from './hosts.js';
-import { IMPORT } from './import.js';
+import { IMPORT, STARTING_VERBS } from './starting.js';
 import { LOOKING_VERBS } from './looking.js';
-import { MACHINES } from './machines.js';
-import { NOTIFY } from './notify.js';
-import { OPERATING_VERBS } from './operating.js';
+import { MACHINES, OPERATING_VERBS } from './operating.js';
 import { PLACE_VERBS } from './places.js';
 import { QUOTA } from './quota.js';
 import { REHEARSAL } from './rehearsal.js';
 import { SETUP } from './setup.js';
 import { DEV, REHEARSE } from './stack.js';
-import { STARTING_VERBS } from './starting.js';
 
 /** All verbs, as help lists them. What else is known of verbs is read out of this list (docs/adr/0137). */
 export const VERBS: readonly Verb[] = [

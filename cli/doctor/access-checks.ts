@@ -10,10 +10,9 @@ import { farRegions } from '../../domain/bucket-place.js';
 import { regionOf } from '../../domain/job-file/cloud-path.js';
 import { disabledWords, unknownProjectWords } from '../../cloud/google-refusal.js';
 import type { Identity } from '../../cloud/google-project/port.js';
-import type { BucketAnswers, GoogleFacts, ProjectAnswers } from './facts.js';
+import { type BucketAnswers, type GoogleFacts, type ProjectAnswers, sectionOf, type Wanted } from './facts.js';
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding, NotLooked } from './finding.js';
-import { sectionOf, type Wanted } from './wanted.js';
 
 /** Who one is, and whether the project, its APIs and the rights on it are there. */
 

@@ -5,12 +5,16 @@ import type { Environment } from '../terminal/home.js';
 import { readJobFile } from '../job/job-file.js';
 import { typeOf } from './contract/bound.js';
 import { checks } from './checks.js';
-import type { Diagnosis, DoctorFlags } from './diagnosis.js';
-import { readFacts } from './facts.js';
+import type { Diagnosis, DoctorFlags } from './finding.js';
+import { readFacts, NOTHING_IN_PARTICULAR, type Wanted, type WantedVms } from './facts.js';
 import { openGoogleProject } from './google.js';
-import { Recorder } from './recordings/recording.js';
-import { recordAnswers } from './record-answers.js';
-import { NOTHING_IN_PARTICULAR, type Wanted, type WantedVms } from './wanted.js';
+import { Recorder, openRecordedTpu } from './recordings/recording.js';
+import { randomBytes } from 'node:crypto';
+import { zonePath } from '../../cloud/machines/cloud-tpu/create-request.js';
+import type { TpuApi } from '../../cloud/machines/cloud-tpu/tpu-api.js';
+import { suffixFrom } from '../../domain/identity.js';
+import { attempt, isRefusal, type LifeMeans, SliceLife } from './contract/slice-life.js';
+import { printErr } from '../terminal/print.js';
 
 /** `jobctl doctor --gcp`: whether a Google project can run jobs on Cloud TPU, or the VMs of a job file. Flags say more than the job file. */
 export async function diagnoseCloudTpu(
@@ -109,4 +113,82 @@ function present<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
+}
+
+/** No zone of Google's has this form, and no type or runtime this name. */
+const NO_ZONE = 'nowhere-none1-z';
+const NO_NODE = { acceleratorType: 'v0-none', runtimeVersion: 'jobctl-none' };
+
+/** Reads, and calls that are refused, by the client that workers use. `zones`: the first one is asked. */
+async function recordAnswers(
+  recorder: Recorder,
+  googleProject: string,
+  zones: readonly string[],
+  env: Environment,
+): Promise<void> {
+  const tpu = await openRecordedTpu(recorder.hear, env['JOBCTL_TPU_ENDPOINT'] || undefined).catch((error: unknown) => {
+    // Answers to the checks are kept even if the TPU client is not available.
+    recorder.write(googleProject);
+    throw error;
+  });
+  const about = (text: string): void => recorder.about(text);
+  try {
+    about('listings of all zones, and of one that does not exist');
+    for (const zone of ['-', NO_ZONE]) await listings(tpu.api, zonePath(googleProject, zone));
+    const [zone] = zones;
+    if (zone === undefined) printErr('no --zone is named: what one zone answers is not recorded\n');
+    else
+      await ofZone({ api: tpu.api, about, save: () => undefined, tell: tellLine, everyMs: 5000 }, googleProject, zone);
+  } finally {
+    await tpu.close();
+    const count = recorder.write(googleProject);
+    printErr(`${count} recordings written; read them before you pass them on\n`);
+  }
+}
+
+const tellLine = (line: string): void => printErr(`${line}\n`);
+
+async function listings(api: TpuApi, parent: string): Promise<void> {
+  await attempt(api.listNodes(parent));
+  await attempt(api.listQueuedResources(parent));
+}
+
+async function ofZone(means: LifeMeans, googleProject: string, zone: string): Promise<void> {
+  const { api, about } = means;
+  const parent = zonePath(googleProject, zone);
+  const name = `jobctl-doctor-${suffixFrom(randomBytes(8))}`;
+  about('listings of one zone');
+  await listings(api, parent);
+  about('what does not exist');
+  for (const call of [
+    () => api.getNode(`${parent}/nodes/${name}`),
+    () => api.getQueuedResource(`${parent}/queuedResources/${name}`),
+    () => api.getOperation(`${parent}/operations/${name}`),
+    () => api.deleteNode(`${parent}/nodes/${name}`),
+    () => api.deleteQueuedResource(`${parent}/queuedResources/${name}`),
+  ])
+    await attempt(call());
+  about('create calls of a type and a runtime that do not exist');
+  await refusedCreates(means, { googleProject, zone, name });
+}
+
+interface Place {
+  readonly googleProject: string;
+  readonly zone: string;
+  readonly name: string;
+}
+
+/** Nothing can come of them. Should Google say otherwise, or nothing, then what is there is looked for and deleted. */
+async function refusedCreates(means: LifeMeans, place: Place): Promise<void> {
+  const parent = zonePath(place.googleProject, place.zone);
+  const nodeSpec = [{ parent, nodeId: place.name, node: NO_NODE }];
+  const queuedResource = { tpu: { nodeSpec }, spot: {} };
+  const failures = [
+    await attempt(means.api.createQueuedResource({ parent, queuedResourceId: place.name, queuedResource })),
+    await attempt(means.api.createNode({ parent, nodeId: place.name, node: NO_NODE })),
+  ];
+  if (failures.every((failure) => failure !== undefined && isRefusal(failure))) return;
+  means.tell(`a create call of a type that does not exist was not refused: ${place.name} is looked for, and deleted`);
+  const ref = { kind: 'cloud-tpu', mode: 'queued-resources', ...place } as const;
+  await new SliceLife(means, { ref, owner: place.name }).remove(new AbortController().signal);
 }

@@ -1,4 +1,6 @@
 import type { RefusalKind } from '../../cloud/google-refusal.js';
+import { renderTable } from '../terminal/render/columns.js';
+import type { OutputFlag } from '../terminal/options.js';
 
 /** `warning`: it may work; or nobody could look, which is never `ok`. `failed`: a job would fail, or cost for nothing. */
 export interface Finding {
@@ -36,4 +38,54 @@ export const failed = (check: string, what: string, remedy: string): Finding => 
 
 export function couldNotLook(check: string, { why, remedy }: NotLooked): Finding {
   return warning(check, `could not look: ${why}`, remedy);
+}
+
+const MARKS: Readonly<Record<Finding['state'], string>> = { ok: 'ok', warning: 'warning', failed: 'FAILED' };
+
+/** Renders one line per finding, its remedy on a line below it, and the count at the end. */
+export function renderFindings(findings: readonly Finding[], terminalWidth?: number): readonly string[] {
+  const rows = findings.flatMap(({ check, state, what, remedy }, index) => [
+    [MARKS[state], check, what],
+    // One command may fix several findings: it is printed below the last of them.
+    ...(remedy === undefined || remedy === findings[index + 1]?.remedy ? [] : [['', '', `-> ${remedy}`]]),
+  ]);
+  return [...renderTable(rows, terminalWidth), '', tally(findings)];
+}
+
+function tally(findings: readonly Finding[]): string {
+  const counts = (Object.keys(MARKS) as Finding['state'][]).map((state) => {
+    const count = findings.filter((finding) => finding.state === state).length;
+    return `${count} ${state === 'warning' && count !== 1 ? 'warnings' : MARKS[state]}`;
+  });
+  return counts.join(', ');
+}
+
+export interface DoctorFlags extends OutputFlag {
+  readonly gcp?: true;
+  /** Only with `gcp`: a folder for the requests and answers. */
+  readonly record?: string;
+  readonly kubernetes?: true;
+  /** A quota file; alone, or beside others. */
+  readonly quota?: string;
+  readonly server?: true;
+  readonly kubeconfig?: string;
+  readonly kubeContext?: string;
+  readonly kubeNamespace?: string;
+  readonly googleProject?: string;
+  readonly zone?: readonly string[];
+  readonly accelerator?: string;
+  readonly bucket?: string;
+  readonly systemBucket?: string;
+  readonly network?: string;
+  readonly subnetwork?: string;
+  readonly serviceAccount?: string;
+  readonly externalIps: boolean;
+  readonly storeEndpoint?: string;
+  readonly googleApiEndpoint?: string;
+}
+
+export interface Diagnosis {
+  /** Key and value that name the account in the JSON output. */
+  readonly account: Readonly<Record<string, string>>;
+  readonly findings: readonly Finding[];
 }

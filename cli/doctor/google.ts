@@ -1,12 +1,11 @@
 import type { OnExchange } from '../../cloud/exchange.js';
 import type { GoogleProjectPort } from '../../cloud/google-project/port.js';
-import { CliError } from '../terminal/cli-error.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { readDevContext } from '../place/stack/context.js';
 import { showValue } from '../../domain/problem.js';
 import { readStorePlace } from '../../domain/store-place.js';
 import type { Environment } from '../terminal/home.js';
 import { stackHome } from '../terminal/home.js';
-import { ExitCode } from '../terminal/exit-codes.js';
 
 /** The source of the Google project and of the addresses of Google's APIs. */
 export interface GoogleFlags {

@@ -5,7 +5,7 @@ import { MACHINE_KINDS, type MachineKindName } from '../../domain/machines.js';
 import type { CliContext } from '../place/context.js';
 import type { Environment } from '../terminal/home.js';
 import { diagnoseCloudTpu } from './cloud-tpu.js';
-import type { Diagnosis, DoctorFlags } from './diagnosis.js';
+import type { Diagnosis, DoctorFlags } from './finding.js';
 import { diagnoseKubernetes } from './kubernetes.js';
 import { listMachinesForAudit } from '../../cloud/machines/own/audit.js';
 import { openReader } from '../place/connect.js';

@@ -1,10 +1,8 @@
 import type { FirewallRule, PortRange } from '../../cloud/google-project/port.js';
-import type { ProjectAnswers, ZoneAnswers } from './facts.js';
+import { type ProjectAnswers, type ZoneAnswers, hostsOf, networkOf, sectionOf, type Wanted } from './facts.js';
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding } from './finding.js';
 import { regionOf } from '../../domain/job-file/cloud-path.js';
-import { hostsOf, networkOf, sectionOf } from './wanted.js';
-import type { Wanted } from './wanted.js';
 import { smallest } from '../../domain/extremes.js';
 
 /** Whether hosts get addresses, and whether a worker can reach them by SSH. */

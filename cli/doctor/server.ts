@@ -3,16 +3,14 @@ import { foreignQueueText } from '../../cloud/temporal/queue-claim.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { storePlace } from '../../domain/store-place.js';
 import { TASK_QUEUE } from '../../domain/own-workflows.js';
-import { isPolled, type TaskQueuePolls, taskQueuePolls } from '../../client/task-queue-polls.js';
-import { TemporalCalls } from '../../client/temporal-calls.js';
+import { isPolled, type TaskQueuePolls, taskQueuePolls, TemporalCalls } from '../../client/temporal-calls.js';
 import { openReader, withTemporal } from '../place/connect.js';
 import { type CliContext, resolveContext } from '../place/context.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { ExitCode } from '../terminal/cli-error.js';
 import { explainError } from '../terminal/explain-error.js';
-import { noWorkerRemedy, noWorkerText } from '../terminal/render/no-worker.js';
-import { asTyped } from '../terminal/typed-command.js';
-import type { Diagnosis, DoctorFlags } from './diagnosis.js';
-import { failed, type Finding, ok, warning } from './finding.js';
+import { noWorkerRemedy, noWorkerText } from '../terminal/render/job-phrases.js';
+import { asTyped } from '../terminal/print.js';
+import { type Diagnosis, type DoctorFlags, failed, type Finding, ok, warning } from './finding.js';
 
 /**
  * Whether the Temporal server that this context names is this installation's, and has its workers (docs/adr/0103). The store is

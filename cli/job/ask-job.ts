@@ -3,13 +3,11 @@ import type { JobClient } from '../../client/job-client.js';
 import type { TemporalJobsOptions } from '../../client/temporal-jobs.js';
 import { askerAt } from '../place/asker.js';
 import { withClient } from '../place/connect.js';
-import { contextToChange } from '../place/contexts/told-place.js';
-import type { CliContext, ContextFlags } from '../place/context.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { contextToChange, type CliContext, type ContextFlags } from '../place/context.js';
+import { ExitCode } from '../terminal/cli-error.js';
 import type { OutputFlag } from '../terminal/options.js';
-import { asTyped } from '../terminal/typed-command.js';
+import { asTyped, printOut } from '../terminal/print.js';
 import { TransferLine } from '../terminal/render/transfer-line.js';
-import { printOut } from '../terminal/print.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
   /** The user who asks. */

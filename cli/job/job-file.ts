@@ -12,20 +12,15 @@ import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import type { JobOverrides } from '../../domain/job-file/set-option.js';
 import { YamlSource } from '../../domain/job-file/yaml-source.js';
 import type { FileSource } from '../../domain/file-source.js';
-import { bundleOf } from '../../domain/local-files.js';
-import type { LocalFile } from '../../domain/local-files.js';
-import { formatPath, formatProblems, showValue } from '../../domain/problem.js';
-import type { Path, Problem } from '../../domain/problem.js';
+import { bundleOf, type LocalFile, baseName } from '../../domain/local-files.js';
+import { formatPath, formatProblems, showValue, type Path, type Problem } from '../../domain/problem.js';
 import type { LocalContents } from '../../client/uploads.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
-import { readLocalFile, readNamedFile } from './local-files.js';
-import { namedFileProblems } from './named-files.js';
-import { type NamedPath, outsideFiles, outsideText } from './outside-files.js';
-import { packedBundle } from './packing/named-bundle.js';
-import { tellLine } from '../terminal/render/told-line.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
+import { readLocalFile, readNamedFile, type NamedPath, outsideFiles, outsideText } from './local-files.js';
+import { packedBundle } from './packing/bundle.js';
+import { tellLine, asTyped } from '../terminal/print.js';
 import { TransferLine } from '../terminal/render/transfer-line.js';
-import { asTyped } from '../terminal/typed-command.js';
+import { decodedText, filesNamedIn, type NamedFile } from '../../domain/modules/named-files.js';
 
 export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;
@@ -35,7 +30,7 @@ export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly outside: readonly NamedPath[];
 };
 
-export interface JobFileOptions {
+interface JobFileOptions {
   readonly set: readonly string[];
   readonly overrides?: JobOverrides;
   /** For a job without a file: its content before `set` and `overrides`. */
@@ -185,7 +180,7 @@ function foreignText(content: Uint8Array): string | undefined {
   return content.includes(0) ? 'is no text file: it holds a byte 0' : undefined;
 }
 
-export interface LocalPlace {
+interface LocalPlace {
   /** An absolute path. */
   readonly place: string;
   /** The other place for a path of a JobMan file: in the current folder, if that differs. */
@@ -256,3 +251,46 @@ export function placed({ file, source, set, overrides }: WrittenJob, problem: Pr
 /** Returns whether the key of a flag is `place` or a section that contains it. */
 const isAbove = (key: string, place: string): boolean =>
   key === place || (/^[.[]/.test(place.slice(key.length)) && place.startsWith(key));
+
+/**
+ * Problems of lists of packages that name files beside them, which are on no host: pip would look for them there, on a slice that
+ * is paid for.
+ * @param contents contents of local files, by their paths in the job
+ */
+function namedFileProblems(
+  { spec, raw }: ParsedJob,
+  contents: ReadonlyMap<string, unknown>,
+): readonly (Problem & { readonly isSure: boolean })[] {
+  const isSure = !mayBeThere(raw);
+  return localFilesOf(spec).flatMap(({ path: list, at, kind }) => {
+    const content = contents.get(list);
+    if (kind !== 'text' || !(content instanceof Uint8Array)) return [];
+    const isConda = at[0] === 'conda' && at[1] !== 'requirements';
+    const named = filesNamedIn(decodedText(content), isConda ? 'conda' : 'requirements');
+    const missing = named.filter(({ path }) => !isCopied(path, spec.files ?? []));
+    return missing.map((file) => ({ path: at, value: list, ...words(list, file, isConda), isSure }));
+  });
+}
+
+function words(list: string, { line, text, path }: NamedFile, isConda: boolean): Pick<Problem, 'message' | 'hint'> {
+  const name = baseName(list);
+  const install = isConda ? `conda env update -n NAME -f ${name}` : `pip install -r ${name}`;
+  return {
+    message: `${list}:${line}: '${text}' names ${path}, which is not on the hosts: ${name} alone goes there`,
+    hint: `write bundle: {dir: ., install: ${install}} and leave out ${isConda ? 'config_file' : 'this key'}; the bundle has all files of its folder`,
+  };
+}
+
+/** Whether `files` brings it to where pip looks: beside the list, in the login user's home. */
+const isCopied = (path: string, copies: readonly { readonly to: string }[]): boolean => {
+  const wanted = path.replace(/^(?:\.\/)+/, '');
+  return copies.some(({ to }) => `${wanted}/`.startsWith(`${to.replace(/^~\//, '').replace(/(?<!\/)\/+$/, '')}/`));
+};
+
+/** Whether something else of the job may bring it: a mount, a script of the system's start, a module of the job's own. */
+function mayBeThere(raw: unknown): boolean {
+  if (!isMapping(raw)) return false;
+  const machine = ['tpu', 'compute_engine'].map((key) => raw[key]).find(isMapping);
+  const metadata = machine && (given(machine['startup_script']) ?? given(machine['metadata']));
+  return [raw['gcsfuse'], raw['modules'], raw['setup'], metadata].some((each) => given(each) !== undefined);
+}

@@ -6,6 +6,10 @@ import { asker } from '../place/asker.js';
 import type { CliContext } from '../place/context.js';
 import { durationOption, type Flag, outputOption } from '../terminal/options.js';
 import { formatDuration } from '../terminal/render/quantities.js';
+import type { EpochMs } from '../../domain/units.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
+import { lastState } from './watch/host-lines.js';
+import { MOST_HOSTS } from '../../domain/slice.js';
 
 /** Flags that select jobs, for `list` and for verbs that take several jobs. */
 export interface FilterFlags {
@@ -83,7 +87,7 @@ function namePattern(value: string): string {
   );
 }
 
-export interface MeantJobs {
+interface MeantJobs {
   readonly filter: JobFilter;
   /** For ended jobs, such as `in the last day`; absent: any time. */
   readonly endedWithin?: string;
@@ -118,3 +122,97 @@ export function ownFilter(
 /** Returns whether any flag selects jobs. */
 export const isFiltered = ({ mine, all, project, user, phase, since, name }: FilterFlags): boolean =>
   [mine, all, project, user, phase, since, name].some((flag) => flag !== undefined);
+
+const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+
+/**
+ * Parses a time: how long ago (`10m`, `1h30m`, seconds without a unit), or ISO 8601 (`2026-11-23`, `2026-11-23T10:00:00Z`;
+ * local time without a zone, a day alone from its midnight in UTC).
+ * @throws InvalidArgumentError
+ */
+export function sinceOption(text: string): EpochMs {
+  const at = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  try {
+    return Date.now() - durationOption(text);
+  } catch {
+    throw new InvalidArgumentError(
+      'How long ago, such as 90s, 10m or 1h30m, or a time such as 2026-11-23T10:00:00Z or 2026-11-23.',
+    );
+  }
+}
+
+/** Returns a matcher for lines. RE2 syntax, so that no line makes it slow. @throws CliError naming the problem and its place */
+export async function lineMatcher(pattern: string): Promise<(line: Buffer) => boolean> {
+  const { RE2JS } = await import('re2js');
+  try {
+    const compiled = RE2JS.compile(pattern);
+    return (line) => compiled.matcher(lastState(line).toString('utf8')).find();
+  } catch (error) {
+    throw new CliError(
+      ExitCode.Usage,
+      `--grep: '${pattern}' is not a regular expression: ${problemOf(error, pattern)}`,
+      'RE2 syntax: most of grep -E and Python, without look-around and backreferences; \\ before a character takes it literally',
+    );
+  }
+}
+
+/** ``missing closing ) at character 4, `(b` ``, from RE2's ``error parsing regexp: missing closing ): `a(b` ``. */
+function problemOf(error: unknown, pattern: string): string {
+  const message = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : String(error);
+  const [, what, fragment] = /^(.*?): `([\s\S]*)`$/.exec(message) ?? [];
+  if (what === undefined || fragment === undefined) return message;
+  const at = fragment === pattern ? lastOpen(pattern) : pattern.lastIndexOf(fragment);
+  return at === -1 ? message : `${what}, at character ${at + 1}: \`${pattern.slice(at)}\``;
+}
+
+/** For an unclosed parenthesis, RE2 names the whole pattern. */
+function lastOpen(pattern: string): number {
+  const open: number[] = [];
+  for (let at = 0, isInClass = false; at < pattern.length; at++) {
+    const char = pattern[at];
+    if (char === '\\') at++;
+    else if (isInClass) isInClass = char !== ']';
+    else if (char === '[') isInClass = true;
+    else if (char === '(') open.push(at);
+    else if (char === ')' && open.pop() === undefined) return at;
+  }
+  return open.at(-1) ?? 0;
+}
+
+/** Host numbers without duplicates, in the order given. */
+export type HostChoice = 'all' | readonly number[];
+
+/** Whether several hosts were asked for. Their files are laid out by host, however many hosts there turn out to be. */
+export const asksSeveral = (hosts: HostChoice): boolean => hosts === 'all' || hosts.length > 1;
+
+/** Parses `2`, `0,2`, `0-3,7` or `all`. @throws InvalidArgumentError */
+export function parseHostChoice(text: string): HostChoice {
+  if (text === 'all') return 'all';
+  return [...new Set(text.split(',').flatMap(rangeOf))];
+}
+
+function rangeOf(part: string): number[] {
+  const [, first, last] = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part.trim()) ?? [];
+  const from = Number(first);
+  const to = Number(last ?? first);
+  if (first === undefined || to < from || to > MOST_HOSTS)
+    throw new InvalidArgumentError('A number of a host from 0, a list such as 0,2-3, or all.');
+  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
+}
+
+/** The two ports that `port-forward` connects. */
+export interface ForwardedPorts {
+  readonly local: number;
+  readonly remote: number;
+}
+
+/** Parses `8888` (the same port on both sides) or `LOCAL:REMOTE`. @throws InvalidArgumentError */
+export function parseForwardedPorts(text: string): ForwardedPorts {
+  const [, local, remote] = /^(\d{1,5})(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const ports = { local: Number(local), remote: Number(remote ?? local) };
+  const isGood = Object.values(ports).every((port) => port >= 1 && port <= 65_535);
+  if (local === undefined || !isGood)
+    throw new InvalidArgumentError('A port from 1 to 65535, or two of them, LOCAL:REMOTE.');
+  return ports;
+}

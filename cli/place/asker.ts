@@ -1,8 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { JobClient } from '../../client/job-client.js';
-import { CliError } from '../terminal/cli-error.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import type { CliContext } from './context.js';
-import { ExitCode } from '../terminal/exit-codes.js';
 import type { Asker } from '../../domain/job-state.js';
 
 /** The user who types, not verified: the context's user, or else the login name. */

@@ -15,12 +15,13 @@ import type { SettingKey, Settings } from '../terminal/settings.js';
 import type { TemporalOptions } from '../../client/connect.js';
 import { type CodecReferences, splitReferences } from '../../cloud/codec/codec-key.js';
 import { DEV_LABEL, type DevContext } from './stack/context.js';
-import type { Environment, StackHome } from '../terminal/home.js';
-import { stackHome } from '../terminal/home.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { type Environment, type StackHome, stackHome } from '../terminal/home.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { canonicalStore } from '../../domain/store-place.js';
 import { checkSettings } from './settings-check.js';
+import { lookOf } from '../terminal/render/look.js';
+import { visibleText } from '../../domain/visible-text.js';
+import { printErr } from '../terminal/print.js';
 
 /** Flags of every verb that talks to a server. */
 export interface ContextFlags {
@@ -243,4 +244,46 @@ function present<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
+}
+
+/** `context prod`, `context local`, or `server 10.0.0.1:7233` if no context was named. For headers. */
+export function shortPlace({ place }: CliContext): string | undefined {
+  if (place === undefined) return undefined;
+  if (place.name !== undefined) return `context ${place.name}`;
+  return `server ${place.address ?? "of Temporal's profile"}`;
+}
+
+/** `context prod: temporal.example.com:7233, namespace ml`. */
+function placeLine(context: CliContext): string | undefined {
+  const short = shortPlace(context);
+  if (short === undefined) return undefined;
+  const { place, temporal, label } = context;
+  const details = [
+    ...(place?.name === undefined || place.address === undefined ? [] : [place.address]),
+    ...(temporal.namespace === undefined ? [] : [`namespace ${temporal.namespace}`]),
+    // The name of the local stack already tells its cloud, and its jobs on a user's own machines are no rehearsal.
+    ...(label === undefined || place?.name === 'local' ? [] : [label]),
+  ];
+  return details.length === 0 ? short : `${short}: ${details.join(', ')}`;
+}
+
+/** Contexts whose place was printed. */
+const told = new WeakSet<CliContext>();
+
+/** Resolves the place of a verb that changes something there, and prints it to stderr before any question or change. */
+export function contextToChange(flags: ContextFlags & { readonly output?: string }): CliContext {
+  const context = resolveContext(flags);
+  told.add(context);
+  const line = placeLine(context);
+  if (flags.output !== 'json' && line !== undefined) printErr(`${line}\n`);
+  return context;
+}
+
+/** For verbs that only read: prints the place, only on a terminal and only if a context of the file is used. */
+export function tellReadPlace(context: CliContext): void {
+  if (!process.stderr.isTTY || context.place?.kind !== 'context' || told.has(context)) return;
+  told.add(context);
+  const line = placeLine(context);
+  if (line !== undefined)
+    process.stderr.write(`${lookOf(process.stderr, process.env).paint('dim', visibleText(line))}\n`);
 }

@@ -1,6 +1,6 @@
 import type { Cluster, ClusterConfig, KubernetesLibrary } from '../../cloud/machines/kubernetes/cluster.js';
 import type { CliContext } from './context.js';
-import { loadFrom } from './fetch-packages.js';
+import { loadFrom } from './packages.js';
 
 /** Loads the Kubernetes client, which is installed when first needed (docs/adr/0061). @throws CliError if it cannot be */
 export const kubernetesLibrary = (): Promise<KubernetesLibrary> =>

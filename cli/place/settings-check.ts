@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Environment } from '../terminal/home.js';
 import { addressProblem } from '../../client/http/server-options.js';
-import { CliError } from '../terminal/cli-error.js';
-import { ExitCode } from '../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { isPlaceProblem, readStorePlace } from '../../domain/store-place.js';
 import { showValue } from '../../domain/problem.js';
 

@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { CliError } from './cli-error.js';
-import { ExitCode } from './exit-codes.js';
+import { CliError, ExitCode } from './cli-error.js';
 import type { OutputFlag } from './options.js';
 import { visibleLines } from '../../domain/visible-text.js';
 import { printErr } from './print.js';

@@ -1,5 +1,8 @@
 import { visibleLines } from '../../domain/visible-text.js';
 import { OWN_COLOURS } from './render/look.js';
+import { homedir } from 'node:os';
+import { foldLine, terminalWidth } from './render/columns.js';
+import type { Environment } from './home.js';
 
 /**
  * Prints text for people and JSON. Names and messages come from anybody who may start a workflow, so only plain text reaches the
@@ -17,3 +20,36 @@ export function painted(text: string): string {
 }
 
 export const printPainted = (text: string): void => void process.stdout.write(painted(text));
+
+/** Prints a line for people to stderr. On a terminal it is broken between words. */
+export function tellLine(line: string): void {
+  printErr(`${foldLine(line, terminalWidth(process.stderr)).join('\n')}\n`);
+}
+
+/** Shows a path below the home folder as `~/..`, the short form that its owner uses. */
+export function shortPath(path: string): string {
+  const home = homedir();
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}
+
+/** The way in which jobctl was called, so that a printed command can be pasted: npx and `npm exec` set `npm_command`. */
+export const typedCommand = (env: Environment = process.env): string =>
+  env['npm_command'] === 'exec' ? 'npx jobctl' : 'jobctl';
+
+/** Finds commands in a text; before `knowVerbs` nothing. */
+let command = /(?!)/g;
+
+/** The verbs, told by program.ts: this floor knows none by itself. */
+export function knowVerbs(names: readonly string[]): void {
+  command = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${names.join('|')}|--help)\\b)`, 'g');
+}
+
+/**
+ * Rewrites the commands in a text to the way in which jobctl was called: `jobctl logs x` becomes `npx jobctl logs x` under npx.
+ * Used for every printed hint and for messages of a worker; errors (main.ts) and help (program.ts) pass through it as a whole.
+ * Never used for output of hosts or for JSON.
+ */
+export function asTyped(text: string, env: Environment = process.env): string {
+  const typed = typedCommand(env);
+  return typed === 'jobctl' ? text : text.replaceAll(command, `${typed} `);
+}

@@ -5,16 +5,77 @@ import { isEncrypted } from '../../cloud/codec/payload-codec.js';
 import { readAtMost, type StoreReader } from '../../cloud/store/port.js';
 import type { AttemptRecord } from '../../contract/job-activities.js';
 import { sliceWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
-import type { Outcome } from '../../domain/job-state.js';
+import type { Outcome, JobResult } from '../../domain/job-state.js';
 import { attemptObject, jobPrefix, outcomeObject } from '../../domain/store-layout.js';
 import { JobEncrypted, JobNotFound } from '../errors.js';
 import { storedJobLog } from '../job-logs.js';
 import { TemporalCalls } from '../temporal-calls.js';
 import { HistoryReader, type Run } from './history-reader.js';
-import { recordedExpectation } from './incident.js';
 import { Pseudonyms } from './pseudonyms.js';
 import { type DecodePayloads, EventRedaction } from './redact-event.js';
 import { redactValue } from './redact-value.js';
+import { decide } from '../../domain/recovery/decide.js';
+import type { Facts } from '../../domain/recovery/facts.js';
+
+/**
+ * The file that `jobctl export` writes, and test/incidents plays (docs/adr/0050). `expected` is the actual result of the job. If
+ * that was wrong, write the correct result there: the test fails until jobctl decides so.
+ */
+export interface Incident {
+  readonly format: 'jobctl-incident';
+  readonly v: 1;
+  readonly jobctl: string;
+  readonly expected: Expected;
+  readonly attempts: readonly AttemptRecord[];
+  readonly outcome?: Outcome;
+  /** The job's own log. */
+  readonly log: readonly string[];
+  readonly histories: readonly IncidentHistory[];
+  /** Parts that are not in the file, with the reason. */
+  readonly missing: readonly string[];
+}
+
+interface IncidentHistory {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly events: readonly unknown[];
+}
+
+export interface Expected {
+  readonly attempts: readonly ExpectedAttempt[];
+  readonly outcome: JobResult | 'goes on';
+}
+
+/** Absent values: neither hosts nor slices ended it (a cancel, an older record). */
+export interface ExpectedAttempt {
+  readonly attempt: number;
+  readonly end?: Facts<'attempt ended'>['end'];
+  /** The job's action afterwards. */
+  readonly next?: string;
+}
+
+/** The action of a job after an attempt that ended so: `succeed`, `retry (preemption)`, `fail (task)`. */
+export function afterText(facts: Facts<'attempt ended'>): string {
+  const decision = decide('attempt ended', facts);
+  if (decision.do === 'retry') return `retry (${decision.budget})`;
+  return decision.do === 'fail' ? `fail (${decision.by})` : decision.do;
+}
+
+/** The outcome that follows from an attempt's own decision, or else the stored one (`told`). */
+export function outcomeAfter(next: string | undefined, told: Outcome | undefined): Expected['outcome'] {
+  if (next === 'succeed') return 'succeeded';
+  if (next?.startsWith('fail') === true) return 'failed';
+  return told?.result ?? 'goes on';
+}
+
+/** The result of the job according to its records. */
+function recordedExpectation(attempts: readonly AttemptRecord[], outcome: Outcome | undefined): Expected {
+  const expected = attempts.map(({ attempt, ended }) => ({
+    attempt,
+    ...(ended && { end: ended.end, next: afterText(ended) }),
+  }));
+  return { attempts: expected, outcome: outcome?.result ?? 'goes on' };
+}
 
 export interface ExportSources {
   readonly temporal: Client;
@@ -29,7 +90,7 @@ export interface ExportSources {
 export type Write = (text: string) => Promise<void>;
 
 /** Most bytes of histories, as Temporal counts them: an export of a job of months can still be attached to an issue. */
-export const MOST_HISTORY_BYTES = 33_554_432;
+const MOST_HISTORY_BYTES = 33_554_432;
 const MOST_ATTEMPTS = 500;
 const MOST_LOG_LINES = 5_000;
 
@@ -40,7 +101,7 @@ export interface Exported {
 }
 
 /**
- * Writes all records of a job, without secrets, as one JSON file (`Incident` of incident.ts). Histories are streamed page by
+ * Writes all records of a job, without secrets, as one JSON file (`Incident`). Histories are streamed page by
  * page; omitted parts are named in the file and in the answer.
  * @throws JobNotFound, JobEncrypted
  */

@@ -2,25 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiSubmission } from '../../contract/api/jobs.js';
 import { type AnswerOf, type BodySent, OPERATIONS } from '../../contract/operations.js';
-import type { JobView } from '../../contract/job.js';
+import type { JobView, JobVerb } from '../../contract/job.js';
 import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
-import type { JobVerb } from '../../contract/job.js';
-import { JobInvalid, JobNameTaken, JobTerminated, ServerRefused } from '../errors.js';
+import {
+  JobInvalid,
+  JobNameTaken,
+  JobTerminated,
+  ServerRefused,
+  JobNotFound,
+  PoolNotFound,
+  PoolRefused,
+} from '../errors.js';
 import type { JobWish } from '../job-calls.js';
-import type { JobCounts } from '../job-finding.js';
+import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
-import type { JobFilter } from '../job-query.js';
 import type { JobPage, JobRow } from '../job-rows.js';
-import type { MachinesClient } from '../machines-client.js';
-import type { PoolClient } from '../pool-client.js';
+import type { MachinesClient, PoolClient, Admission, AppliedFiles } from '../pool-client.js';
 import type { Submission, Submitted } from '../submissions.js';
-import type { TaskQueuePolls } from '../task-queue-polls.js';
+import type { TaskQueuePolls } from '../temporal-calls.js';
 import type { LocalContents, UploadProgress } from '../uploads.js';
-import { HttpPool, noMachines } from './http-pool.js';
-import { type Meanings, meaningsOfJob } from './problems.js';
-import { type Ask, ServerCalls } from './server-calls.js';
+import { type Meanings, meaningsOfJob, type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 import { uploadOverHttp } from './uploads.js';
 
@@ -34,7 +37,7 @@ const HELD_MS = 30_000;
 const EARLY_PAUSE_MS = 1_000;
 const HELD_TIMEOUT_MS = HELD_MS + 30_000;
 
-export interface HttpJobsOptions extends ServerOptions {
+interface HttpJobsOptions extends ServerOptions {
   readonly onUpload?: (progress: UploadProgress) => void;
 }
 
@@ -210,4 +213,57 @@ const queryOf = ({ phase, ids, ...filter }: JobFilter): Query => ({
   ...filter,
   phase: phase === undefined || typeof phase === 'string' ? phase : phase.join(','),
   ids: ids?.join(','),
+});
+
+type Told = 'quotaApply' | 'admission' | 'priority' | 'quotaRelease';
+
+/** A pool by `jobctl serve`. Each call may be repeated. */
+class HttpPool implements PoolClient {
+  readonly pool: string;
+  readonly #calls: ServerCalls;
+
+  constructor(pool: string, calls: ServerCalls) {
+    this.pool = pool;
+    this.#calls = calls;
+  }
+
+  apply(files: AppliedFiles): Promise<string> {
+    return this.#tell('quotaApply', { params: { pool: this.pool }, body: files });
+  }
+
+  setAdmission(admission: Admission, _by: string, reason?: string): Promise<string> {
+    const body = { admission, ...(reason === undefined ? {} : { reason }) };
+    return this.#tell('admission', { params: { pool: this.pool }, body });
+  }
+
+  /** The server knows the job's pool. */
+  setPriority(job: string, priority: number): Promise<string> {
+    const notFound = (): Error => new JobNotFound(job, `on ${this.#calls.address}`);
+    return this.#tell('priority', { params: { id: job }, body: { priority }, meanings: { 'not-found': notFound } });
+  }
+
+  release(job: string, because: string): Promise<string> {
+    return this.#tell('quotaRelease', { params: { pool: this.pool }, body: { job, because } });
+  }
+
+  async #tell<Name extends Told>(name: Name, ask: Ask<Name>): Promise<string> {
+    const own: Meanings = {
+      refused: (why) => new PoolRefused(this.pool, why),
+      invalid: (why) => new PoolRefused(this.pool, why),
+      'not-found': () => new PoolNotFound(this.pool, `on ${this.#calls.address}`),
+    };
+    return (await this.#calls.json<Told>(name, { ...ask, meanings: { ...own, ...ask.meanings } } as Ask<Told>)).message;
+  }
+}
+
+/** Machines of a pool are a matter for operators, who have access to Temporal. */
+const noMachines = (pool: string, { address }: ServerCalls): MachinesClient => ({
+  pool,
+  call: () =>
+    Promise.reject(
+      new ServerRefused(
+        `jobctl serve at ${address} has no calls for machines of a pool`,
+        'ask by Temporal: a client or context that names its address',
+      ),
+    ),
 });

@@ -7,8 +7,7 @@ import { ServerRefused, TooManyRequests } from '../errors.js';
 import { CATCH_UP_MS, type FollowedLog, type LogSelection, type LogSink, PATIENCE_MS } from '../log-follower.js';
 import { isOver } from '../job-rows.js';
 import { isOutage, pause } from '../outage.js';
-import { errorOfProblem } from './problems.js';
-import { ServerCalls } from './server-calls.js';
+import { errorOfProblem, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
 /** Three heartbeats of the server. */

@@ -39,7 +39,7 @@ def event(name: str, data: object, place: Optional[str]) -> bytes:
 
 
 class LogServer:
-    """As server/log-events.ts: with ids it goes on behind the last one, without it begins at the first byte."""
+    """As server/routes/logs.ts: with ids it goes on behind the last one, without it begins at the first byte."""
 
     def __init__(self, has_ids: bool) -> None:
         self.has_ids = has_ids

@@ -5,8 +5,9 @@ import { rolesOf } from '../../quota/access-roles.js';
 import type { AuditLog } from '../audit/audit-log.js';
 import type { Caller } from '../identity/verifier.js';
 import { ApiError } from '../problem.js';
-import type { JobFacts, JobFactsSource } from './job-facts.js';
-import type { PoolAccess, PoolRules } from './pool-rules.js';
+import type { JobFacts, JobFactsSource, PoolAccess, PoolRules } from './facts.js';
+import type { Outcome } from '../../domain/job-state.js';
+import { toldWithoutOutput } from '../../domain/output-lines.js';
 
 /** The caller of one request, as the audit log records it. */
 export interface Call {
@@ -21,7 +22,7 @@ export interface Call {
 /** Readings that most callers may do, and that pages and programs repeat. Only their refusals are recorded. */
 const UNRECORDED: ReadonlySet<RouteVerb> = new Set(['list', 'status', 'why', 'quota-show', 'quota-plan']);
 
-export interface GateParts {
+interface GateParts {
   readonly rules: PoolRules;
   readonly facts: JobFactsSource;
   readonly audit: AuditLog;
@@ -134,3 +135,41 @@ function answerTo(caller: Caller, verb: AccessVerb, object: AccessObject, files:
 
 const refusal = ({ why }: { readonly why: string }, { job }: AccessObject): ApiError =>
   new ApiError('forbidden', why, `who may do what: jobctl access explain${job === undefined ? '' : ` --job ${job}`}`);
+
+/** The facts of a job that every caller may see. */
+interface Told {
+  readonly why?: string;
+  readonly outcome?: Outcome;
+}
+
+/**
+ * Returns the facts as `caller` may see them. The texts of some failures contain lines of output, which belong to the job's logs:
+ * a caller without a right to the logs gets the rest. The gate is asked only for such jobs.
+ */
+export async function toldTo<T extends Told>(gate: Gate, caller: Caller, object: AccessObject, told: T): Promise<T> {
+  const cut = toldWithoutOutput(told);
+  return cut === told || (await mayReadLogs(gate, caller, object)) ? told : cut;
+}
+
+/** The same for a row, which names its job's owner, project and pool. */
+export const rowTo = <T extends Told & RowOf>(gate: Gate, caller: Caller, row: T): Promise<T> => {
+  const { id: job, user: owner, project, pool } = row;
+  return toldTo(gate, caller, { job, owner, project, pool }, row);
+};
+
+interface RowOf {
+  readonly id: string;
+  readonly user: string;
+  readonly project: string;
+  readonly pool: string;
+}
+
+async function mayReadLogs(gate: Gate, caller: Caller, object: AccessObject): Promise<boolean> {
+  try {
+    return (await gate.ask(caller, 'logs', object)).isAllowed;
+  } catch (error) {
+    // While the rules are unknown, the lines are left out for everyone, and the list is still answered.
+    if (error instanceof ApiError && error.code === 'unavailable') return false;
+    throw error;
+  }
+}

@@ -6,7 +6,7 @@ import { JobInvalid } from '../../client/errors.js';
 import { isOver, type JobRow } from '../../client/job-rows.js';
 import { pause } from '../../client/outage.js';
 import type { Outcome } from '../../domain/job-state.js';
-import { rowTo, toldTo } from '../access/told-jobs.js';
+import { rowTo, toldTo } from '../access/gate.js';
 import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';

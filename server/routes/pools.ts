@@ -1,12 +1,17 @@
 import { capacityOf, type PackedPoolState } from '../../quota/published-state.js';
-import type { AppliedFiles } from '../../client/pool-client.js';
+import type { AppliedFiles, PoolFileText } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { ApiError } from '../problem.js';
-import { quotaPlan } from '../quota-plan.js';
 import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
-import { refuseForeignProjects } from '../shared-projects.js';
 import { dear as dearly, type Serve } from './serve.js';
+import type { StoreReader } from '../../cloud/store/port.js';
+import type { PoolFiles } from '../../quota/files/pool-files.js';
+import type { ApiPlan } from '../dear-tasks.js';
+import { rolesOf } from '../../quota/access-roles.js';
+import { findProject } from '../../quota/quota-config.js';
+import type { DearWork } from '../dear-work.js';
+import type { Caller } from '../identity/verifier.js';
 
 /** Routes that show pools, and routes for operators' changes. */
 export function registerPools(
@@ -59,4 +64,59 @@ export function registerPools(
     },
     { asksItself: true },
   );
+}
+
+/**
+ * Computes what one decision would do in a pool's last published state under files that are not in force. It changes nothing.
+ * @throws ApiError `invalid` with every problem of the files; `not-found` if nothing was published
+ */
+async function quotaPlan(
+  { store, dear }: { readonly store: Pick<StoreReader, 'bucket' | 'read'>; readonly dear: Services['dear'] },
+  pool: string,
+  files: PoolFiles,
+  subject: string,
+): Promise<ApiPlan> {
+  if (files.quotaFile === undefined && files.poolFile !== undefined)
+    throw new ApiError(
+      'invalid',
+      'poolFile: needs the quota file beside it',
+      'send both: the one in force, and the new one',
+    );
+  const published = await store.read(poolStateObject(pool));
+  const found = await dear.run('plan', { pool, files, bucket: store.bucket, published }, subject);
+  if ('problems' in found) throw new ApiError('invalid', found.problems);
+  if ('unreadable' in found) throw new ApiError('unavailable', found.unreadable, 'a worker publishes it anew');
+  if (found.plan !== undefined) return found.plan;
+  throw new ApiError(
+    'not-found',
+    `nothing was published of pool '${pool}'`,
+    'a worker publishes it from its first job on',
+  );
+}
+
+/**
+ * Secrets belong to a project's name, in whichever pool its job runs (docs/adr/0087). So only an operator of both pools may bring
+ * the name of another pool's project into a quota file. A name that the pool has already stays.
+ * @throws ApiError `forbidden`; `unavailable` if the files of a pool are not known
+ */
+export async function refuseForeignProjects(
+  { rules, dear }: { readonly rules: Pick<Services['rules'], 'of' | 'names'>; readonly dear: Pick<DearWork, 'run'> },
+  caller: Caller,
+  pool: string,
+  { name, text }: PoolFileText,
+): Promise<void> {
+  const projects = await dear.run('projects', { name, text }, caller.id);
+  const present = await rules.of(pool);
+  const added = projects.filter((project) => findProject(present.config, project) === undefined);
+  for (const other of await rules.names()) {
+    if (other === pool || added.length === 0) continue;
+    const files = await rules.of(other);
+    const shared = added.find((project) => findProject(files.config, project) !== undefined);
+    if (shared === undefined || rolesOf(caller, { pool: other }, files).includes('operator')) continue;
+    throw new ApiError(
+      'forbidden',
+      `${name}: project ${shared} is one of pool ${other} too, and ${caller.id} is no operator there: its members could read the project's secrets`,
+      'ask an operator of both pools to apply the file, or choose another name',
+    );
+  }
 }

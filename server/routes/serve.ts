@@ -12,7 +12,7 @@ import {
 } from '../../contract/operations.js';
 import { ACCESS_TABLE } from '../../domain/access/table.js';
 import type { Call, Gate } from '../access/gate.js';
-import type { JobFacts } from '../access/job-facts.js';
+import type { JobFacts } from '../access/facts.js';
 import { type App, callOf } from '../bare-app.js';
 
 /** One call of an operation, whose form is checked. */

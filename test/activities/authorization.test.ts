@@ -5,7 +5,7 @@ import { isSignedBy, readSigningKey, readVerifyingKey, sha256Of } from '../../cl
 import type { AcceptJobInput } from '../../contract/job-activities.js';
 import type { JobInput } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { SubmissionSigner } from '../../server/signer.js';
+import { SubmissionSigner } from '../../server/services.js';
 
 const pair = generateKeyPairSync('ed25519');
 const other = generateKeyPairSync('ed25519');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ApplicationFailure } from '@temporalio/common';
 import { machinesActivities } from '../../activities/own-machines.js';
 import { explainError } from '../../cli/terminal/explain-error.js';
-import { ExitCode } from '../../cli/terminal/exit-codes.js';
+import { ExitCode } from '../../cli/terminal/cli-error.js';
 import { MachineNotFound, PoolRefused } from '../../client/errors.js';
 import type { MachinesInput } from '../../contract/machines.js';
 import { FailureType } from '../../domain/failure-types.js';

@@ -15,7 +15,7 @@ import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { type SecretStore, SecretsUnavailable } from '../../cloud/secrets/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { trustOf } from '../../worker/trust.js';
+import { trustOf } from '../../worker/keys.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
 import { never } from '../hosts/session.js';
 

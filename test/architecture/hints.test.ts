@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { VERBS } from '../../cli/commands/verbs.js';
-import { asTyped, knowVerbs } from '../../cli/terminal/typed-command.js';
+import { asTyped, knowVerbs } from '../../cli/terminal/print.js';
 
 const CLI = fileURLToPath(new URL('../../cli', import.meta.url));
 /** Text that is no hint of a moment: a file's content, what a shell reads, the name of a job without a file (`BY_FLAGS`). */
 const NO_HINTS = new Set([
-  ...['job/init/written-job.ts', 'commands/completion/scripts.ts', 'job/job-file.ts', 'terminal/typed-command.ts'],
+  ...['job/init/written-job.ts', 'commands/completion/scripts.ts', 'job/job-file.ts', 'terminal/print.ts'],
   // Tables of docs/migrating.md; what verbs/import.ts prints of them passes through asTyped.
   ...['bastion-keys.ts', 'examples.ts', 'jobman-keys.ts'].map((file) => `job/migrating/${file}`),
 ]);
@@ -81,7 +81,7 @@ describe('printed commands', () => {
       .filter((file) => !NO_HINTS.has(file))
       .flatMap((file) => untyped(file, readFileSync(join(CLI, file), 'utf8')));
     const told = found.map(({ place, text }) => `${place}: ${text}`);
-    assert.equal(told.length, 0, `put asTyped(..) around it (cli/terminal/typed-command.ts):\n${told.join('\n')}`);
+    assert.equal(told.length, 0, `put asTyped(..) around it (cli/terminal/print.ts):\n${told.join('\n')}`);
   });
 
   it('would be found: a literal in a template, in a string, in a constant that is printed', () => {

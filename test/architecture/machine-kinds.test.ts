@@ -13,7 +13,7 @@ import { Pseudonyms } from '../../client/export/pseudonyms.js';
 import type { Machines } from '../../cloud/machines/port.js';
 import { allowedIn, notAllowed } from '../../quota/allow/allowed.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
-import { guestAttributesOf } from '../../worker/open-hosts.js';
+import { guestAttributesOf } from '../../worker/open-machines.js';
 import { LEAST_SECTIONS } from '../domain/kind-jobs.js';
 
 /** Each list that once named kinds by hand, for each kind: one that forgets a row is red here, unless the compiler says it before. */

@@ -19,11 +19,11 @@ const FOLDERS = [
 
 /** Expressions that are made of text, and why that text is nobody's who could make them slow. Foreign text is for RE2 (`re2js`). */
 const MADE: Readonly<Record<string, string>> = {
-  'cli/job/init/found-program.ts': 'of constants',
-  'cli/doctor/recordings/placeholders.ts': 'of names, each letter by letter',
+  'cli/job/init/written-job.ts': 'of constants',
+  'cli/doctor/recordings/scrub.ts': 'of names, each letter by letter',
   'domain/progress-marks.ts': 'of constants',
   'cli/commands/stack.ts': "--progress: the caller's own pattern, on their own computer",
-  'cli/terminal/typed-command.ts': 'of the names of verbs',
+  'cli/terminal/print.ts': 'of the names of verbs',
   'client/export/pseudonyms.ts': 'of constants',
   'client/job-query.ts': 'of the form of suffixes',
   'cloud/job-keys/openssh-key.ts': 'of a number',

@@ -6,8 +6,7 @@ import type { JobRow, ShownPhase } from '../../client/job-rows.js';
 import { stripVTControlCharacters } from 'node:util';
 import { type Terminal, textWidth } from '../../cli/terminal/render/columns.js';
 import { boardLines, renderBoard, type ShownBoard } from '../../cli/jobs/render-job-list.js';
-import { lookOf } from '../../cli/terminal/render/look.js';
-import { cutAtWord } from '../../cli/terminal/render/one-line-table.js';
+import { lookOf, cutAtWord } from '../../cli/terminal/render/look.js';
 import type { WaitingLine } from '../../quota/waiting-line.js';
 import { row, T0 } from './rows.js';
 

@@ -4,8 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, w
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Packing } from '../../domain/local-files.js';
-import { packBundle } from '../../cli/job/packing/bundle.js';
-import { bundleEntries } from '../../cli/job/packing/bundle-entries.js';
+import { packBundle, bundleEntries } from '../../cli/job/packing/bundle.js';
 
 describe('what goes into a bundle', function () {
   this.timeout(30_000);

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
-import { exitCodeOfCertificate, verdictOf } from '../../cli/local/rehearse/certificate.js';
-import type { Certificate, CertifiedPreemption } from '../../cli/local/rehearse/certificate.js';
+import {
+  exitCodeOfCertificate,
+  verdictOf,
+  type Certificate,
+  type CertifiedPreemption,
+  renderCertificate,
+} from '../../cli/local/rehearse/certificate.js';
 import { lostPercent } from '../../cli/local/rehearse/lost-work.js';
 import type { LostWork } from '../../cli/local/rehearse/lost-work.js';
 import { preemptionPlan } from '../../cli/local/rehearse/preemption-plan.js';
-import { attemptOn, preemptionsIn, startsIn } from '../../cli/local/rehearse/preemptions.js';
-import { renderCertificate } from '../../cli/local/rehearse/render-certificate.js';
+import { attemptOn, preemptionsIn, startsIn } from '../../cli/local/rehearse/after-the-end.js';
 import type { JournalEvent } from '../../rehearsal/journal.js';
 
 const NODE = 'projects/rehearsal/locations/us-central1-a/nodes/jc-train-g1';

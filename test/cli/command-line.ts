@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
 import { explainError } from '../../cli/terminal/explain-error.js';
 import { forgetTokens } from '../../cli/place/login/server-access.js';
-import { printErr } from '../../cli/terminal/print.js';
+import { printErr, asTyped } from '../../cli/terminal/print.js';
 import { runProgram } from '../../cli/program.js';
-import { asTyped } from '../../cli/terminal/typed-command.js';
 import { programArguments } from '../built.js';
 
 export interface Ended {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refuseStranger, resolveContext } from '../../cli/place/context.js';
 import { withClient, withTemporal } from '../../cli/place/connect.js';
-import { ExitCode } from '../../cli/terminal/exit-codes.js';
+import { ExitCode } from '../../cli/terminal/cli-error.js';
 
 describe('where a command line talks to if nothing names a server', () => {
   let folder: string;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { serverLogin } from '../../cli/place/contexts/server-login.js';
+import { serverLogin } from '../../cli/place/connect.js';
 import { type ContextFlags, resolveContext } from '../../cli/place/context.js';
 import { type Ended, jobctl } from './command-line.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Signals } from '../../cli/doctor/contract/signals.js';
+import { Signals } from '../../cli/doctor/contract/slice-life.js';
 import { until } from '../until.js';
 
 describe('what ends the wait of jobctl contract for its slice', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { errorLines } from '../../cli/jobs/outputs/copied.js';
+import { errorLines } from '../../cli/jobs/outputs/download-file.js';
 
 describe('the errors of a download', () => {
   it('are each told once, with the number of its files', () => {

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { refusalLines, verdictLines } from '../../cli/jobs/submitting/render-first-verdict.js';
-import { firstVerdict, type FirstVerdict } from '../../cli/jobs/submitting/first-verdict.js';
+import {
+  refusalLines,
+  verdictLines,
+  firstVerdict,
+  type FirstVerdict,
+} from '../../cli/jobs/submitting/first-verdict.js';
 import type { JobRow } from '../../client/job-rows.js';
-import type { TaskQueuePolls } from '../../client/task-queue-polls.js';
+import type { TaskQueuePolls } from '../../client/temporal-calls.js';
 
 const START = Date.UTC(2026, 10, 26);
 

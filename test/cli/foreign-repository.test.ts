@@ -13,12 +13,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { buildCommit } from '../../cli/job/building/git-rules.js';
-import { remoteCommit } from '../../cli/job/building/remote-commit.js';
-import { buildSources } from '../../cli/job/building/sources.js';
+import { buildCommit, buildSources } from '../../cli/job/building/sources.js';
+import { remoteCommit } from '../../cli/job/building/build-image.js';
 import { packBundle } from '../../cli/job/packing/bundle.js';
 import { askGit } from '../../cli/job/packing/git.js';
-import { removeScratchFolder } from '../../cli/job/packing/scratch-folder.js';
+import { removeScratchFolder } from '../../cli/job/packing/pack-tree.js';
 import type { BuildSpec } from '../../domain/build/spec.js';
 import { jobctl } from './command-line.js';
 

@@ -8,13 +8,12 @@ import { importJobmanFile } from '../../cli/commands/verbs/import.js';
 import { init } from '../../cli/commands/verbs/init.js';
 import { quotaFmt } from '../../cli/commands/verbs/quota-files.js';
 import { newKey } from '../../cli/commands/verbs/serve.js';
-import { fetchFile } from '../../cli/jobs/hosts/fetched-file.js';
-import { nothingCopied, noteProblem, reportCopied } from '../../cli/jobs/outputs/copied.js';
-import { downloadFile } from '../../cli/jobs/outputs/download-file.js';
+import { fetchFile } from '../../cli/jobs/hosts/remote-files.js';
+import { nothingCopied, noteProblem, reportCopied, downloadFile } from '../../cli/jobs/outputs/download-file.js';
 import { writeContexts } from '../../cli/place/contexts/contexts-file.js';
 import { writeJson } from '../../cli/place/stack/stack-record.js';
 import { CliError } from '../../cli/terminal/cli-error.js';
-import { writeNewKey } from '../../cli/terminal/new-key.js';
+import { writeNewKey } from '../../cli/terminal/file-on-disk.js';
 import { SafeFolder } from '../../cli/terminal/safe-folder.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import type { StoreReader } from '../../cloud/store/port.js';
@@ -173,17 +172,17 @@ describe('a full disk of the user', () => {
 
   it('is met by files that are written whole alone: each other writer of the command line is known', () => {
     const known: Readonly<Record<string, string>> = {
-      'cli/terminal/whole-file.ts': 'the place itself',
+      'cli/terminal/file-on-disk.ts': 'the place itself',
       'cli/terminal/safe-folder.ts': 'files of others, each a draft until it is whole',
       'cli/commands/verbs/export.ts': 'a draft until it is whole',
-      'cli/commands/verbs/setup-api-keys.ts': 'a draft until it is whole, of another owner',
+      'cli/commands/verbs/setup-keys.ts': 'a draft until it is whole, of another owner',
       'cli/place/contexts/contexts-file.ts': 'a draft until it is read back',
       'cli/job/packing/pack-tree.ts': 'a temporary file; TMPDIR is named',
       'cli/job/building/build-image.ts': 'a draft; the next submit builds again',
-      'cli/jobs/hosts/open-ssh.ts': 'a key in a temporary folder',
-      'cli/place/fetch-packages.ts': 'a temporary folder until it is whole',
-      'cli/place/stack/file-lock.ts': 'a draft that is linked',
-      'cli/local/dev/temporal-server/download.ts': 'a temporary folder until its checksum is right',
+      'cli/jobs/hosts/shell.ts': 'a key in a temporary folder',
+      'cli/place/packages.ts': 'a temporary folder until it is whole',
+      'cli/place/stack/process-identity.ts': 'a draft that is linked',
+      'cli/local/dev/temporal-server/executables.ts': 'a temporary folder until its checksum is right',
     };
     const found = execFileSync('grep', ['-rlE', String.raw`\b(writeFileSync|createWriteStream|writeFile)\(`, 'cli'], {
       encoding: 'utf8',

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import type { AuditedResource } from '../../cloud/machines/audited-resource.js';
-import { type JobFate, leakedLeases, leakedResources, ownResources } from '../../cli/doctor/audit/leaks.js';
-import { unreadPart } from '../../cli/doctor/audit/unread.js';
-import { renderAudit } from '../../cli/doctor/audit/render-audit.js';
+import {
+  type JobFate,
+  leakedLeases,
+  leakedResources,
+  ownResources,
+  unreadPart,
+  renderAudit,
+} from '../../cli/doctor/audit/leaks.js';
 import { exitCodeOf } from '../../cli/doctor/audit/audit-leaks.js';
 import { labelsOf } from '../../domain/identity.js';
 import { T0 } from './rows.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { JobLogReader, storedAttempts } from '../../client/job-logs.js';
 import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
 import { logStart, type LogWindow } from '../../cloud/store/log-starts.js';
-import { sinceOption, lineMatcher } from '../../cli/jobs/log-window.js';
+import { sinceOption, lineMatcher } from '../../cli/jobs/job-filter.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { createStoreReader } from '../../cloud/store/reader.js';

@@ -4,7 +4,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { QuotaCarry } from '../../workflows/quota/carried-state.js';
 import type { BookPart, QuotaActivities } from '../../contract/quota-activities.js';
-import { leasesOf } from '../../cli/doctor/audit/temporal-facts.js';
+import { leasesOf } from '../../cli/doctor/audit/audit-leaks.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 import { quotaStart } from '../../contract/quota.js';

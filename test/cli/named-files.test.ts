@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readJobFile } from '../../cli/job/job-file.js';
-import { findProgram } from '../../cli/job/init/found-program.js';
-import { writtenJob } from '../../cli/job/init/written-job.js';
+import { findProgram, writtenJob } from '../../cli/job/init/written-job.js';
 import { filesNamedIn } from '../../domain/modules/named-files.js';
 
 const PIP: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readJobFile } from '../../cli/job/job-file.js';
-import { agreeToOutside, outsideFiles } from '../../cli/job/outside-files.js';
+import { agreeToOutside, outsideFiles } from '../../cli/job/local-files.js';
 import { jobctl } from './command-line.js';
 
 describe('files of this computer that a job file names', () => {

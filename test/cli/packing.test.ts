@@ -20,8 +20,7 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packTree } from '../../cli/job/packing/pack-tree.js';
-import { treeEntries } from '../../cli/job/packing/tree-entries.js';
+import { packTree, treeEntries } from '../../cli/job/packing/pack-tree.js';
 import { until } from '../until.js';
 
 describe('packing a folder', () => {

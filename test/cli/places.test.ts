@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { placesIn, publishedLines } from '../../cli/jobs/places.js';
+import { placesIn, publishedLines } from '../../cli/jobs/render-job-list.js';
 import { poolLineObject } from '../../domain/store-layout.js';
 import { row } from './rows.js';
 

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { applyEffect } from '../../cli/commands/quota/apply-effect.js';
-import { configDifference } from '../../cli/commands/quota/config-difference.js';
-import { gauge } from '../../cli/terminal/render/gauge.js';
+import { applyEffect, configDifference, renderApply } from '../../cli/commands/quota/apply-preview.js';
+import { gauge, renderPool } from '../../cli/commands/verbs/quota-show.js';
 import { lookOf } from '../../cli/terminal/render/look.js';
-import { renderApply } from '../../cli/commands/quota/render-quota-apply.js';
-import { renderHistory, type ToldHistory } from '../../cli/terminal/render/quota-history.js';
-import { renderPool } from '../../cli/terminal/render/quota-show.js';
+import { renderHistory, type ToldHistory } from '../../cli/commands/verbs/quota-history.js';
 import { textWidth } from '../../cli/terminal/render/columns.js';
 import { poolAccounts } from '../../quota/pool-accounts.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';

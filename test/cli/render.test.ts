@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { clockTime, formatDuration, formatExactDuration } from '../../cli/terminal/render/quantities.js';
-import { jobHeader } from '../../cli/terminal/render/job-header.js';
+import { jobHeader, endsSentence } from '../../cli/terminal/render/job-header.js';
 import { renderJobStatus } from '../../cli/terminal/render/job-status.js';
-import { endsSentence } from '../../cli/terminal/render/slice-ends.js';
 import { renderWhy } from '../../cli/terminal/render/why.js';
 import { jobEssentials } from '../../cli/commands/verbs/validate.js';
 import { lookOf } from '../../cli/terminal/render/look.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { leftoverOf, noteSlice } from '../../cli/doctor/contract/leftover.js';
+import { leftoverOf, noteSlice } from '../../cli/commands/verbs/contract.js';
 import { ownIdentity } from '../../cli/place/stack/process-identity.js';
 import { type LifeMeans, SliceLife } from '../../cli/doctor/contract/slice-life.js';
 import { CallFailed, type TpuApi } from '../../cloud/machines/cloud-tpu/tpu-api.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { stacksScreen } from '../../cli/terminal/render/stacks.js';
+import { stacksScreen } from '../../cli/commands/verbs/stacks.js';
 import { frameOf, type HostStacks, type ProcessStacks, processOf, threadOf } from '../../domain/stacks/stack.js';
 
 const PLAIN = { paint: (_: string, text: string) => text };

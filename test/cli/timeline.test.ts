@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { lookOf } from '../../cli/terminal/render/look.js';
-import { renderTimeline } from '../../cli/jobs/render-timeline.js';
+import { renderTimeline } from '../../cli/commands/verbs/status-timeline.js';
 import { textWidth } from '../../cli/terminal/render/columns.js';
 import { timelineOf, type TimelineFacts } from '../../cli/jobs/timeline.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { viewOf } from '../../cli/jobs/view-or-reason.js';
+import { viewOf } from '../../cli/jobs/job-reasons.js';
 import { renderUnasked } from '../../cli/terminal/render/why.js';
 
 describe('a job whose workflow does not answer', () => {

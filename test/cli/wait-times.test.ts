@@ -3,7 +3,7 @@ import { renderBoard } from '../../cli/jobs/render-job-list.js';
 import { renderJobStatus } from '../../cli/terminal/render/job-status.js';
 import { lookOf } from '../../cli/terminal/render/look.js';
 import { clockTime } from '../../cli/terminal/render/quantities.js';
-import { untilSentence, untilText } from '../../cli/terminal/render/wait-times.js';
+import { untilSentence, untilText } from '../../cli/terminal/render/job-phrases.js';
 import { askingOf, renderWaiting, renderWhy } from '../../cli/terminal/render/why.js';
 import type { WhyWaiting } from '../../client/why-waiting.js';
 import type { JobView, ZoneAnswer, ZoneTurn } from '../../contract/job.js';

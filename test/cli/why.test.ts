@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { renderPlan } from '../../cli/terminal/render/quota-plan.js';
-import { withFailingTasks } from '../../cli/place/failing-jobs.js';
+import { renderPlan } from '../../cli/commands/verbs/quota-plan.js';
+import { withFailingTasks } from '../../cli/commands/verbs/list.js';
 import { renderBoard } from '../../cli/jobs/render-job-list.js';
 import { lookOf } from '../../cli/terminal/render/look.js';
 import {

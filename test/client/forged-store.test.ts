@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { jobOutputs } from '../../client/job-outputs.js';
+import { jobOutputs, readSetUp } from '../../client/job-records.js';
 import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
 import { JobLogReader, storedAttempts, storedEvents, storedJobLog, storedStreams } from '../../client/job-logs.js';
-import { readSetUp } from '../../client/set-up-records.js';
 import { MOST_WHOLE_BYTES, type StoredObject, type StoreReader } from '../../cloud/store/port.js';
 import {
   jobEventsObject,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { writeHistory } from '../../activities/quota-store.js';
-import { readPoolHistory } from '../../client/pool-history.js';
+import { readPoolHistory } from '../../client/pool-state.js';
 import { ensureStore, openStore } from '../../cloud/store/open-store.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { jobOfLeaseKey, leaseKey, type LeaseMessageBody } from '../../domain/lease.js';

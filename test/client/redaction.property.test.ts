@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { Pseudonyms } from '../../client/export/pseudonyms.js';
+import { Pseudonyms, PLAIN_WORDS } from '../../client/export/pseudonyms.js';
 import { redactValue } from '../../client/export/redact-value.js';
-import { PLAIN_WORDS } from '../../client/export/words.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { FACTS } from '../../domain/recovery/facts.js';
 import { privateJobFiles } from './private-job-files.js';

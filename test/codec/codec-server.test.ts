@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { type CodecServerOptions, startCodecServer } from '../../cli/local/codec/codec-server.js';
+import { type CodecServerOptions, startCodecServer } from '../../cli/commands/verbs/codec.js';
 import { newCodecKey, parseCodecKey } from '../../cloud/codec/codec-key.js';
 import { AesGcmPayloadCodec, payloadsFromJson, payloadsToJson } from '../../cloud/codec/payload-codec.js';
 

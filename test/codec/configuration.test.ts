@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveContext } from '../../cli/place/context.js';
-import { settleCodec } from '../../cli/local/dev/stack-codec.js';
+import { settleCodec } from '../../cli/local/dev/settle-record.js';
 import { newCodecKey } from '../../cloud/codec/codec-key.js';
 import { loadWorkerConfig } from '../../worker/config.js';
 

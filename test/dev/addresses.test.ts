@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chooseAddresses } from '../../cli/local/dev/addresses.js';
-import type { AddressWishes } from '../../cli/local/dev/addresses.js';
+import { chooseAddresses, type AddressWishes, openReservations } from '../../cli/local/dev/addresses.js';
 import { stackHome } from '../../cli/terminal/home.js';
-import { openReservations } from '../../cli/local/dev/loopback.js';
 import type { StackAddresses } from '../../cli/place/stack/stack-record.js';
 
 describe('the addresses of two stacks that come up at the same time', () => {

@@ -4,11 +4,10 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { acquireLock, holderOf, tryLock } from '../../cli/place/stack/file-lock.js';
-import { identify, ownIdentity } from '../../cli/place/stack/process-identity.js';
+import { acquireLock, holderOf, tryLock, identify, ownIdentity } from '../../cli/place/stack/process-identity.js';
 import { loaded } from '../own-program.js';
 
-const LOCK_MODULE = loaded(new URL('../../cli/place/stack/file-lock.ts', import.meta.url));
+const LOCK_MODULE = loaded(new URL('../../cli/place/stack/process-identity.js', import.meta.url));
 
 describe('a file lock', () => {
   let folder: string;

@@ -8,12 +8,11 @@ import {
   loginFingerprint,
   makeCredentials,
 } from '../../cli/local/dev/guarded-server/credentials.js';
-import { OWN_PORTS, writeConfiguration } from '../../cli/local/dev/guarded-server/configuration.js';
-import { serverFiles } from '../../cli/place/stack/server-files.js';
+import { OWN_PORTS, writeConfiguration } from '../../cli/local/dev/guarded-server/guarded-part.js';
+import { serverFiles, type StackRecord } from '../../cli/place/stack/stack-record.js';
 import { stackHome } from '../../cli/terminal/home.js';
 import { fingerprintOf } from '../../cli/local/dev/part.js';
 import { isServerCurrent } from '../../cli/local/dev/stack-parts.js';
-import type { StackRecord } from '../../cli/place/stack/stack-record.js';
 import { scratchFolder } from '../../rehearsal/test/scratch.js';
 
 const DAY_MS = 86_400_000;

@@ -17,10 +17,15 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { cachedCliPath } from '../../cli/local/dev/temporal-server/cache.js';
-import { NoTemporalCli, resolveTemporalCli, WAYS } from '../../cli/local/dev/temporal-server/resolve.js';
-import type { ResolveOptions, TemporalCli } from '../../cli/local/dev/temporal-server/resolve.js';
-import { parseTemporalVersion } from '../../cli/local/dev/temporal-server/version.js';
+import { cachedCliPath } from '../../cli/local/dev/temporal-server/executables.js';
+import {
+  NoTemporalCli,
+  resolveTemporalCli,
+  WAYS,
+  type ResolveOptions,
+  type TemporalCli,
+  parseTemporalVersion,
+} from '../../cli/local/dev/temporal-server/resolve.js';
 
 const SYSTEM_PATH = '/usr/bin:/bin';
 const prints = (line: string): string => `#!/bin/sh\necho '${line}'\n`;

@@ -8,7 +8,7 @@ import {
   ensureSearchAttributes,
   missingSearchAttributes,
   SearchAttributeTypeConflict,
-} from '../../client/search-attributes.js';
+} from '../../client/namespace.js';
 import { JOB_SEARCH_ATTRIBUTES } from '../../domain/search-attributes.js';
 import { startTestServer, TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import type { TestServer } from '../temporal-server.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { DevContext } from '../../cli/place/stack/context.js';
-import { devLogs } from '../../cli/local/dev/logs.js';
+import { devLogs } from '../../cli/local/dev/status.js';
 import { statusText } from '../../cli/commands/verbs/dev.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';

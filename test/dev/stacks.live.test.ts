@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import type { DevContext } from '../../cli/place/stack/context.js';
-import { openReservations } from '../../cli/local/dev/loopback.js';
+import { openReservations } from '../../cli/local/dev/addresses.js';
 import type { DevStatus } from '../../cli/local/dev/status.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { slicePlan } from '../cloud/cloud-tpu-plan.js';

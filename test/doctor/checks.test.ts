@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import type { FirewallRule, QuotaLimit } from '../../cloud/google-project/port.js';
 import { ACT_AS, BUCKET_PERMISSIONS, PROJECT_PERMISSIONS } from '../../cloud/google-project/roles.js';
 import { checks } from '../../cli/doctor/checks.js';
-import type { GoogleFacts, ProjectAnswers, ZoneAnswers } from '../../cli/doctor/facts.js';
-import { SERVICES } from '../../cli/doctor/facts.js';
+import {
+  type GoogleFacts,
+  type ProjectAnswers,
+  type ZoneAnswers,
+  SERVICES,
+  type Wanted,
+} from '../../cli/doctor/facts.js';
 import type { Finding, Looked, NotLooked } from '../../cli/doctor/finding.js';
 import { openingRules } from '../../cli/doctor/network-checks.js';
-import { quotaOf } from '../../cli/doctor/place-checks.js';
-import { metricsOf } from '../../cli/doctor/vm-checks.js';
-import type { Wanted } from '../../cli/doctor/wanted.js';
+import { quotaOf, metricsOf } from '../../cli/doctor/place-checks.js';
 import { findAccelerator } from '../../domain/accelerators.js';
 import type { AcceleratorType } from '../../domain/accelerators.js';
 

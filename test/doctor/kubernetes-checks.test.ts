@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { kubernetesChecks, type WantedPods } from '../../cli/doctor/kubernetes-checks.js';
+import { kubernetesChecks, type WantedPods } from '../../cli/doctor/kubernetes.js';
 import type { ClusterFacts, NodeFact } from '../../cloud/machines/kubernetes/inspect.js';
 import { NEEDED_RIGHTS } from '../../cloud/machines/kubernetes/rights.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type SetUpRecord, type SetUpStepRecord, setUpText } from '../../domain/setup-record.js';
-import { failedSteps } from '../../client/set-up-records.js';
+import { failedSteps } from '../../client/job-records.js';
 
 const record = (over: Partial<SetUpRecord>): SetUpRecord => ({
   ...{ v: 1, modules: ['docker', 'venv'], hosts: 4, startedAt: 0, ready: {}, steps: [] },

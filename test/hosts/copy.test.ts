@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fetchFile } from '../../cli/jobs/hosts/fetched-file.js';
+import { fetchFile } from '../../cli/jobs/hosts/remote-files.js';
 import { SafeFolder } from '../../cli/terminal/safe-folder.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import type { FileSource } from '../../domain/file-source.js';

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fetchFile, fetchPaths } from '../../cli/jobs/hosts/fetched-file.js';
+import { fetchFile, fetchPaths } from '../../cli/jobs/hosts/remote-files.js';
 import { SafeFolder, UnsafePath } from '../../cli/terminal/safe-folder.js';
 import { HostFileError, HostUnfit } from '../../cloud/hosts/port.js';
 import { HOSTILE_HOSTS } from './hostile-host.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { recordedKeys } from '../../cli/jobs/hosts/recorded-keys.js';
+import { recordedKeys } from '../../cli/jobs/hosts/keys.js';
 import { GuestHostKeys } from '../../cloud/hosts/guest-host-keys.js';
 import { fingerprintOfLine, hostKeysOf } from '../../cloud/hosts/host-key-record.js';
 import type { HostsPort, SshTarget } from '../../cloud/hosts/port.js';

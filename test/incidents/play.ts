@@ -6,7 +6,7 @@ import {
   type ExpectedAttempt,
   type Incident,
   outcomeAfter,
-} from '../../client/export/incident.js';
+} from '../../client/export/export-job.js';
 import type { AttemptRecord } from '../../contract/job-activities.js';
 import { verdictOn } from '../../domain/recovery/evidence.js';
 import { endFact } from '../../workflows/job/end-fact.js';

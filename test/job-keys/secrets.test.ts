@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { JobKeySecretError, openJobKeys, refuseStoredSecrets } from '../../cloud/job-keys/open-job-keys.js';
 import { newKeyLine } from '../../cloud/keys/key-line.js';
 import { loadWorkerConfig } from '../../worker/config.js';
-import { readJobKeys } from '../../worker/installation-key.js';
+import { readJobKeys } from '../../worker/keys.js';
 
 const JOB = { id: 'a', run: 'r' };
 

@@ -6,8 +6,7 @@ import { createApp } from '../../server/app.js';
 import { loadServerConfig } from '../../server/config.js';
 import { DearWork } from '../../server/dear-work.js';
 import { TokenVerifier } from '../../server/identity/verifier.js';
-import { ServerMetrics } from '../../server/metrics.js';
-import type { Services } from '../../server/services.js';
+import { ServerMetrics, type Services } from '../../server/services.js';
 
 export interface LoginServer {
   readonly url: string;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { exportJob } from '../../client/export/export-job.js';
-import type { Incident } from '../../client/export/incident.js';
+import { exportJob, type Incident } from '../../client/export/export-job.js';
 import type { Evidence } from '../../domain/recovery/evidence.js';
 import { signSeen } from '../../domain/recovery/signs-of-life.js';
 import { signObject } from '../../domain/store-layout.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Draws } from '../../chaos/random.js';
 import { TemporalUnreachable } from '../../client/errors.js';
-import { readPoolHistory } from '../../client/pool-history.js';
+import { readPoolHistory } from '../../client/pool-state.js';
 import { leaseStories } from '../../quota/pool-history.js';
 import { accountOf, slicesIn } from '../end-to-end/bill.js';
 import { jobFile } from '../end-to-end/job-files.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { tierSentences } from '../../cli/terminal/render/tier-turns.js';
+import { tierSentences } from '../../cli/terminal/render/elsewhere.js';
 import { clockTime } from '../../cli/terminal/render/quantities.js';
 import { tierTurns } from '../../quota/explanation/tier-turns.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';

@@ -22,7 +22,7 @@ import { writeKeyPair } from '../end-to-end/key-pair.js';
 import { testServer } from '../temporal-server.js';
 import { workflowBundle } from '../workflow-bundle.js';
 import type { WorkerConfig } from '../../worker/config.js';
-import { trustOf } from '../../worker/trust.js';
+import { trustOf } from '../../worker/keys.js';
 import { LOADING } from '../../worker/workflow-code.js';
 
 type Parts = Pick<AcceptingWorker, 'client' | 'jobs' | 'taskQueue' | 'store' | 'secrets'>;

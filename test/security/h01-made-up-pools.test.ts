@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import type { JobInput } from '../../contract/job.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
-import { SubmissionSigner } from '../../server/signer.js';
+import { SubmissionSigner } from '../../server/services.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type * as DearWorks from '../../server/dear-work.js';
 import type * as Problems from '../../server/problem.js';
-import { refuseForeignProjects } from '../../server/shared-projects.js';
+import { refuseForeignProjects } from '../../server/routes/pools.js';
 import { load } from '../built.js';
 import { GatedApp } from './gated-app.js';
 

@@ -6,9 +6,8 @@ import { JobLogReader } from '../../client/job-logs.js';
 import type { JobRow } from '../../client/job-rows.js';
 import type { LogSelection, LogSink } from '../../client/log-follower.js';
 import { logChunkObject, logPrefix, lostTailObject } from '../../domain/store-layout.js';
-import { LogEvents } from '../../server/log-events.js';
+import { LogEvents, HostLines } from '../../server/routes/logs.js';
 import { LogFeeds } from '../../server/log-feeds.js';
-import { HostLines } from '../../server/log-text.js';
 import { MapStore } from '../cli/map-store.js';
 
 const START = { attempt: 1, given: new Map<number, number>() };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ApiError } from '../../server/problem.js';
-import { networkOf, refusedLogins } from '../../server/refused-logins.js';
+import { networkOf, refusedLogins } from '../../server/request-guards.js';
 import { GatedApp } from './gated-app.js';
 
 const MOST = 5;

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileObject } from '../../domain/store-layout.js';
-import { paced, UploadShares } from '../../server/upload-share.js';
+import { paced, UploadShares } from '../../server/shares.js';
 import { until } from '../until.js';
 import { GatedApp } from './gated-app.js';
 

@@ -3,11 +3,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { StoredObject, StoreReader } from '../../cloud/store/port.js';
 import type { JobRow } from '../../client/job-rows.js';
-import { LogFeeds } from '../../server/log-feeds.js';
-import { mayReadMetrics, refuseClearText } from '../../server/peers.js';
+import { LogFeeds, SharedReader } from '../../server/log-feeds.js';
+import { mayReadMetrics, refuseClearText } from '../../server/request-guards.js';
 import { ApiError } from '../../server/problem.js';
-import { SharedReader } from '../../server/shared-reader.js';
-import { SubmissionSigner } from '../../server/signer.js';
+import { SubmissionSigner } from '../../server/services.js';
 
 const from = (remoteAddress: string, headers: object = {}, isOpen?: true): FastifyRequest =>
   ({ raw: { socket: { remoteAddress } }, headers, routeOptions: { config: { isOpen } } }) as unknown as FastifyRequest;

@@ -8,7 +8,7 @@ import {
   switched,
   switchesOfNewInstallation,
 } from '../../contract/changes.js';
-import { changeSteps } from '../../client/change-switches.js';
+import { changeSteps } from '../../client/setup-server.js';
 import { ensureOwner } from '../../client/installation.js';
 import { changesObject, ownerObject } from '../../domain/store-layout.js';
 import { WorkerChanges } from '../../worker/change-switches.js';

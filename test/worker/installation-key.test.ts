@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WorkerConfigError } from '../../worker/config.js';
-import { readInstallationKey } from '../../worker/installation-key.js';
+import { readInstallationKey } from '../../worker/keys.js';
 import { makeKeyPair } from '../hosts/ssh-host.js';
 
 describe("the installation's key pair", () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ensureSearchAttributes } from '../../client/search-attributes.js';
+import { ensureSearchAttributes } from '../../client/namespace.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { TestStack } from '../end-to-end/test-stack.js';

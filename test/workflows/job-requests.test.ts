@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { invalidJob } from '../../activities/failures.js';
 import { explainError } from '../../cli/terminal/explain-error.js';
-import { ExitCode } from '../../cli/terminal/exit-codes.js';
+import { ExitCode } from '../../cli/terminal/cli-error.js';
 import { JobCalls } from '../../client/job-calls.js';
 import type { TemporalCalls } from '../../client/temporal-calls.js';
 import { form } from '../../contract/form.js';

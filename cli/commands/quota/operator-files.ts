@@ -1,8 +1,7 @@
 import { formatProblems } from '../../../domain/problem.js';
 import { type CheckedFiles, checkFiles, type PoolFiles } from '../../../quota/files/pool-files.js';
 import type { AppliedFiles, PoolFileText } from '../../../client/pool-client.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { readText } from '../../job/job-file.js';
 
 /** Reads the files of a pool that a command names. @throws CliError if one cannot be read; `wanted` says what the verb takes */

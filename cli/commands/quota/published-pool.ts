@@ -1,9 +1,8 @@
 import { readPoolState } from '../../../client/pool-state.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader } from '../../place/connect.js';
 import { type CliContext, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 
 /** @throws CliError if no bucket is known, or the pool was never published */
 export async function publishedPool(context: CliContext, pool: string): Promise<PoolSnapshot> {

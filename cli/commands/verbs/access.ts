@@ -1,8 +1,7 @@
 import type { AuditLine } from '../../../contract/api/callers.js';
 import { accessRows, auditLines } from '../../../client/http/access.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type ContextFlags, refuseStranger, resolveContext, type ServerPlace } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { serverOptionsOf } from '../../place/login/server-access.js';
 import { explainedBy } from '../../place/login/server-failures.js';
 import type { OutputFlag } from '../../terminal/options.js';

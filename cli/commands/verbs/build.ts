@@ -1,11 +1,10 @@
 import { showValue } from '../../../domain/problem.js';
 import { imageOf } from '../../../domain/build/build.js';
-import type { GitLeave } from '../../job/building/git-rules.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import type { GitLeave } from '../../job/building/sources.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { localPlaceOf, readJobFile } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { agreeToOutside } from '../../job/outside-files.js';
+import { agreeToOutside } from '../../job/local-files.js';
 import { printOut } from '../../terminal/print.js';
 import { printJson } from '../../jobs/submitting/after-submit.js';
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import {
   checkName,
   type Contexts,
@@ -8,18 +8,18 @@ import {
   readContexts,
   unknownContext,
   writeContexts,
+  withCurrent,
+  withoutContext,
+  withSettings,
 } from '../../place/contexts/contexts-file.js';
-import { withCurrent, withoutContext, withSettings } from '../../place/contexts/edit-contexts.js';
 import { type Layers, settingLayers } from '../../place/contexts/layers.js';
 import { propertyOf, type SettingKey, type Settings, SETTINGS } from '../../terminal/settings.js';
 import { type ContextFlags, refuseStranger, resolveContext } from '../../place/context.js';
 import { readDevContext } from '../../place/stack/context.js';
 import { stackHome } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { renderTable } from '../../terminal/render/columns.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 
 const say = (line: string): void => printOut(`${line}\n`);
 

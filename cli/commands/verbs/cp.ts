@@ -1,23 +1,18 @@
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { count } from '../../../domain/units.js';
-import { stat } from 'node:fs/promises';
-import { posix } from 'node:path';
+import { stat, readdir } from 'node:fs/promises';
+import { posix, basename, join } from 'node:path';
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { type CopyPlan, copyPlan, type RemotePlace } from '../../jobs/hosts/copy-places.js';
-import { asksSeveral } from '../../jobs/hosts/host-options.js';
-import { fetchPaths } from '../../jobs/hosts/fetched-file.js';
-import { type HostResult, onEachHost } from '../../jobs/hosts/fleet.js';
-import { fileSource } from '../../terminal/file-on-disk.js';
-import { type LocalFile, localFiles } from '../../jobs/hosts/local-files.js';
-import { type Reach, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
-import { isFolder } from '../../jobs/hosts/remote-files.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { asksSeveral, type HostChoice, parseHostChoice } from '../../jobs/job-filter.js';
+import { fetchPaths, isFolder } from '../../jobs/hosts/remote-files.js';
+import { type HostResult, onEachHost, type Reach, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
+import { fileSource, NoRoom } from '../../terminal/file-on-disk.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { UnsafePath } from '../../terminal/safe-folder.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { printErr, printOut } from '../../terminal/print.js';
-import { NoRoom } from '../../terminal/whole-file.js';
+import { existsSync } from 'node:fs';
 
 export type CpFlags = ReachFlags & OutputFlag;
 
@@ -143,4 +138,105 @@ async function report(
     for (const { host, error } of bad) printErr(`host ${host}: ${error}\n`);
   }
   return bad.length === 0 ? ExitCode.Done : ExitCode.Failed;
+}
+
+/** A path on the hosts of a job. */
+export interface RemotePlace {
+  readonly job: string;
+  /** Absent: no hosts were named. */
+  readonly hosts?: HostChoice;
+  /** Absolute, or under the login user's home folder; `.` for that folder itself. */
+  readonly path: string;
+}
+
+export type CopyPlan =
+  | { readonly kind: 'put'; readonly sources: readonly string[]; readonly target: RemotePlace }
+  | { readonly kind: 'get'; readonly sources: readonly RemotePlace[]; readonly target: string };
+
+const REMOTE = /^([a-z][a-z0-9-]*):(?:(all|[\d,-]+):)?(.*)$/s;
+
+/**
+ * `cp SRC.. DEST`, one side of it `JOB:[HOSTS:]PATH`. An argument with a slash before its colon, and an existing file, are local.
+ * @throws CliError; nothing was done then
+ */
+export function copyPlan(places: readonly string[]): CopyPlan {
+  const sources = places.slice(0, -1);
+  const target = remotePlace(places.at(-1) ?? '');
+  const remotes = sources.map(remotePlace);
+  const from = remotes.filter((place) => place !== undefined);
+  if (target !== undefined && from.length === 0) return { kind: 'put', sources, target };
+  if (target === undefined && from.length === sources.length)
+    return { kind: 'get', sources: ofOneJob(from), target: places.at(-1) ?? '' };
+  throw new CliError(
+    ExitCode.Usage,
+    from.length === 0 ? 'cp: no side of it is a job' : 'cp: both sides are jobs, or the sources are of both kinds',
+    'to hosts: jobctl cp FILE.. JOB:PATH      from a host: jobctl cp JOB:PATH.. FOLDER',
+    'a file here whose name begins like a job: ./NAME',
+  );
+}
+
+function ofOneJob(places: readonly RemotePlace[]): readonly RemotePlace[] {
+  const [first] = places;
+  if (places.every(({ job }) => job === first?.job)) return places;
+  throw new CliError(
+    ExitCode.Usage,
+    `cp: from two jobs: ${[...new Set(places.map(({ job }) => job))].join(', ')}`,
+    'copy from one after the other',
+  );
+}
+
+function remotePlace(text: string): RemotePlace | undefined {
+  const [, job, hosts, path = ''] = REMOTE.exec(text) ?? [];
+  if (job === undefined || existsSync(text)) return undefined;
+  return {
+    job,
+    ...(hosts === undefined ? {} : { hosts: choiceIn(hosts, text) }),
+    path: path === '' || path === '~' ? '.' : path,
+  };
+}
+
+function choiceIn(hosts: string, place: string): HostChoice {
+  try {
+    return parseHostChoice(hosts);
+  } catch {
+    throw new CliError(
+      ExitCode.Usage,
+      `${place}: '${hosts}' are no hosts`,
+      'JOB:0:PATH, JOB:0,2-3:PATH or JOB:all:PATH',
+    );
+  }
+}
+
+/** One file to send. */
+export interface LocalFile {
+  /** Path on this computer. */
+  readonly path: string;
+  /** Path below the target: `data/x.txt` for a folder `data`. */
+  readonly name: string;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+/** The named files, and all files in named folders, links followed. @throws CliError if one does not exist */
+export async function localFiles(sources: readonly string[]): Promise<readonly LocalFile[]> {
+  const found = await Promise.all(sources.map((source) => filesAt(source, basename(join(process.cwd(), source)))));
+  const files = found.flat();
+  const twin = files.find(({ name }, at) => files.findIndex((other) => other.name === name) < at);
+  if (twin !== undefined)
+    throw new CliError(ExitCode.Usage, `cp: two of the sources would be ${twin.name}`, 'copy them one after the other');
+  return files;
+}
+
+async function filesAt(path: string, name: string): Promise<readonly LocalFile[]> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw new CliError(ExitCode.Usage, `${path}: cannot be read: ${fileErrorWords(error)}`);
+  });
+  if (!found.isDirectory()) {
+    if (!found.isFile()) throw new CliError(ExitCode.Usage, `${path}: is neither a file nor a folder`);
+    return [{ path, name, mode: found.mode & 0o777 }];
+  }
+  const entries = (await readdir(path)).toSorted();
+  const below: LocalFile[] = [];
+  for (const entry of entries) for (const one of await filesAt(join(path, entry), `${name}/${entry}`)) below.push(one);
+  return below;
 }

@@ -1,17 +1,12 @@
 import { largest } from '../../../domain/extremes.js';
 import { ask } from '../../terminal/ask.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { stackHome } from '../../terminal/home.js';
-import { billedLine } from '../../local/dev/billed-line.js';
-import type { LogLine } from '../../local/dev/logs.js';
+import { billedLine, type PartName } from '../../place/stack/stack-record.js';
+import type { LogLine, DevStatus } from '../../local/dev/status.js';
 import type { CloudWish } from '../../local/dev/real-cloud.js';
-import type { DevStatus } from '../../local/dev/status.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import type { PartName } from '../../place/stack/stack-record.js';
-import { tellLine } from '../../terminal/render/told-line.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printOut } from '../../terminal/print.js';
+import { tellLine, asTyped, printOut } from '../../terminal/print.js';
 
 /** Exit code of `jobctl dev status` for a stack that is not completely up. */
 const EXIT_NOT_UP = 3;
@@ -149,7 +144,7 @@ export async function logs(
   part: PartName | undefined,
   flags: { readonly follow?: true; readonly tail: number },
 ): Promise<void> {
-  const { devLogs } = await import('../../local/dev/logs.js');
+  const { devLogs } = await import('../../local/dev/status.js');
   const abort = new AbortController();
   process.once('SIGINT', () => abort.abort());
   const print = ({ part: name, text }: LogLine): void =>

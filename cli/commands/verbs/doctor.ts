@@ -1,13 +1,10 @@
 import type { Environment } from '../../terminal/home.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import type { Diagnosis, DoctorFlags } from '../../doctor/diagnosis.js';
-import { ok as good, warning } from '../../doctor/finding.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { type Diagnosis, type DoctorFlags, ok as good, warning, renderFindings } from '../../doctor/finding.js';
 import { diagnoseServer } from '../../doctor/server.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { cliKinds } from '../../doctor/machine-kinds.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { renderFindings } from '../../doctor/render-findings.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 import { printOut } from '../../terminal/print.js';
 

@@ -1,16 +1,16 @@
 import type { CommandEnd, HostConnection } from '../../../cloud/hosts/port.js';
 import { inLoginShell } from '../../../cloud/hosts/login-shell.js';
 import { shellWords } from '../../../domain/shell-quote.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { type HostResult, onEachHost } from '../../jobs/hosts/fleet.js';
-import type { HostChoice } from '../../jobs/hosts/host-options.js';
-import { type ExecOutput, execOutput } from '../../jobs/hosts/exec-output.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { type HostResult, onEachHost, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
+import type { HostChoice } from '../../jobs/job-filter.js';
 import type { JobHost } from '../../jobs/hosts/job-hosts.js';
-import { type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { largest } from '../../../domain/extremes.js';
+import { visibleText } from '../../../domain/visible-text.js';
+import { lookOf } from '../../terminal/render/look.js';
+import { HostLines } from '../../jobs/watch/host-lines.js';
 
 export interface ExecFlags extends ReachFlags, OutputFlag {
   readonly host: HostChoice;
@@ -77,4 +77,108 @@ const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2,
 function codeOf(result: HostResult<CommandEnd>): number {
   if (result.kind === 'unreachable') return UNREACHABLE;
   return result.value.code ?? 128 + (SIGNAL_NUMBERS[result.value.signal ?? ''] ?? 0);
+}
+
+/** The end of a command on one host. */
+export interface HostEnd {
+  readonly host: JobHost;
+  readonly exitCode: number;
+  readonly signal?: string;
+  /** The error, if the host could not be reached. */
+  readonly error?: string;
+}
+
+/** Receives the output of a command on several hosts. A host is not read further until the returned promise settles. */
+export interface ExecOutput {
+  stdout(host: JobHost, chunk: Buffer): Promise<void>;
+  stderr(host: JobHost, chunk: Buffer): Promise<void>;
+  end(ends: readonly HostEnd[]): Promise<void>;
+}
+
+/** The output of one host is passed on byte for byte, that of several hosts in whole lines with host numbers, like in `logs`. */
+export function execOutput(isJson: boolean, hosts: number): ExecOutput {
+  if (isJson) return jsonOutput();
+  return hosts === 1 ? rawOutput() : labelledOutput();
+}
+
+function rawOutput(): ExecOutput {
+  const [stdout, stderr] = [new Outlet(process.stdout), new Outlet(process.stderr)];
+  return {
+    stdout: (_host, chunk) => stdout.write([chunk]),
+    stderr: (_host, chunk) => stderr.write([chunk]),
+    end: (ends) => stderr.write(ends.flatMap(wordsOf)),
+  };
+}
+
+function labelledOutput(): ExecOutput {
+  const { bar } = lookOf(process.stdout, process.env).symbols;
+  const [stdout, stderr] = [new Outlet(process.stdout), new Outlet(process.stderr)];
+  const [lines, errors] = [new HostLines(bar), new HostLines(bar)];
+  return {
+    stdout: ({ number }, chunk) => stdout.write(lines.add(number, chunk)),
+    stderr: ({ number }, chunk) => stderr.write(errors.add(number, chunk)),
+    end: async (ends) => {
+      await stdout.write(lines.end());
+      await stderr.write([...errors.end(), ...ends.flatMap(wordsOf)]);
+    },
+  };
+}
+
+/** The message for people about an end; empty if the command succeeded. */
+function wordsOf({ host, exitCode, signal, error }: HostEnd): Buffer[] {
+  if (error !== undefined) return [Buffer.from(`host ${host.number}: ${visibleText(error)}\n`)];
+  if (exitCode === 0) return [];
+  return [Buffer.from(`host ${host.number}: ended with ${signal ?? `code ${exitCode}`}\n`)];
+}
+
+/** Most bytes kept of one stream of one host: a document is held in memory whole. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** Prints one JSON document after all hosts have ended. */
+function jsonOutput(): ExecOutput {
+  const kept = { stdout: new Map<JobHost, Buffer[]>(), stderr: new Map<JobHost, Buffer[]>() };
+  const keep = (stream: keyof typeof kept) => async (host: JobHost, chunk: Buffer) => {
+    const chunks = kept[stream].get(host) ?? [];
+    kept[stream].set(host, chunks);
+    const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+    if (bytes < MOST_BYTES) chunks.push(chunk);
+  };
+  const textOf = (stream: keyof typeof kept, host: JobHost): string =>
+    Buffer.concat(kept[stream].get(host) ?? []).toString();
+  return {
+    stdout: keep('stdout'),
+    stderr: keep('stderr'),
+    end: (ends) => {
+      const hosts = ends.map(({ host, ...end }) => ({
+        host: host.number,
+        node: host.node,
+        ...end,
+        stdout: textOf('stdout', host),
+        stderr: textOf('stderr', host),
+      }));
+      return new Outlet(process.stdout).write([Buffer.from(`${JSON.stringify({ hosts }, null, 2)}\n`)]);
+    },
+  };
+}
+
+/** Our stdout or stderr, shared by many hosts: all of them wait for one `drain` event of its reader. */
+class Outlet {
+  readonly #stream: NodeJS.WriteStream;
+  #drained: Promise<void> | undefined;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+  }
+
+  /** Resolves once the reader has room for more. */
+  write(parts: readonly Buffer[]): Promise<void> {
+    const isFree = parts.map((part) => this.#stream.write(part)).every(Boolean);
+    if (isFree) return Promise.resolve();
+    return (this.#drained ??= new Promise((resolve) =>
+      this.#stream.once('drain', () => {
+        this.#drained = undefined;
+        resolve();
+      }),
+    ));
+  }
 }

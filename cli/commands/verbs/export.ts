@@ -9,13 +9,12 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { once } from 'node:events';
 import { type Exported, exportJob, type ExportSources, type Write } from '../../../client/export/export-job.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withTemporal } from '../../place/connect.js';
 import { type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { printErr } from '../../terminal/print.js';
 import { ownVersion } from '../../terminal/version.js';
-import { isFull, writeErrorWords } from '../../terminal/whole-file.js';
+import { isFull, writeErrorWords } from '../../terminal/file-on-disk.js';
 
 export interface ExportFlags extends ContextFlags {
   /** Path of a file; absent: standard output. */

@@ -6,17 +6,14 @@ import { formatProblems } from '../../../domain/problem.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { isMap, parseDocument } from 'yaml';
 import { ask, mustBeAskable, nothingChanged } from '../../terminal/ask.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { jobFileText, localPlaceOf, readText } from '../../job/job-file.js';
 import type { Draft, Told } from '../../job/migrating/draft.js';
 import { importJobman } from '../../job/migrating/import-jobman.js';
-import { readJobspec } from '../../job/migrating/import-jobspec.js';
-import { launchAction, readLaunch } from '../../job/migrating/import-launch.js';
-import { lostComments, reportLines } from '../../job/migrating/report.js';
-import { oneLine } from '../../terminal/render/columns.js';
-import { asTyped, typedCommand } from '../../terminal/typed-command.js';
-import { writeWhole } from '../../terminal/whole-file.js';
+import { readJobspec, launchAction, readLaunch } from '../../job/migrating/import-launch.js';
+import { oneLine, renderTable } from '../../terminal/render/columns.js';
+import { asTyped, typedCommand } from '../../terminal/print.js';
+import { writeWhole } from '../../terminal/file-on-disk.js';
 
 export interface ImportFlags {
   /** The file to write; absent: stdout. */
@@ -124,4 +121,17 @@ function withPathsFrom(
     });
   }
   return { text: told.length === 0 ? text : document.toString({ lineWidth: 0 }), told };
+}
+
+/** Reports the fate of each key for a person. Lost keys come last, where they are seen. */
+export function reportLines(told: readonly Told[]): readonly string[] {
+  const inOrder = [...told.filter(({ fate }) => fate !== 'lost'), ...told.filter(({ fate }) => fate === 'lost')];
+  return renderTable(inOrder.map(({ fate, key, text }) => [`  ${fate}`, key, text]));
+}
+
+/** The same as comments of the file, of what is lost or different. */
+export function lostComments(told: readonly Told[]): readonly string[] {
+  return told
+    .filter(({ fate }) => fate === 'lost')
+    .map(({ key, text }) => `# Not taken over: ${oneLine(key)}: ${oneLine(text)}`);
 }

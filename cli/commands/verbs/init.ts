@@ -7,15 +7,20 @@ import { formatProblems } from '../../../domain/problem.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { count } from '../../../domain/units.js';
 import { answerTo } from '../../terminal/ask.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { findProgram, type FoundProgram } from '../../job/init/found-program.js';
-import { type Answers, DEFAULT_TPU, defaultZone, placesText, writtenJob } from '../../job/init/written-job.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import {
+  findProgram,
+  type FoundProgram,
+  type Answers,
+  DEFAULT_TPU,
+  defaultZone,
+  placesText,
+  writtenJob,
+} from '../../job/init/written-job.js';
 import { foldLine, terminalWidth } from '../../terminal/render/columns.js';
 import { commandSummary } from '../../terminal/render/job-header.js';
-import { asTyped, typedCommand } from '../../terminal/typed-command.js';
-import { printOut } from '../../terminal/print.js';
-import { writeWhole } from '../../terminal/whole-file.js';
+import { asTyped, typedCommand, printOut } from '../../terminal/print.js';
+import { writeWhole } from '../../terminal/file-on-disk.js';
 
 export interface InitFlags {
   readonly run?: string;

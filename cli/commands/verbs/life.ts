@@ -1,11 +1,10 @@
 import { type AskFlags, askJob } from '../../job/ask-job.js';
 import type { EditFlags } from '../../job/job-edit.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode, CliError } from '../../terminal/cli-error.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
-import { CliError } from '../../terminal/cli-error.js';
 import type { Replaced } from '../../../contract/job.js';
 import type { Asker } from '../../../domain/job-state.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { asTyped } from '../../terminal/print.js';
 
 /** Verbs that send requests to open jobs. Each prints the job's answer and returns at once. */
 

@@ -1,21 +1,28 @@
 import { type Board, gatherBoard, type Sort } from '../../../client/job-board.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { asKnown } from '../../place/asker.js';
-import { withClient } from '../../place/connect.js';
+import { withClient, openReader } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { knownToFail, withFailingTasks } from '../../place/failing-jobs.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { placesIn, type PublishedLines, publishedLines } from '../../jobs/places.js';
-import { boardLines, renderBoard, type ShownBoard } from '../../jobs/render-job-list.js';
+import {
+  placesIn,
+  type PublishedLines,
+  publishedLines,
+  boardLines,
+  renderBoard,
+  type ShownBoard,
+} from '../../jobs/render-job-list.js';
 import { type Look, lookOf } from '../../terminal/render/look.js';
 import { clockTime } from '../../terminal/render/quantities.js';
 import { unattended } from './why.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { isOutage, pause } from '../../../client/outage.js';
 import { painted, printPainted } from '../../terminal/print.js';
+import type { FailingWorkflows } from '../../../contract/janitor.js';
+import { failingWorkflowsObject } from '../../../domain/store-layout.js';
+import type { JobRow } from '../../../client/job-rows.js';
 
 export interface ListFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly limit: number;
@@ -130,4 +137,36 @@ function draw(lines: readonly string[]): void {
   const fitting = lines.slice(0, Math.max(1, height - 1));
   const drawn = fitting.map((line) => `${painted(line)}${ERASE_TO_LINE_END}\n`);
   process.stdout.write(`${HOME}${drawn.join('')}${ERASE_BELOW}`);
+}
+
+/** Ids of workflows that were blocked at the janitor's last sweep. Empty if no bucket is known or readable. */
+export async function knownToFail({ store }: CliContext): Promise<ReadonlySet<string>> {
+  if (store === undefined) return new Set();
+  try {
+    const content = await (await openReader(store)).read(failingWorkflowsObject);
+    return new Set(content && (JSON.parse(content.toString('utf8')) as FailingWorkflows).ids);
+  } catch {
+    return new Set();
+  }
+}
+
+/** Reads the failing tasks of open `rows` that are known to fail, and of no others: a list must not make one call per row. */
+export async function withFailingTasks(
+  rows: readonly JobRow[],
+  known: ReadonlySet<string>,
+  client: Pick<JobClient, 'row'>,
+): Promise<readonly JobRow[]> {
+  const asked = rows.filter(({ id, endedAt }) => endedAt === undefined && known.has(id));
+  // One that cannot be asked, such as a job that was deleted meanwhile, keeps no other from the list.
+  const task = (id: string): Promise<JobRow['failingTask']> =>
+    client.row(id).then(
+      ({ failingTask }) => failingTask,
+      () => undefined,
+    );
+  const failing = await Promise.all(asked.map(async ({ id }) => [id, await task(id)] as const));
+  const byId = new Map(failing);
+  return rows.map((row) => {
+    const failingTask = byId.get(row.id);
+    return failingTask === undefined ? row : { ...row, failingTask };
+  });
 }

@@ -1,8 +1,8 @@
 import { NotLoggedIn } from '../../../client/errors.js';
-import { loginSettings, type LoginIssuer } from '../../../client/http/login-settings.js';
+import { loginSettings, type LoginIssuer } from '../../../client/http/access.js';
 import type { VerifiedCaller } from '../../../client/job-port.js';
 import { userOf } from '../../place/asker.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { withClient } from '../../place/connect.js';
 import {
   type CliContext,
@@ -11,11 +11,8 @@ import {
   resolveContext,
   type ServerPlace,
 } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { browserOf, openBrowser } from '../../place/login/browser.js';
-import { type AudienceFlags, chosenAudience } from '../../place/login/chosen-audience.js';
+import { browserOf, openBrowser, LOGIN_PATIENCE_MS } from '../../place/login/browser-login.js';
 import { loginOf, openIssuer } from '../../place/login/issuer-client.js';
-import { LOGIN_PATIENCE_MS } from '../../place/login/loopback-login.js';
 import { authorityOf, serverOptionsOf } from '../../place/login/server-access.js';
 import { explainedBy } from '../../place/login/server-failures.js';
 import {
@@ -24,14 +21,16 @@ import {
   type StoredLogin,
   storedLogin,
   type TokenWay,
+  audiencesElsewhere,
 } from '../../place/login/stored-logins.js';
 import { tokenBy, tokenWay } from '../../place/login/token-ways.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { printErr, printOut, asTyped } from '../../terminal/print.js';
 import { renderTable } from '../../terminal/render/columns.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
-import { asTyped } from '../../terminal/typed-command.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { ask, mustBeAskable } from '../../terminal/ask.js';
+import { LOCAL_CONTEXT, readContexts, writeContexts, withSettings } from '../../place/contexts/contexts-file.js';
 
 export interface LoginFlags extends ContextFlags, AudienceFlags {
   readonly device?: true;
@@ -108,7 +107,7 @@ async function wayLogin(way: Omit<TokenWay, 'kind'>): Promise<StoredLogin> {
 
 async function personLogin(issuer: LoginIssuer, { device }: LoginFlags): Promise<OidcLogin> {
   const opened = await openIssuer(issuer);
-  const { deviceLogin, hasDeviceLogin } = await import('../../place/login/device-login.js');
+  const { deviceLogin, hasDeviceLogin } = await import('../../place/login/browser-login.js');
   const browser = process.stdin.isTTY ? browserOf(process.env) : process.env['BROWSER'];
   const signal = watchEnd(LOGIN_PATIENCE_MS);
   const { scopes } = issuer;
@@ -116,7 +115,7 @@ async function personLogin(issuer: LoginIssuer, { device }: LoginFlags): Promise
     throw new NotLoggedIn(`${issuer.issuer} has no login by a code`, 'log in without --device');
   if (device === true || (browser === undefined && hasDeviceLogin(opened)))
     return loginOf(issuer, await deviceLogin(opened, { scopes, signal, show: showCode }));
-  const { loopbackLogin } = await import('../../place/login/loopback-login.js');
+  const { loopbackLogin } = await import('../../place/login/browser-login.js');
   const show = (url: string): void => {
     printErr(`To log in, open this address in a browser of this computer:\n\n  ${url}\n\n`);
     if (browser !== undefined) openBrowser(browser, url);
@@ -183,4 +182,88 @@ function lines({ kind, id, groups, issuer, expiresAt }: VerifiedCaller, url: str
     ['token', `until ${until}${left > 0 ? `, for ${formatDuration(left)}` : ''}`],
     ['server', url],
   ]).map((line) => asTyped(line.trimEnd()));
+}
+
+export interface AudienceFlags extends OutputFlag {
+  readonly audience?: string;
+}
+
+/**
+ * The user's consent to an audience that they have not chosen before. `asked`: on the terminal; without one they must name it.
+ * `shown`: without a terminal it is only shown, because they log in at the issuer themselves. `given`: the user names the token,
+ * and the audience is the token's own.
+ */
+export type Consent = 'asked' | 'shown' | 'given';
+
+/**
+ * The audience that tokens for the server are made for. An ID token is accepted everywhere that accepts its audience, and a
+ * server names its audience itself. So the user chooses it, and an audience that belongs to another server is refused
+ * (docs/adr/0106).
+ * @param named audience that the server names
+ * @throws CliError if it belongs to another server, or the user does not agree
+ */
+export async function chosenAudience(
+  place: ServerPlace,
+  named: string,
+  flags: AudienceFlags,
+  consent: Consent,
+): Promise<string> {
+  const { url } = place;
+  const before = flags.audience ?? place.audience ?? audienceAt(url);
+  if (before !== undefined && before !== named && consent === 'shown') throw another(url, named, before);
+  if (before === undefined) {
+    refuseOfAnother(url, named);
+    await agree(url, named, flags, consent);
+  }
+  const chosen = before ?? named;
+  if (consent !== 'given' || flags.audience !== undefined) keepInContext(place, chosen);
+  return chosen;
+}
+
+function audienceAt(url: string): string | undefined {
+  const login = storedLogin(url);
+  return login?.kind === 'oidc' ? login.clientId : login?.audience;
+}
+
+const another = (url: string, named: string, before: string): CliError =>
+  new CliError(
+    ExitCode.Usage,
+    `${url} names the audience ${named} for its logins, and you chose ${before} for it`,
+    `ask its operator; if it was changed: jobctl login --audience ${named}`,
+  );
+
+function refuseOfAnother(url: string, named: string): void {
+  const other = [...audiencesInContexts(url), ...audiencesElsewhere(url)].find(({ audience }) => audience === named);
+  if (other === undefined) return;
+  throw new CliError(
+    ExitCode.Usage,
+    `${url} names the audience ${named}, which is that of ${other.url}: it could be you there with a token for it`,
+    `if both belong to the same operator: jobctl login --audience ${named}`,
+  );
+}
+
+async function agree(url: string, named: string, flags: AudienceFlags, consent: Consent): Promise<void> {
+  if (consent === 'given') return;
+  const what = `${url} asks for a token of the audience ${named}`;
+  const isAskable = flags.output !== 'json' && process.stdin.isTTY;
+  if (consent === 'shown' && !isAskable) return printErr(`${what}\n`);
+  mustBeAskable(flags, what, `is it that server's? its operator knows; then: --audience ${named}`);
+  if (await ask(`${what}.\nWhoever accepts it takes that token for you. Is it this server's own? [y/N] `)) return;
+  throw new CliError(ExitCode.Refused, 'not logged in: nothing was changed');
+}
+
+/** @param url a server whose own audience is left out */
+function audiencesInContexts(url: string): readonly { readonly audience: string; readonly url: string }[] {
+  return [...readContexts(process.env).byName.values()].flatMap(({ server, audience }) =>
+    server === undefined || audience === undefined || isSamePlace(server, url) ? [] : [{ audience, url: server }],
+  );
+}
+
+const isSamePlace = (a: string, b: string): boolean => new URL(a).href === new URL(b).href;
+
+/** Stores the audience, so that the user is not asked again, even after a logout. */
+function keepInContext({ name, audience: before }: ServerPlace, audience: string): void {
+  if (name === undefined || name === LOCAL_CONTEXT || before === audience) return;
+  const { file, text } = readContexts(process.env);
+  writeContexts(file, withSettings(text, name, { audience }));
 }

@@ -1,10 +1,8 @@
 import type { MachineRow, MachinesAnswer, MachineVerb } from '../../../contract/machines.js';
 import { asker } from '../../place/asker.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { withClient } from '../../place/connect.js';
-import { type ContextFlags, resolveContext } from '../../place/context.js';
-import { contextToChange } from '../../place/contexts/told-place.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { type ContextFlags, resolveContext, contextToChange } from '../../place/context.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { renderTable, terminalWidth } from '../../terminal/render/columns.js';
 import { printErr, printOut } from '../../terminal/print.js';

@@ -4,8 +4,7 @@ import { readJobFile } from '../../job/job-file.js';
 import { userOf } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext } from '../../place/context.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printErr, printOut } from '../../terminal/print.js';
 

@@ -6,16 +6,18 @@ import type { AppliedFiles, PoolFileText } from '../../../client/pool-client.js'
 import { readPoolState } from '../../../client/pool-state.js';
 import { askerAt } from '../../place/asker.js';
 import { ask, mustBeAskable, nothingChanged } from '../../terminal/ask.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withClient } from '../../place/connect.js';
-import { contextToChange } from '../../place/contexts/told-place.js';
-import { type ContextFlags, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { contextToChange, type ContextFlags, storeOf } from '../../place/context.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { type ApplyEffect, applyEffect } from '../quota/apply-effect.js';
-import { type ConfigChange, configDifference } from '../quota/config-difference.js';
+import {
+  type ApplyEffect,
+  applyEffect,
+  type ConfigChange,
+  configDifference,
+  renderApply,
+} from '../quota/apply-preview.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
-import { renderApply } from '../quota/render-quota-apply.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 import { printErr, printOut } from '../../terminal/print.js';
 

@@ -1,20 +1,20 @@
-import { printVerdict, type Verdict } from '../../terminal/file-verdict.js';
-import type { OutputFlag } from '../../terminal/options.js';
-import { goodFiles, readFiles } from '../quota/operator-files.js';
 import {
+  printVerdict,
+  type Verdict,
   gangEssentials,
   poolEssentials,
   quotaEssentials,
   ruleEssentials,
 } from '../../terminal/render/operator-files.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { gangBounds } from '../../../quota/gang-bounds.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { formatToml } from '../../../quota/files/quota-fmt.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { readText } from '../../job/job-file.js';
 import { printErr } from '../../terminal/print.js';
-import { writeWhole } from '../../terminal/whole-file.js';
+import { writeWhole } from '../../terminal/file-on-disk.js';
 
 /** Verbs that read quota and pool files on this computer. They need no server. */
 

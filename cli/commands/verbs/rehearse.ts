@@ -6,15 +6,14 @@ import type { JobRow } from '../../../client/job-rows.js';
 import { userOf } from '../../place/asker.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { bucketOf, type CliContext, resolveContext, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import { readJobFile, tellWarnings } from '../../job/job-file.js';
 import type { GoodJob } from '../../job/job-file.js';
 import { checkJobKeys } from '../../job/job-keys.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import type { ClockState } from '../../local/rehearsal/admin-answers.js';
+import type { ClockState } from '../../local/rehearsal/rehearsal-admin.js';
 import { findingsOf, leaksLeft } from '../../local/rehearse/after-the-end.js';
-import type { Certificate } from '../../local/rehearse/certificate.js';
-import { exitCodeOfCertificate } from '../../local/rehearse/certificate.js';
+import { type Certificate, exitCodeOfCertificate, renderCertificate } from '../../local/rehearse/certificate.js';
 import {
   createEmptyBuckets,
   copySecrets,
@@ -23,13 +22,12 @@ import {
   requireConfinement,
 } from '../../local/rehearse/private-stack.js';
 import { builtJob } from '../../job/building/built-job.js';
-import type { GitLeave } from '../../job/building/git-rules.js';
+import type { GitLeave } from '../../job/building/sources.js';
 import { preemptAsPlanned } from '../../local/rehearse/preempter.js';
 import { DEFAULT_AFTER_MS, preemptionPlan } from '../../local/rehearse/preemption-plan.js';
 import type { NoticeWish } from '../../local/rehearse/preemption-plan.js';
 import { DEFAULT_MEASURES, givenMeasure } from '../../../domain/progress-marks.js';
-import { renderCertificate } from '../../local/rehearse/render-certificate.js';
-import { asSubmitted } from '../../jobs/submitting/by-context.js';
+import { asSubmitted } from '../../jobs/submitting/after-submit.js';
 import { prefixedSink } from '../../jobs/watch/host-lines.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { LogFollower } from '../../../client/log-follower.js';
@@ -38,8 +36,7 @@ import { watchJob } from '../../jobs/watch/watch-job.js';
 import { checkedScript, startScript } from './rehearsal-story.js';
 import { ownVersions } from '../../terminal/version.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 
 export interface RehearseFlags extends OutputFlag, GitLeave {
   readonly preempt?: number;

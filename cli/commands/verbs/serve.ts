@@ -4,12 +4,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Config from '../../../server/config.js';
 import type * as RunServer from '../../../server/run-server.js';
-import { bringPackages } from '../../place/fetch-packages.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../../place/packages.js';
+import { bringPackages, hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../../place/packages.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { printErr, printOut } from '../../terminal/print.js';
-import { isFull, writeErrorWords, writeNew } from '../../terminal/whole-file.js';
+import { isFull, writeErrorWords, writeNew } from '../../terminal/file-on-disk.js';
 
 export interface ServeFlags {
   readonly config?: string;

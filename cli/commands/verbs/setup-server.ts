@@ -1,14 +1,17 @@
 import type { Connection } from '@temporalio/client';
-import type { SwitchMove } from '../../../client/change-switches.js';
-import type { SetupStep } from '../../../client/setup-server.js';
+import type { SwitchMove, SetupStep } from '../../../client/setup-server.js';
 import { bucketUrl, isGoogleBucket, placeOfObject, storePlace } from '../../../domain/store-place.js';
 import { TASK_QUEUE } from '../../../domain/own-workflows.js';
 import { userOf } from '../../place/asker.js';
 import { openStore, withTemporal } from '../../place/connect.js';
-import { bucketOf } from '../../place/context.js';
-import { contextToChange } from '../../place/contexts/told-place.js';
-import type { CliContext, ContextFlags, BucketPlace } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import {
+  bucketOf,
+  contextToChange,
+  type CliContext,
+  type ContextFlags,
+  type BucketPlace,
+} from '../../place/context.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printOut } from '../../terminal/print.js';
 
@@ -30,7 +33,7 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
   const store = await openStore(place, context);
   return withTemporal(context, async (client, address) => {
     const { setUpServer } = await import('../../../client/setup-server.js');
-    const { changeSteps } = await import('../../../client/change-switches.js');
+    const { changeSteps } = await import('../../../client/setup-server.js');
     const steps: SetupStep[] = [];
     const setup = {
       client,

@@ -1,12 +1,9 @@
 import { createServer } from 'node:net';
-import { startOpenSsh } from '../../jobs/hosts/open-ssh.js';
-import { forwardToPod, podShell } from '../../jobs/hosts/pod-shell.js';
+import { startOpenSsh, forwardToPod, podShell } from '../../jobs/hosts/shell.js';
 import { oneHost, type ReachFlags, reachHosts } from '../../jobs/hosts/reach.js';
-import { CliError } from '../../terminal/cli-error.js';
-import type { ForwardedPorts } from '../../jobs/hosts/host-options.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { printOut } from '../../terminal/print.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import type { ForwardedPorts } from '../../jobs/job-filter.js';
+import { asTyped, printOut } from '../../terminal/print.js';
 
 /** Verbs that run the OpenSSH client. */
 

@@ -2,23 +2,19 @@ import type { JobView } from '../../../contract/job.js';
 import { JobPhase } from '../../../domain/job-state.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import { asKnown } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
-import { shownHostKeys } from '../../jobs/hosts/shown-host-keys.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
-import { type ChosenJobs, chooseJobs, refuseUnclear } from '../../jobs/many/chosen-jobs.js';
-import { forEachJob, type JobAnswer } from '../../jobs/many/each-job.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear, forEachJob, type JobAnswer } from '../../jobs/many/chosen-jobs.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { placesOf } from '../../jobs/places.js';
-import { refusalOf } from '../../jobs/refusal-of.js';
-import { type ViewOrReason, viewOf } from '../../jobs/view-or-reason.js';
+import { placesOf } from '../../jobs/render-job-list.js';
+import { refusalOf, type ViewOrReason, viewOf, withSetUp } from '../../jobs/job-reasons.js';
 import { renderJobStatus } from '../../terminal/render/job-status.js';
-import { noWorkerText } from '../../terminal/render/no-worker.js';
-import { turnsOf } from '../../terminal/render/tier-turns.js';
-import { withSetUp } from '../../place/set-up-reason.js';
+import { noWorkerText } from '../../terminal/render/job-phrases.js';
+import { turnsOf } from '../../terminal/render/elsewhere.js';
 import { stateOf, unattended } from './why.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 
@@ -105,4 +101,44 @@ function viewUnless(
   idle: TaskQueuePolls | undefined,
 ): Promise<ViewOrReason> | ViewOrReason {
   return idle === undefined ? viewOf(client, id) : { missing: noWorkerText(idle, Date.now()) };
+}
+
+/** The SSH key that a host of the job must show (docs/ssh-fleet.md). */
+export interface ShownHostKey {
+  readonly slice: number;
+  readonly host: number;
+  readonly publicKey: string;
+  readonly fingerprint: string;
+  readonly source: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Keys of the present hosts. Empty if the store is not known here or cannot be read, because the keys are an extra. */
+export async function shownHostKeys(
+  { slices }: JobView,
+  { store: place }: CliContext,
+): Promise<readonly ShownHostKey[]> {
+  if (place === undefined) return [];
+  const { openReader } = await import('../../place/connect.js');
+  const { fingerprintOfLine, hostKeysOf } = await import('../../../cloud/hosts/host-key-record.js');
+  try {
+    const store = await openReader(place);
+    const keys = await Promise.all(
+      slices.map(async ({ index: slice, uid }) => {
+        const records = uid === undefined ? [] : [...(await hostKeysOf(store, uid))];
+        return records.map(([host, { publicKey, source, at }]) => ({
+          slice,
+          host,
+          publicKey,
+          fingerprint: fingerprintOfLine(publicKey),
+          source,
+          at,
+        }));
+      }),
+    );
+    return keys.flat().sort((a, b) => a.slice - b.slice || a.host - b.host);
+  } catch {
+    return [];
+  }
 }

@@ -4,31 +4,28 @@ import { showValue } from '../../../domain/problem.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { farBuckets, zonesOfJob } from '../../place/bucket-regions.js';
 import { userOf } from '../../place/asker.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { storeForFiles, withClient } from '../../place/connect.js';
-import { localContext, resolveContext } from '../../place/context.js';
-import type { CliContext, ContextFlags } from '../../place/context.js';
+import { localContext, resolveContext, type CliContext, type ContextFlags } from '../../place/context.js';
 import { builtJob, type BuildWish } from '../../job/building/built-job.js';
-import { billedLine } from '../../local/dev/billed-line.js';
-import { lineDefaults } from '../../job/launching/line-defaults.js';
+import { billedLine } from '../../place/stack/stack-record.js';
+import { lineDefaults, type LaunchFlags, launchJob } from '../../job/launching/launch-job.js';
 import { readDevContext } from '../../place/stack/context.js';
 import { stackHome } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { BY_FLAGS, jobFileText, readJobFile, readJobFlags, tellWarnings } from '../../job/job-file.js';
+import { BY_FLAGS, jobFileText, readJobFile, readJobFlags, tellWarnings, type GoodJob } from '../../job/job-file.js';
 import { checkJobKeys, type JobKeys } from '../../job/job-keys.js';
-import type { GoodJob } from '../../job/job-file.js';
-import type { HostChoice } from '../../jobs/hosts/host-options.js';
-import { hiddenText, shownLines } from '../../jobs/submitting/shown-lines.js';
+import type { HostChoice } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { agreeToOutside } from '../../job/outside-files.js';
-import { removeScratchFolder } from '../../job/packing/scratch-folder.js';
-import { tellLine } from '../../terminal/render/told-line.js';
+import { agreeToOutside } from '../../job/local-files.js';
+import { removeScratchFolder } from '../../job/packing/pack-tree.js';
+import { tellLine, printErr, asTyped } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
-import { announce, answer, both, follow, header, printJson } from '../../jobs/submitting/after-submit.js';
-import { asSubmitted } from '../../jobs/submitting/by-context.js';
-import { refuseQuotedWords } from '../../jobs/submitting/quoted-words.js';
+import { announce, answer, both, follow, header, printJson, asSubmitted } from '../../jobs/submitting/after-submit.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
-import { printErr } from '../../terminal/print.js';
+import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
+import { askedSize } from '../../../domain/machines.js';
+import type { JobSpec } from '../../../domain/job-spec.js';
+import type { ShownLines } from '../../jobs/watch/follow-to-end.js';
 
 export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly local?: true;
@@ -210,4 +207,88 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
     return follow(question, lines, isJson, verdict);
   }
   return answer(question, submitted, isJson);
+}
+
+/**
+ * Refuses words after `--` that are one string in single quotes, as AXLearn's Bastion requires (`-- python3 -c "'..'"`), because
+ * it joins words by blanks. Here each word is quoted, so Python would get a string and do nothing, successfully.
+ * @throws CliError with the form that was meant
+ */
+export function refuseQuotedWords(file: string | undefined, words: readonly string[]): void {
+  const quoted = words.find(isQuoted);
+  if (quoted === undefined) return;
+  const meant = words.map((word) => (isQuoted(word) ? (splitShellWords(word)?.[0] ?? word) : word));
+  throw new CliError(
+    ExitCode.Usage,
+    `--: the word ${shown(quoted)} still has its single quotes after your shell has read it`,
+    words.length === 1
+      ? 'the hosts would look for a command of that name, blanks included'
+      : 'jobctl quotes each word itself, so the program would get the quotes too: Python takes that for a string and does nothing',
+    `without them: jobctl submit ${file === undefined ? '..' : shellQuote(file)} -- ${meant.length === 1 ? shellQuote(meant[0] ?? '') : shellWords(meant)}`,
+    '--literal-quotes passes the quotes on, if that is what you want',
+  );
+}
+
+const shown = (word: string): string => showValue(word.slice(1, -1));
+
+/** Returns whether a word is `'..'` with nothing outside of its quotes. */
+function isQuoted(word: string): boolean {
+  return word.length > 2 && /^'(?:[^']|'\\'')*'$/.test(word);
+}
+
+/**
+ * The hosts whose lines `submit --wait` shows: the first host that runs the command, unless `asked` names others.
+ * @throws CliError for a host that the job does not have
+ */
+export function shownLines(spec: JobSpec, asked: HostChoice | undefined): ShownLines {
+  const { hosts: count } = askedSize(spec);
+  if (asked === 'all') return { hostsOfSlice: hostsOfSlice(spec) };
+  const absent = asked?.find((host) => host >= count);
+  if (absent !== undefined) {
+    const has = count === 1 ? 'it has one, with index 0' : `it has ${count}: 0 to ${count - 1}`;
+    throw new CliError(ExitCode.Usage, `--host ${absent}: the job has no such host`, has);
+  }
+  return { hosts: asked ?? [runningHosts(spec)[0] ?? 0], hostsOfSlice: hostsOfSlice(spec) };
+}
+
+/** Message printed once, before the first line. Undefined: the lines of all hosts are shown. */
+export function hiddenText(id: string, spec: JobSpec, { hosts }: ShownLines): string | undefined {
+  const running = runningHosts(spec);
+  if (hosts === undefined || spec.command === undefined || running.every((host) => hosts.includes(host)))
+    return undefined;
+  const shown = `host${hosts.length === 1 ? '' : 's'} ${hosts.join(', ')}`;
+  return asTyped(
+    `lines of ${shown} of ${running.length} are shown; \`--host all\` shows all, \`jobctl logs ${id} --host N\` another's`,
+  );
+}
+
+/** Host numbers over all slices; `command.workers` counts within each slice. */
+function runningHosts(spec: JobSpec): readonly number[] {
+  const { hosts: count } = askedSize(spec);
+  const all = Array.from({ length: count }, (_, host) => host);
+  const hosts = spec.command?.hosts ?? 'all';
+  return hosts === 'all' ? all : all.filter((host) => hosts.includes(host % hostsOfSlice(spec)));
+}
+
+const hostsOfSlice = (spec: JobSpec): number => Math.max(1, Math.round(askedSize(spec).hosts / spec.slices));
+
+/** Flags of `SubmitFlags` that `jobctl launch` has too. */
+type Common = Omit<SubmitFlags, 'tpu' | 'zone' | 'slices' | 'pricing' | 'spot' | 'bundle' | 'wait'> & {
+  readonly wait?: boolean;
+};
+
+/** Builds and submits in one command line, like Astera's launch: the line stands for a job file that is not written. */
+export async function launch(line: LaunchFlags & Common, command: readonly string[] | undefined): Promise<number> {
+  const { wait: asked, ...own } = line;
+  // Like its predecessor, it follows the job: a user who types a command line wants to see the result.
+  const isFollowed = asked ?? (own.output !== 'json' && own.verdict !== false && own.dryRun !== true);
+  const flags = { ...own, ...(isFollowed && { wait: true as const }) };
+  checkFlags(flags);
+  if (flags.literalQuotes !== true) refuseQuotedWords(undefined, command ?? []);
+  const given = { defaults: lineDefaults(flags, flags.instanceType), folder: process.cwd() };
+  const tree = launchJob(flags, (command?.length ?? 0) > 0, given);
+  const { set = [], project, user, priority, dryRun: isDry } = flags;
+  const overrides = { project, user, priority, command, isLiteral: true };
+  const job = await readJobFlags({ tree, set, overrides, ...(isDry === undefined ? {} : { isDry }) });
+  return submitRead(job, BY_FLAGS, flags);
 }

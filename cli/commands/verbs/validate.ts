@@ -5,13 +5,17 @@ import { formatProblem, formatProblems } from '../../../domain/problem.js';
 import { count } from '../../../domain/units.js';
 import { allowedIn, notAllowed } from '../../../quota/allow/allowed.js';
 import type { ParsedPoolFile } from '../../../quota/files/pool-file.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { printVerdict, type Verdict } from '../../terminal/file-verdict.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import {
+  printVerdict,
+  type Verdict,
+  choiceEssentials,
+  poolEssentials,
+  timeEssentials,
+} from '../../terminal/render/operator-files.js';
 import { type GoodJob, placed, readJobFile, readText, type WrittenJob } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { commandSummary } from '../../terminal/render/job-header.js';
-import { choiceEssentials, poolEssentials, timeEssentials } from '../../terminal/render/operator-files.js';
 import { renderTable } from '../../terminal/render/columns.js';
 
 export interface ValidateFlags extends OutputFlag {

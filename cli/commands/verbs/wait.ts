@@ -1,20 +1,20 @@
 import { count } from '../../../domain/units.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { resultOf } from '../../../client/job-rows.js';
+import { resultOf, isOver, type JobRow } from '../../../client/job-rows.js';
 import { asKnown } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type FilterFlags, isFiltered, ownFilter } from '../../jobs/job-filter.js';
 import { type ChosenJobs, chooseJobs, refuseUnclear } from '../../jobs/many/chosen-jobs.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { formatDuration } from '../../terminal/render/quantities.js';
-import { followToEnd } from '../../jobs/watch/follow-to-end.js';
+import { formatDuration, formatExactDuration } from '../../terminal/render/quantities.js';
+import { followToEnd, exitCodeOf } from '../../jobs/watch/follow-to-end.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
-import { openScreen } from '../../jobs/watch/screen.js';
-import { waitForMany } from '../../jobs/watch/wait-for-many.js';
+import { openScreen, type Screen } from '../../jobs/watch/screen.js';
 import { printErr, printOut } from '../../terminal/print.js';
+import { reasonOf } from '../../terminal/render/job-header.js';
+import { isOutage, pause } from '../../../client/outage.js';
 
 export interface WaitFlags extends ContextFlags, OutputFlag, FilterFlags {
   /** Milliseconds. */
@@ -87,4 +87,59 @@ function timedOut(who: string, ids: string, timeoutMs: number, isPlural = false)
     `${who} ${isPlural ? 'have' : 'has'} not ended within ${formatDuration(timeoutMs)}; ${isPlural ? 'they go' : 'it goes'} on`,
     `\`jobctl wait ${ids}\` waits on, \`jobctl status ${ids}\` shows where it stands`,
   );
+}
+
+const LOOK_MS = 1_000;
+const MOST_IDS = 500;
+
+/**
+ * Prints a line as each job ends. A look is one Temporal query per 500 jobs, not per job.
+ * @returns rows of the jobs that are over, in the order of their ends: all jobs, unless `signal` ended the watching
+ */
+export async function waitForMany(
+  client: Pick<JobClient, 'find'>,
+  jobs: readonly JobRow[],
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<readonly JobRow[]> {
+  const waiting = new Set(jobs.map(({ id }) => id));
+  const over: JobRow[] = [];
+  const note = (rows: readonly JobRow[]): void => {
+    for (const row of rows.filter((each) => isOver(each) && waiting.delete(each.id))) {
+      over.push(row);
+      const line = endLine(row);
+      screen.line({ live: line, plain: line });
+    }
+  };
+  note(jobs);
+  while (waiting.size > 0 && !signal.aborted) {
+    screen.current(`${over.length} of ${count(jobs.length, 'job')} have ended`);
+    await pause(LOOK_MS, signal);
+    // A job that is not yet in Temporal's index is looked for again.
+    note(await look(client, [...waiting]).catch(throwUnlessOutage));
+  }
+  screen.current(undefined);
+  return over;
+}
+
+async function look(client: Pick<JobClient, 'find'>, ids: readonly string[]): Promise<readonly JobRow[]> {
+  const rows: JobRow[] = [];
+  for (let from = 0; from < ids.length; from += MOST_IDS)
+    rows.push(...(await client.find({ ids: ids.slice(from, from + MOST_IDS) })));
+  return rows;
+}
+
+function throwUnlessOutage(error: unknown): readonly JobRow[] {
+  if (isOutage(error)) return [];
+  throw error;
+}
+
+/** `lr-7f3k succeeded in 3m 10s`; `lr-0q1d failed in 12s, exit code 7: the command exited with code 7 on host 2`. */
+function endLine(row: JobRow): string {
+  const { id, submittedAt, endedAt, outcome } = row;
+  const result = resultOf(row);
+  const lasted = formatExactDuration((outcome?.endedAt ?? endedAt ?? submittedAt) - submittedAt);
+  const why =
+    result === 'succeeded' ? '' : `: ${reasonOf({ phase: row.phase, why: outcome?.cause?.message ?? row.why ?? '' })}`;
+  return `${id} ${result} in ${lasted}${exitCodeOf(row) === 0 || outcome?.exitCode === undefined ? '' : `, exit code ${outcome.exitCode}`}${why}`;
 }

@@ -7,15 +7,14 @@ import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { renamed } from '../../../quota/explanation/explanation.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
-import { viewOf } from '../../jobs/view-or-reason.js';
-import { withSetUp } from '../../place/set-up-reason.js';
+import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
+import { viewOf, withSetUp } from '../../jobs/job-reasons.js';
 import { readPoolState } from '../../../client/pool-state.js';
+import { whyWaiting, type WhyWaiting } from '../../../client/why-waiting.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { whyWaiting, type WhyWaiting } from '../../../client/why-waiting.js';
 import {
   askingOf,
   type RebuildingPool,
@@ -28,9 +27,8 @@ import {
   renderWaiting,
   renderWhy,
 } from '../../terminal/render/why.js';
-import { renderElsewhere } from '../../terminal/render/elsewhere.js';
+import { renderElsewhere, turnsOf } from '../../terminal/render/elsewhere.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
-import { turnsOf } from '../../terminal/render/tier-turns.js';
 import { printOut } from '../../terminal/print.js';
 
 export type WhyFlags = ContextFlags & OutputFlag;

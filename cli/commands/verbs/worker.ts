@@ -3,8 +3,7 @@ import { pathToFileURL } from 'node:url';
 import type * as Config from '../../../worker/config.js';
 import type * as RunWorker from '../../../worker/run-worker.js';
 import type { ContextFlags } from '../../place/context.js';
-import { bringPackages } from '../../place/fetch-packages.js';
-import { hasAllPackages, moduleFile, ownFolder, placeOf } from '../../place/packages.js';
+import { bringPackages, hasAllPackages, moduleFile, ownFolder, placeOf } from '../../place/packages.js';
 import { printErr } from '../../terminal/print.js';
 
 export interface WorkerFlags extends ContextFlags {

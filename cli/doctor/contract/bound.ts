@@ -1,8 +1,7 @@
 import { type AcceleratorType, findAccelerator } from '../../../domain/accelerators.js';
 import { acceleratorHint } from '../../../domain/job-file/accelerator.js';
 import { usdPerChipHour } from '../../../domain/machine-kinds/cloud-tpu/prices.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
 /** Minutes to wait for the slice, and minutes that its deletion may take before the run costs more than announced. */
 export const WAIT_MINUTES = 10;

@@ -1,11 +1,13 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Exchange, OnExchange } from '../../../cloud/exchange.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { writePrivate } from '../../terminal/whole-file.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { writePrivate } from '../../terminal/file-on-disk.js';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { scrubbed } from './scrub.js';
+import type * as Connection from '../../../cloud/machines/cloud-tpu/tpu-connection.js';
+import { TpuApi } from '../../../cloud/machines/cloud-tpu/tpu-api.js';
+import { loadFrom } from '../../place/packages.js';
 
 /** One exchange as a file, in the format that docs/doctor.md documents and `test/cloud/recordings` replays. */
 export interface Recording extends Exchange {
@@ -95,4 +97,25 @@ function makeEmpty(folder: string): void {
     );
   }
   throw new CliError(ExitCode.Usage, `--record ${folder}: has recordings already`, 'name a new or an empty folder');
+}
+
+/** The calls that a worker makes, by the same client, with each exchange reported. */
+interface RecordedTpu {
+  readonly api: TpuApi;
+  readonly close: () => Promise<void>;
+}
+
+const SETTINGS = { budget: { callsPerSecond: 5, burst: 20 }, callTimeoutMs: 30_000, pageSize: 1000 };
+
+/** @param address `host:port` in place of Google's, for tests; with TLS and credentials as Google's. @throws CliError */
+export async function openRecordedTpu(hear: OnExchange, address?: string): Promise<RecordedTpu> {
+  const { TpuConnection } = await loadFrom<typeof Connection>('@jobctl/worker', 'cloud-tpu-connection');
+  const connection = new TpuConnection(address === undefined ? undefined : endpointOf(address), hear);
+  return { api: new TpuApi(connection, SETTINGS), close: () => connection.close() };
+}
+
+function endpointOf(address: string) {
+  const [, host = '', port = ''] = /^([\w.-]+):(\d{1,5})$/.exec(address) ?? [];
+  if (host === '') throw new CliError(ExitCode.Usage, `JOBCTL_TPU_ENDPOINT: '${address}' is not HOST:PORT`);
+  return { host, port: Number(port), insecure: false };
 }

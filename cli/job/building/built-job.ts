@@ -5,11 +5,10 @@ import { resolveJob } from '../../../domain/job-file/resolve.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import { reachFacts } from '../../../domain/slice.js';
 import { formatProblems } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type GoodJob, localPlaceOf } from '../job-file.js';
-import { tellLine } from '../../terminal/render/told-line.js';
-import type { BuildPlace, GitLeave } from './git-rules.js';
+import { tellLine } from '../../terminal/print.js';
+import type { BuildPlace, GitLeave } from './sources.js';
 
 /** A user's wishes for building an image. */
 export interface BuildWish extends GitLeave {
@@ -49,7 +48,7 @@ export const usualPlace = ({ spec, build }: Pick<GoodJob, 'spec' | 'build'>): Bu
     : 'local';
 
 async function askedCommit(build: BuildSpec, folder: string, leave: GitLeave) {
-  const { remoteCommit } = await import('./remote-commit.js');
+  const { remoteCommit } = await import('./build-image.js');
   const at = await remoteCommit(build, folder, leave);
   tellLine(`build: ${build.image} of commit ${at.commit.slice(0, 12)} is built in the cluster, from ${at.repository}`);
   return at;

@@ -1,6 +1,6 @@
 import type { Mapping } from '../../../domain/job-file/plain-tree.js';
 import type { MachineKindName } from '../../../domain/machines.js';
-import { asTyped } from '../../terminal/typed-command.js';
+import { asTyped } from '../../terminal/print.js';
 
 /** Flags of `jobctl launch` that size its machines. */
 export interface SizeFlags {

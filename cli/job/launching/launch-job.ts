@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
 import { jobNameFrom } from '../../../domain/identity.js';
 import type { Mapping } from '../../../domain/job-file/plain-tree.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import type { BuildPlace } from '../building/git-rules.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import type { BuildPlace } from '../building/sources.js';
 import {
   type Execution,
   execution as rowOf,
@@ -12,6 +11,11 @@ import {
   type OwnFlag,
   type SizeFlags,
 } from './executions.js';
+import { definedOnly } from '../../../domain/machine-kinds/kubernetes/pod-fields.js';
+import type { ContextFlags } from '../../place/context.js';
+import type { Environment } from '../../terminal/home.js';
+import { firstZoneWith } from '../../../domain/machine-kinds/cloud-tpu/type-zones.js';
+import { settingLayers, settingOf } from '../../place/contexts/layers.js';
 
 /** The flags of `jobctl launch` that describe the job. */
 export interface LaunchFlags extends SizeFlags {
@@ -26,7 +30,7 @@ export interface LaunchFlags extends SizeFlags {
 }
 
 /** Defaults for command lines, from a context or variables (docs/adr/0073). A flag on the command line takes precedence. */
-export interface LaunchDefaults {
+interface LaunchDefaults {
   /** Registry of images: `ghcr.io/team`. */
   readonly registry?: string;
   readonly gpuType?: string;
@@ -128,3 +132,27 @@ const foreignLacks = (flags: LaunchFlags, own: readonly OwnFlag[]): readonly str
     ),
   ),
 ];
+
+/**
+ * Defaults of the environment and the context in effect, for command lines without a job file (docs/adr/0073).
+ * On a rehearsed cloud, where a zone costs nothing, a line without one means the first zone that has its type.
+ * @param flags the command line's, which choose the server and take precedence over a context
+ * @param accelerator the type that the line asks for, if it asks for Cloud TPUs
+ * @throws CliError as `settingLayers`
+ */
+export function lineDefaults(
+  flags: ContextFlags & { readonly local?: boolean | undefined },
+  accelerator: string | undefined,
+  env: Environment = process.env,
+): LaunchDefaults {
+  const { used, server, stack } = settingLayers(flags as Record<string, unknown>, env);
+  const isLocal = flags.local === true || server?.kind === 'stack';
+  const isRehearsed = isLocal && (stack === undefined || stack.rehearsal !== undefined);
+  const anyZone = isRehearsed && accelerator !== undefined ? firstZoneWith(accelerator) : undefined;
+  return definedOnly({
+    registry: settingOf(used, 'registry'),
+    gpuType: settingOf(used, 'gpu_type'),
+    rayVersion: settingOf(used, 'ray_version'),
+    zone: settingOf(used, 'zone') ?? anyZone,
+  });
+}

@@ -1,4 +1,5 @@
-import { ASTERA_FLAG_NAMES } from './flag-names.js';
+/** Flags of `jobctl launch`, and of Astera's `launch submit`, that no flag of `jobctl submit` is called. */
+const ASTERA_FLAG_NAMES: readonly string[] = ['--execution', '--workers', '--gpus', '--name-prefix'];
 
 /** First words of command lines that belong to another tool. They are no verbs of jobctl. */
 const FIRST_WORDS: ReadonlySet<string> = new Set([

@@ -4,8 +4,7 @@ import { replaceDotted } from '../../../domain/job-file/interpolation.js';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { valueAt } from '../../../domain/job-file/plain-tree.js';
 import { formatPath, formatProblems, type Path, type Problem, showValue } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { Told } from './draft.js';
 import { JOBMAN_LOST, JOBMAN_RENAMED, JOBMAN_UNUSED } from './jobman-keys.js';
 

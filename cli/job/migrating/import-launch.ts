@@ -1,16 +1,18 @@
 import { existsSync } from 'node:fs';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
-import { lineDefaults } from '../launching/line-defaults.js';
-import { launchJob } from '../launching/launch-job.js';
-import { LAUNCH_FLAGS, nameImage } from './bastion-keys.js';
-import { Draft, type GivenKey, literalRun } from './draft.js';
-import { splitFlags } from './flags.js';
+import { lineDefaults, launchJob, type LaunchFlags } from '../launching/launch-job.js';
+import { LAUNCH_FLAGS, nameImage, JOBSPEC_KEYS } from './bastion-keys.js';
+import { Draft, type GivenKey, literalRun, type KeyRule } from './draft.js';
 import { isOfBastion } from './foreign-words.js';
-import { ASTERA_FLAGS, launchFlags } from './launch-keys.js';
+import { showValue } from '../../../domain/problem.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { BUILD_PLACES } from '../building/sources.js';
+import { EXECUTION_WORDS } from '../launching/executions.js';
+import { isMapping } from '../../../domain/job-file/plain-tree.js';
 
-export type LaunchTool = "Bastion's launch" | "Astera's launch";
+type LaunchTool = "Bastion's launch" | "Astera's launch";
 
-export interface LaunchLine {
+interface LaunchLine {
   readonly tool: LaunchTool;
   /** `start`, `submit` and so on; `start` where the line names none. */
   readonly action: string;
@@ -55,7 +57,7 @@ export function bastionLine(own: readonly string[], command: readonly string[]):
 }
 
 /** The line inside a job spec's command: `python3 -m ..launch run --instance_type=.. -- CMD`. Undefined: it is another command. */
-export function launchInside(command: string): LaunchLine | undefined {
+function launchInside(command: string): LaunchLine | undefined {
   const words = splitShellWords(command);
   const at = words?.findIndex((word) => /(^|\.)launch$/.test(word)) ?? -1;
   if (words === undefined || at === -1) return undefined;
@@ -94,4 +96,172 @@ function asteraLine(own: readonly string[], command: readonly string[]): LaunchL
 
 function tellWords(words: readonly string[], draft: Draft): void {
   for (const word of words) draft.tell(word, 'lost', 'a word without a flag; a command goes behind --');
+}
+
+/** `launchJob` has put the values of all flags where they belong. */
+const isPut = (): void => undefined;
+
+/** Flags of `launch submit` of Astera's launch, and those that `jobctl launch` has beside them. */
+export const ASTERA_FLAGS: readonly KeyRule[] = [
+  {
+    key: '--build',
+    to: 'build',
+    put: isPut,
+    note: 'where the image is built: `remote`, in the cluster, is the default of pods and Ray here too. A flag of `submit` and `launch`',
+  },
+  {
+    key: '--execution',
+    to: 'kubernetes',
+    put: isPut,
+    note: 'the section: `kubernetes`, `ray_cluster` (for ray), and beside those of launch `tpu` and `machines`',
+  },
+  {
+    key: '--workers',
+    to: 'kubernetes.workers',
+    put: isPut,
+    note: 'pods; of ray `ray_cluster.workers.min` and `max`; of machines `machines.hosts`; of tpu `slices`',
+  },
+  {
+    key: '--gpus',
+    to: 'kubernetes.gpus',
+    put: isPut,
+    note: 'of each worker; with `--gpu-type`, since quota counts them by type',
+  },
+  { key: '--allow-dirty', isSwitch: true, fate: 'kept', note: 'a flag of `submit` and `launch`' },
+  { key: '--allow-unpushed', isSwitch: true, fate: 'kept', note: 'a flag of `submit` and `launch`' },
+  { key: '--name-prefix', to: 'name', put: isPut, note: 'ids of jobs are made from it' },
+  {
+    key: '--image',
+    to: 'build.image',
+    put: isPut,
+    note: 'where the image is pushed; without it the registry of the context or of `JOBCTL_REGISTRY`, and the name of the folder. Without `--build` the image that is run',
+  },
+  { key: '--gpu-type', to: 'kubernetes.gpu_type', put: isPut },
+  { key: '--ray-version', to: 'ray_cluster.ray_version', put: isPut },
+  { key: '--instance-type', to: 'tpu.accelerator', put: isPut },
+  { key: '--zone', to: 'tpu.zone', put: isPut },
+];
+
+/** The flags of a line that nobody has parsed yet. @throws CliError for a value that `jobctl launch` refuses */
+function launchFlags(given: readonly GivenKey[]): LaunchFlags {
+  const valueOf = (key: string): string | undefined => {
+    const found = given.findLast((each) => each.key === key);
+    return found === undefined ? undefined : String(found.value);
+  };
+  const texts = {
+    gpuType: valueOf('--gpu-type'),
+    rayVersion: valueOf('--ray-version'),
+    image: valueOf('--image'),
+    instanceType: valueOf('--instance-type'),
+    zone: valueOf('--zone'),
+    namePrefix: valueOf('--name-prefix'),
+    build: oneOf('--build', valueOf('--build'), BUILD_PLACES),
+    execution: oneOf('--execution', valueOf('--execution'), EXECUTION_WORDS),
+    workers: countOf('--workers', valueOf('--workers'), 1),
+    gpus: countOf('--gpus', valueOf('--gpus'), 0),
+  };
+  return Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
+}
+
+function oneOf<Word extends string>(flag: string, value: string | undefined, words: readonly Word[]): Word | undefined {
+  const found = words.find((word) => word === value);
+  if (value === undefined || found !== undefined) return found;
+  throw new CliError(ExitCode.Usage, `${flag}: ${showValue(value)} is none of ${words.join(', ')}`);
+}
+
+function countOf(flag: string, value: string | undefined, least: number): number | undefined {
+  if (value === undefined) return undefined;
+  const count = Number(value);
+  if (Number.isInteger(count) && count >= least) return count;
+  throw new CliError(ExitCode.Usage, `${flag}: ${showValue(value)} is no whole number of ${least} or more`);
+}
+
+interface SplitLine {
+  readonly given: readonly GivenKey[];
+  /** Words without a flag before them, such as an action. */
+  readonly words: readonly string[];
+}
+
+/**
+ * Splits a command line of another tool: `--key=value`, `--key value`, `--switch`, and absl's `--noswitch`. A flag without a rule
+ * takes the next word as its value unless that is a flag.
+ * @param args without `--` and what follows it
+ */
+function splitFlags(args: readonly string[], rules: readonly KeyRule[]): SplitLine {
+  const given: GivenKey[] = [];
+  const words: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? '';
+    const match = /^(--?[A-Za-z][\w-]*)(?:=([^]*))?$/.exec(word);
+    if (match === null) {
+      words.push(word);
+      continue;
+    }
+    const [, name = '', value] = match;
+    const ruled = ruleOf(name, rules);
+    const key = ruled?.key ?? name;
+    if (value !== undefined) given.push({ key, value, shown: word });
+    else if (ruled?.isSwitch === true) given.push({ key, value: true, shown: word });
+    else {
+      const next = args[at + 1];
+      const isValue = next !== undefined && !next.startsWith('--');
+      if (isValue) at++;
+      given.push({ key, value: isValue ? next : true, shown: isValue ? `${word} ${next}` : word });
+    }
+  }
+  return { given: given.filter(({ key }) => key !== OFF), words };
+}
+
+/** A switch that is said to be off is as if it were not there. */
+const OFF = '';
+
+/** absl takes `-name` for `--name`, and `--noname` for a switch. Both tools' users write `_` and `-` for one another. */
+function ruleOf(name: string, rules: readonly KeyRule[]): KeyRule | undefined {
+  const plain = (text: string): string => text.replace(/^--?/, '').replaceAll('-', '_');
+  const found = rules.find(({ key }) => plain(key) === plain(name));
+  if (found !== undefined || !plain(name).startsWith('no')) return found;
+  const isOff = rules.some(({ key, isSwitch }) => isSwitch === true && plain(key) === plain(name).slice(2));
+  return isOff ? { key: OFF, isSwitch: true } : undefined;
+}
+
+/**
+ * A job file for a job spec of Bastion (JSON).
+ * @param file its name, for messages
+ * @throws CliError if it is not one
+ */
+export function readJobspec(text: string, file: string): Draft {
+  const spec = parsed(text, file);
+  const given = Object.entries(spec).flatMap(([key, value]) =>
+    key === 'metadata' ? inMetadata(value) : [{ key, value }],
+  );
+  const launch = typeof spec['command'] === 'string' ? launchInside(spec['command']) : undefined;
+  const draft = launch?.draft ?? new Draft();
+  if (launch !== undefined)
+    draft.told.unshift({ key: 'command', fate: 'kept', text: 'it is a line of `launch run`, read as such:' });
+  const rest = launch === undefined ? given : given.filter(({ key }) => key !== 'command');
+  draft.take(JOBSPEC_KEYS, rest.map(shown), "Bastion's job spec");
+  return draft;
+}
+
+const inMetadata = (metadata: unknown): readonly GivenKey[] =>
+  Object.entries(isMapping(metadata) ? metadata : {}).map(([key, value]) => ({ key: `metadata.${key}`, value }));
+
+const shown = ({ key, value }: GivenKey): GivenKey => ({ key, value, shown: `${key}: ${showValue(value)}` });
+
+function parsed(text: string, file: string): Readonly<Record<string, unknown>> {
+  const wanted = 'jobctl import bastion-jobspec takes the JSON that serialize_jobspec of AXLearn writes';
+  let spec: unknown;
+  try {
+    spec = JSON.parse(text);
+  } catch {
+    throw new CliError(ExitCode.Usage, `${file}: is not JSON`, wanted);
+  }
+  const isSpec = isMapping(spec) && typeof spec['command'] === 'string' && isMapping(spec['metadata']);
+  if (!isSpec)
+    throw new CliError(
+      ExitCode.Usage,
+      `${file}: has no command (a text) and metadata, so it is no job spec of Bastion`,
+      wanted,
+    );
+  return spec as Readonly<Record<string, unknown>>;
 }

@@ -1,11 +1,9 @@
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { DEFAULT_TPU } from '../init/written-job.js';
-import { typedCommand } from '../../terminal/typed-command.js';
-import type { Draft } from './draft.js';
+import { typedCommand } from '../../terminal/print.js';
+import { type Draft, submitLine } from './draft.js';
 import { bastionLine, launchAction } from './import-launch.js';
-import { submitLine } from './submit-line.js';
 
 /** The answer to a command line of another tool. */
 export interface Answer {

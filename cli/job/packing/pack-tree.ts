@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { lstat, readlink, rm } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { lstat, readlink, rm, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { FileSource } from '../../../domain/file-source.js';
-import { scratchPath } from './scratch-folder.js';
 
 /** The entries of a folder for an archive. */
-export interface Tree {
+interface Tree {
   readonly root: string;
   /** Paths below `root`, with `/`; the archive has them in this order. The content of a folder is not added automatically. */
   readonly entries: readonly string[];
@@ -79,9 +78,9 @@ async function refuseOddTarget(path: string, entry: string): Promise<void> {
   if (!isUtf8(target)) throw new NotPackable(`has the link ${entry}, whose target is not UTF-8: ${shown(target)}`);
 }
 
-export const isUtf8 = (name: Buffer): boolean => Buffer.from(name.toString()).equals(name);
+const isUtf8 = (name: Buffer): boolean => Buffer.from(name.toString()).equals(name);
 /** Shows other characters than ASCII as `\xff`. */
-export const shown = (name: Buffer): string =>
+const shown = (name: Buffer): string =>
   name.toString('latin1').replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 async function openPack({ root, entries, texts = [], gzip }: Tree): Promise<AsyncIterable<Buffer>> {
@@ -141,5 +140,108 @@ function notPackable(error: unknown, root: string): unknown {
       return new NotPackable(`has ${entry}, which changed while it was packed`);
     default:
       return error;
+  }
+}
+
+export const MAX_ENTRIES = 100_000;
+/** Most entries that are counted, to report the folders that have the most. */
+const MAX_COUNTED = 1_000_000;
+const SHOWN_FOLDERS = 3;
+
+/**
+ * All entries below a folder, links not followed: a folder comes before its content, siblings in byte order of their names.
+ * @param most limit; more entries are refused
+ * @throws NotPackable if there are more, or if a name is not UTF-8
+ */
+export async function treeEntries(root: string, most = MAX_ENTRIES): Promise<readonly string[]> {
+  const entries: string[] = [];
+  const counts = new Map<string, number>();
+  let total = 0;
+  const visit = async (folder: string): Promise<void> => {
+    for (const { name, isFolder } of await sortedNames(root, folder)) {
+      if (total >= MAX_COUNTED) return;
+      const path = folder === '' ? name : `${folder}/${name}`;
+      total++;
+      if (total <= most) entries.push(path);
+      if (folder !== '') countIn(counts, folder);
+      if (isFolder) await visit(path);
+    }
+  };
+  await visit('');
+  if (total > most) throw new NotPackable(tooMany(total, counts, most));
+  return entries;
+}
+
+interface Name {
+  readonly name: string;
+  readonly isFolder: boolean;
+}
+
+export async function sortedNames(root: string, folder: string): Promise<readonly Name[]> {
+  const found = await readdir(join(root, folder), { withFileTypes: true, encoding: 'buffer' }).catch(
+    (error: unknown) => {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new NotPackable(`has the folder ${folder || '.'}, which cannot be read: ${code ?? message}`);
+    },
+  );
+  return found
+    .toSorted((a, b) => Buffer.compare(a.name, b.name))
+    .map((entry) => {
+      if (!isUtf8(entry.name))
+        throw new NotPackable(`has a name that is not UTF-8: ${shown(entry.name)} in ${folder || '.'}`);
+      return { name: entry.name.toString(), isFolder: entry.isDirectory() };
+    });
+}
+
+/** Counts by the two topmost folders: `data/train`. */
+function countIn(counts: Map<string, number>, folder: string): void {
+  const top = folder.split('/', 2).join('/');
+  counts.set(top, (counts.get(top) ?? 0) + 1);
+}
+
+function tooMany(total: number, counts: ReadonlyMap<string, number>, limit: number): string {
+  const largest = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, SHOWN_FOLDERS);
+  const most = largest.map(([folder, count]) => `${folder} (${count})`).join(', ');
+  const number = total >= MAX_COUNTED ? `${MAX_COUNTED} files and folders or more` : `${total} files and folders`;
+  return `has ${number}; ${limit} are the most${most === '' ? '' : `. Most are in ${most}`}`;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+let folder: string | undefined;
+let isWatched = false;
+
+/**
+ * A path in a folder of this process that only its user can enter (mode 0700), in TMPDIR. It is removed at every exit of the
+ * process except by SIGKILL.
+ */
+export function scratchPath(extension: string): string {
+  folder ??= makeFolder();
+  return join(folder, `${randomBytes(8).toString('hex')}${extension}`);
+}
+
+/** Removes archives that are no longer needed: a command that waits for a job for hours must not keep them. */
+export function removeScratchFolder(): void {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  folder = undefined;
+}
+
+function makeFolder(): string {
+  if (!isWatched) removeAtTheEnd();
+  return mkdtempSync(join(tmpdir(), 'jobctl-packed-'));
+}
+
+function removeAtTheEnd(): void {
+  isWatched = true;
+  process.once('exit', removeScratchFolder);
+  for (const name of SIGNALS) {
+    const onSignal = (): void => {
+      // Other listeners decide on the exit and may still need the files: 'exit' removes them then.
+      if (process.listenerCount(name) > 1) return;
+      removeScratchFolder();
+      process.removeListener(name, onSignal);
+      process.kill(process.pid, name);
+    };
+    process.on(name, onSignal);
   }
 }

@@ -3,10 +3,9 @@ import { hostProblem, type JobHost, presentHosts } from '../../../cloud/hosts/pr
 import type { HostLogin, JobView } from '../../../contract/job.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import type { HostChoice } from './host-options.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { asTyped } from '../../terminal/print.js';
+import type { HostChoice } from '../job-filter.js';
 
 export type { JobHost };
 

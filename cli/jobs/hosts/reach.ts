@@ -1,13 +1,33 @@
-import type { HostTarget, PodTarget, SshTarget } from '../../../cloud/hosts/port.js';
+import {
+  type HostTarget,
+  type PodTarget,
+  type SshTarget,
+  type HostConnection,
+  HostKeyMismatch,
+  type HostsPort,
+  HostUnfit,
+  HostUnreachable,
+} from '../../../cloud/hosts/port.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { JobView } from '../../../contract/job.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
-import type { HostChoice } from './host-options.js';
+import type { HostChoice } from '../job-filter.js';
 import { chooseHosts, type JobHost, hostsOfJob } from './job-hosts.js';
-import { type LoginKey, loginKey } from './login-key.js';
-import { areUnderOsLogin, loggedInAs, recordedKeys, type RecordedKeys } from './recorded-keys.js';
+import {
+  type LoginKey,
+  loginKey,
+  areUnderOsLogin,
+  loggedInAs,
+  recordedKeys,
+  type RecordedKeys,
+  pinnedTo,
+} from './keys.js';
 import { type Route, type RouteFlags, routeOf } from './route.js';
+import type { HostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
+import { Semaphore } from '../../../domain/semaphore.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { clustersOf } from '../../place/kubernetes-cluster.js';
 
 export type ReachFlags = ContextFlags & RouteFlags;
 
@@ -15,7 +35,7 @@ export type ReachFlags = ContextFlags & RouteFlags;
 export type Reach = SshReach | PodReach;
 
 /** `Reach` with the job, as its workflow described it when its hosts were looked up. */
-export type ReachOfJob = Reach & { readonly view: JobView };
+type ReachOfJob = Reach & { readonly view: JobView };
 
 interface AnyReach<Target extends HostTarget> {
   readonly job: string;
@@ -68,4 +88,62 @@ export function oneHost<Host extends JobHost>({
   if (host === undefined || others.length > 0)
     throw new RangeError(`${job}: ${hosts.length} hosts were chosen, not one`);
   return host;
+}
+
+/** Hosts that are asked at the same time: each answer of a pod's hundreds of hosts is held in memory until it is written. */
+const HOSTS_AT_ONCE = 64;
+
+/** The result for one host. */
+export type HostResult<T> =
+  | { readonly kind: 'done'; readonly host: JobHost; readonly value: T }
+  /** The host could not be reached: the result of the request is unknown. */
+  | { readonly kind: 'unreachable'; readonly host: JobHost; readonly message: string };
+
+/**
+ * Does `work` on every host over connections of this process, and closes them.
+ * @returns results in the order of the hosts
+ * @throws errors of `work` that are not the connection's fault
+ */
+export async function onEachHost<T>(
+  reach: Reach,
+  signal: AbortSignal,
+  work: (connection: HostConnection, host: JobHost) => Promise<T>,
+): Promise<readonly HostResult<T>[]> {
+  const fleet = await fleetOf(reach);
+  const key = { privateKey: reach.by === 'ssh' ? reach.key.text : '' };
+  const permits = new Semaphore(HOSTS_AT_ONCE);
+  const onOne = async (host: JobHost): Promise<HostResult<T>> => {
+    try {
+      const connection = await fleet.connect(host.target, key, signal);
+      try {
+        return { kind: 'done', host, value: await work(connection, host) };
+      } finally {
+        connection.close();
+      }
+    } catch (error) {
+      if (![HostUnreachable, HostKeyMismatch, HostUnfit].some((kind) => error instanceof kind)) throw error;
+      return { kind: 'unreachable', host, message: (error as Error).message };
+    }
+  };
+  try {
+    return await Promise.all(reach.hosts.map((host) => permits.run(() => onOne(host))));
+  } finally {
+    fleet.release();
+  }
+}
+
+async function fleetOf(reach: Reach): Promise<HostsPort> {
+  if (reach.by === 'ssh') return fleetBy(reach.route, pinnedTo(reach.keys, reach.store));
+  const { createPodHosts } = await import('../../../cloud/hosts/pod-fleet.js');
+  return createPodHosts(clustersOf(reach.context));
+}
+
+/** @throws CliError if the proxy command has invalid words */
+async function fleetBy({ port, address, proxyCommand }: Route, hostKeys: HostKeyPins): Promise<HostsPort> {
+  const { createSshHosts } = await import('../../../cloud/hosts/ssh-fleet.js');
+  try {
+    return createSshHosts({ port, address, hostKeys, ...(proxyCommand === undefined ? {} : { proxyCommand }) });
+  } catch (error) {
+    throw new CliError(ExitCode.Usage, `--proxy-command: ${(error as Error).message}`);
+  }
 }

@@ -2,9 +2,12 @@ import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js
 import { helperCommand } from '../../../cloud/hosts/helper-command.js';
 import { nameProblem, quotedName, treeProblem } from '../../../domain/outside-names.js';
 import { shellPath } from '../../../domain/shell-quote.js';
+import { basename, dirname, join, posix } from 'node:path';
+import { SafeFolder } from '../../terminal/safe-folder.js';
+import { isFull, NoRoom } from '../../terminal/file-on-disk.js';
 
 /** One file of a host to copy to this computer. */
-export interface RemoteFile {
+interface RemoteFile {
   /** Path on the host. */
   readonly path: string;
   /** Path below the named path: `sub/a.txt`. Empty: the named path is the file itself. */
@@ -49,7 +52,7 @@ export async function remoteFiles(
 }
 
 /** @throws HostFileError if `find` cannot have printed the list, or if its names cannot be stored in one folder */
-export function readListing(listing: string, path: string): readonly RemoteFile[] {
+function readListing(listing: string, path: string): readonly RemoteFile[] {
   const words = listing.split('\0');
   if (words.pop() !== '' || words.length % 2 !== 0) throw refused('it is not whole');
   if (words.length > 2 * MOST_FILES)
@@ -100,11 +103,7 @@ class BoundedText {
 }
 
 /** SHA-256 of a file's content, in hex; undefined if the host cannot compute it. */
-export async function remoteHash(
-  connection: HostConnection,
-  path: string,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+async function remoteHash(connection: HostConnection, path: string, signal: AbortSignal): Promise<string | undefined> {
   const said = new BoundedText(MOST_LISTING_BYTES);
   const { code } = await connection.exec(helperCommand(`sha256sum < ${shellPath(path)}`), {
     ...SILENT,
@@ -115,3 +114,69 @@ export async function remoteHash(
 }
 
 const SILENT = { onStdout: () => undefined, onStderr: () => undefined } as const;
+
+/** Destination of the files of one host. */
+interface FetchTarget {
+  /** Path in the user's words. */
+  readonly target: string;
+  /** True if the target is the new name of the copy, not a folder to copy into. */
+  readonly isNamed: boolean;
+  /** The host's folder in the target, if there are several hosts. Empty: there is one host. */
+  readonly below: string;
+  readonly done: { copied: number; unchanged: number; bytes: number };
+}
+
+/**
+ * Copies files and folders of a host to this computer, like `cp`, one file after another.
+ * @throws HostFileError, UnsafePath: files copied before stay and are counted in `done`
+ */
+export async function fetchPaths(
+  connection: HostConnection,
+  paths: readonly string[],
+  { target, isNamed, below, done }: FetchTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const folder = new SafeFolder(target);
+  for (const path of paths) {
+    const last = posix.basename(path);
+    const own = isNamed || ['.', '..', '~'].includes(last) ? '' : last;
+    for (const file of await remoteFiles(connection, path, signal)) {
+      const name = [below, own, file.below].filter((part) => part !== '').join('/');
+      // The host alone says whether a path is a file or a folder; a target that is a file here accepts one file only.
+      const place =
+        name === '' ? { folder: new SafeFolder(dirname(target)), name: basename(target) } : { folder, name };
+      const bytes = await fetchFile(connection, file, place, signal);
+      done[bytes === 'unchanged' ? 'unchanged' : 'copied'] += 1;
+      done.bytes += bytes === 'unchanged' ? 0 : bytes;
+    }
+  }
+}
+
+/** Destination of one file of a host. */
+interface FetchPlace {
+  readonly folder: SafeFolder;
+  /** Path below `folder`. */
+  readonly name: string;
+}
+
+/**
+ * Copies a file to this computer with its mode, completely or not at all.
+ * @returns `unchanged` if the file was here with this content and was not sent, otherwise its bytes
+ */
+export async function fetchFile(
+  connection: HostConnection,
+  { path, size, mode }: RemoteFile,
+  { folder, name }: FetchPlace,
+  signal: AbortSignal,
+): Promise<'unchanged' | number> {
+  const isHere = await folder.holds(name, size, () => remoteHash(connection, path, signal));
+  if (isHere && (await folder.takesMode(name, mode))) return 'unchanged';
+  try {
+    return await folder.lay({ name, mode }, async (writing) => {
+      const received = await connection.getFile(path, (chunk) => writing.appendFile(chunk), { most: size, signal });
+      return received.size;
+    });
+  } catch (error) {
+    throw isFull(error) ? new NoRoom(error, join(folder.root, name), size) : error;
+  }
+}

@@ -1,8 +1,7 @@
 import type { JobKeyReferences } from '../../../cloud/job-keys/open-job-keys.js';
 import { splitReferences } from '../../../cloud/keys/key-line.js';
 import type { CliContext } from '../../place/context.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
 /** Flags of every verb that reaches hosts. */
 export interface RouteFlags {

@@ -2,15 +2,19 @@ import type { Asker } from '../../../domain/job-state.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobFilter } from '../../../client/job-query.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import { nothingChanged } from '../../terminal/ask.js';
+import { nothingChanged, ask, mustBeAskable } from '../../terminal/ask.js';
 import { askerAt, asKnown } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
-import type { ContextFlags } from '../../place/context.js';
-import { contextToChange } from '../../place/contexts/told-place.js';
+import { type ContextFlags, contextToChange } from '../../place/context.js';
 import { type FilterFlags, ownFilter } from '../job-filter.js';
-import { type ChosenJobs, chooseJobs, refuseUnclear } from './chosen-jobs.js';
-import { type ConsentFlags, isAgreed } from './consent.js';
-import { forEachJob, type JobAnswer } from './each-job.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear, forEachJob, type JobAnswer } from './chosen-jobs.js';
+import { oneLine } from '../../terminal/render/columns.js';
+import { count } from '../../../domain/units.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { paintPhase } from '../render-job-list.js';
+import { lookOf, renderOneLineTable } from '../../terminal/render/look.js';
+import { formatDuration } from '../../terminal/render/quantities.js';
+import { printErr } from '../../terminal/print.js';
 
 /** Flags of the verbs that change many jobs. */
 export interface ManyFlags extends ContextFlags, FilterFlags, ConsentFlags {
@@ -18,7 +22,7 @@ export interface ManyFlags extends ContextFlags, FilterFlags, ConsentFlags {
   readonly by?: string;
 }
 
-export interface Deed {
+interface Deed {
   readonly verb: string;
   /** The action in the words of the question. */
   readonly act: string;
@@ -51,3 +55,81 @@ export async function actOnJobs(ids: readonly string[], flags: ManyFlags, deed: 
     return forEachJob(chosen, flags, (row) => answer(client, row, by), width);
   });
 }
+
+interface ConsentFlags extends OutputFlag {
+  readonly yes?: true;
+}
+
+interface Intent {
+  readonly verb: string;
+  /** The action in the words of the question: `cancel`, `cancel, and delete the slices of,`. */
+  readonly act: string;
+  /** The user who asks. */
+  readonly by: string;
+  /** A consequence that needs agreement even for named jobs of the user's own; undefined: no question. */
+  readonly warning?: string | undefined;
+}
+
+const MOST_SHOWN = 20;
+/** User of a job whose submitter is unknown. */
+const NOBODY: ReadonlySet<string> = new Set(['-', 'unknown']);
+
+/**
+ * Asks for agreement about jobs that a filter found, after they were shown, and about other people's.
+ * @throws CliError if a question is needed and there is no terminal, and no `--yes`
+ */
+async function isAgreed(
+  { rows, isFound }: Pick<ChosenJobs, 'rows' | 'isFound'>,
+  flags: ConsentFlags,
+  { verb, act, by, warning }: Intent,
+): Promise<boolean> {
+  const others = rows.filter(({ user }) => user !== by && !NOBODY.has(user));
+  if (rows.length === 0 || (!isFound && others.length === 0 && warning === undefined)) return true;
+  const [only] = rows;
+  const what = rows.length === 1 && only ? `${only.id} (${only.phase})` : count(rows.length, 'job');
+  const reasons = [
+    ...(isFound ? [`the filter means ${what}`] : []),
+    ...(others.length === 0 ? [] : [othersText(rows, others, by)]),
+    ...(warning === undefined ? [] : [warning]),
+  ];
+  mustBeAskable(flags, `${verb}: ${reasons.join('; ')}`, `--yes does that without a question`);
+  if (flags.yes === true) return true;
+  if (rows.length > 1) printErr(`${shownJobs(rows).join('\n')}\n`);
+  for (const reason of reasons.slice(isFound ? 1 : 0)) printErr(`${reason}\n`);
+  return ask(`${capital(act)} ${what}? [y/N] `);
+}
+
+/** `train-7f3k is alice's, and you are bob`; `3 of 5 jobs are not yours (you are bob): alice 2, carol 1`. */
+function othersText(rows: readonly JobRow[], others: readonly JobRow[], by: string): string {
+  const [only] = others;
+  if (rows.length === 1 && only) return oneLine(`${only.id} is ${only.user}'s, and you are ${by}`);
+  const counts = new Map<string, number>();
+  for (const { user } of others) counts.set(user, (counts.get(user) ?? 0) + 1);
+  const names = [...counts].toSorted(([, a], [, b]) => b - a).map(([user, jobs]) => `${user} ${jobs}`);
+  return `${others.length} of ${count(rows.length, 'job')} ${others.length === 1 ? 'is' : 'are'} not yours (you are ${by}): ${names.join(', ')}`;
+}
+
+/** The first jobs, as rows of the board. */
+function shownJobs(rows: readonly JobRow[]): readonly string[] {
+  const look = lookOf(process.stderr, process.env);
+  const now = Date.now();
+  const columns = [
+    { title: 'JOB', cell: ({ id }: JobRow) => id },
+    { title: 'PROJECT', cell: ({ project }: JobRow) => project, droppedBelow: 12 },
+    { title: 'USER', cell: ({ user }: JobRow) => user },
+    {
+      title: 'PHASE',
+      cell: ({ phase }: JobRow) => phase,
+      paint: ({ phase }: JobRow, text: string) => paintPhase(phase, text, look),
+    },
+    { title: 'TIME', cell: ({ phaseSince }: JobRow) => formatDuration(now - phaseSince) },
+    { title: 'SLICE', cell: ({ slice }: JobRow) => slice },
+  ];
+  const more = rows.length - MOST_SHOWN;
+  return [
+    ...renderOneLineTable({ columns, rows: rows.slice(0, MOST_SHOWN) }, look),
+    ...(more > 0 ? [`.. and ${more} more`] : []),
+  ];
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -2,9 +2,12 @@ import { eachOf } from '../../../domain/each-of.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobFilter } from '../../../client/job-query.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type FilterFlags, isFiltered } from '../job-filter.js';
+import { count } from '../../../domain/units.js';
+import { explainError } from '../../terminal/explain-error.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { printErr, printOut, printPainted } from '../../terminal/print.js';
 
 /** Concurrent Temporal calls of one command. */
 export const WIDTH = 16;
@@ -18,7 +21,7 @@ export interface ChosenJobs {
   readonly isFound: boolean;
 }
 
-export interface Choice {
+interface Choice {
   /** `cancel`, for messages. */
   readonly verb: string;
   readonly ids: readonly string[];
@@ -62,3 +65,66 @@ export function refuseUnclear({ verb, ids, flags }: Pick<Choice, 'verb' | 'ids' 
     );
   }
 }
+
+/** The result for one job: a line for people, and the JSON fields in addition to the id. */
+export interface JobAnswer {
+  readonly text: string;
+  readonly json: object;
+  /** Absent: 0. */
+  readonly exitCode?: number;
+}
+
+/** Returns whether a single job was named: its answer is printed alone, and its error ends the command. */
+const isOne = ({ rows, missing, isFound }: ChosenJobs): boolean => !isFound && rows.length + missing.size === 1;
+
+/**
+ * Does `act` to each job, some at a time, and prints the results: one line per job when it is done, on stderr if it failed, or
+ * one JSON document. A failure of one job does not stop the others.
+ * @returns 0, or if any failed, the exit code common to all failures, otherwise 1
+ */
+export async function forEachJob(
+  chosen: ChosenJobs,
+  { output }: OutputFlag,
+  act: (row: JobRow) => Promise<JobAnswer>,
+  width = WIDTH,
+): Promise<number> {
+  const isJson = output === 'json';
+  if (isOne(chosen)) {
+    for (const row of chosen.rows) {
+      const { text, json, exitCode = ExitCode.Done } = await act(row);
+      printPainted(`${isJson ? JSON.stringify({ id: row.id, ...json }, null, 2) : text}\n`);
+      return exitCode;
+    }
+  }
+  const answers = new Map<string, object>();
+  const codes: number[] = [];
+  const failed = (id: string, error: unknown): void => {
+    const { text, exitCode } = explainError(error, false);
+    codes.push(exitCode);
+    answers.set(id, { error: text, exitCode });
+    if (!isJson) printErr(`${id}: ${firstLine(text)}\n`);
+  };
+  for (const [id, error] of chosen.missing) failed(id, error);
+  await eachOf(chosen.rows, width, async (row) => {
+    try {
+      const { text, json, exitCode } = await act(row);
+      answers.set(row.id, json);
+      if (exitCode !== undefined) codes.push(exitCode);
+      if (!isJson) printPainted(`${text}\n`);
+    } catch (error) {
+      failed(row.id, error);
+    }
+  });
+  const ids = [...chosen.rows.map(({ id }) => id), ...chosen.missing.keys()];
+  if (isJson) printOut(`${JSON.stringify({ jobs: ids.map((id) => ({ id, ...answers.get(id) })) }, null, 2)}\n`);
+  else if (ids.length === 0) printErr('no job matches: nothing was done\n');
+  else if (codes.length > 0) printErr(`${codes.length} of ${count(ids.length, 'job')} failed\n`);
+  return commonCode(codes);
+}
+
+function commonCode(codes: readonly number[]): number {
+  const [first = ExitCode.Done] = codes;
+  return codes.every((code) => code === first) ? first : ExitCode.Failed;
+}
+
+const firstLine = (text: string): string => text.split('\n')[0] ?? '';

@@ -7,17 +7,16 @@ import { JobNotFound } from '../../../client/errors.js';
 import { JobLogReader, loggedAttempts, storedJobLog, storedStreams } from '../../../client/job-logs.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { hostsWithChunks } from '../../../cloud/store/log-chunks.js';
-import { readSetUp } from '../../../client/set-up-records.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { readSetUp } from '../../../client/job-records.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import type { HostChoice } from '../hosts/host-options.js';
+import type { HostChoice } from '../job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
 import { watchEnd } from '../watch/interruptions.js';
-import { type Copied, noteProblem, nothingCopied, reportCopied } from './copied.js';
+import { type Copied, noteProblem, nothingCopied, reportCopied } from './download-file.js';
 
 export interface LogChoice {
   /** Absent: all attempts. */

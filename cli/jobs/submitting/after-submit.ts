@@ -1,10 +1,8 @@
 import type { Submitted } from '../../../client/submissions.js';
 import { labelOfJob } from '../../../domain/machines.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { CliError } from '../../terminal/cli-error.js';
-import type { CliContext } from '../../place/context.js';
-import { shortPlace } from '../../place/contexts/told-place.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { type CliContext, shortPlace } from '../../place/context.js';
 import { jobHeader, nextCommands } from '../../terminal/render/job-header.js';
 import type { ProgressLine } from '../../terminal/render/progress.js';
 import type { Screen } from '../watch/screen.js';
@@ -13,7 +11,7 @@ import type { VerdictQuestion } from './first-verdict.js';
 import { printErr, printOut } from '../../terminal/print.js';
 
 /** A submitted job, and the screen for its progress. */
-export type Watched = VerdictQuestion & { readonly client: JobClient; readonly screen: Screen };
+type Watched = VerdictQuestion & { readonly client: JobClient; readonly screen: Screen };
 
 /** Prints the first verdict on a job that is not followed. @throws CliError if it was refused */
 export async function answer(question: Watched, submitted: Announced, isJson: boolean): Promise<number> {
@@ -22,10 +20,7 @@ export async function answer(question: Watched, submitted: Announced, isJson: bo
   // The id is printed before any wait, so that an interrupted script has it.
   if (isPiped && !isJson) printOut(`${id}\n`);
   for (const line of header(submitted, context)) screen.line(both(line));
-  const [{ firstVerdict }, words] = await Promise.all([
-    import('./first-verdict.js'),
-    import('./render-first-verdict.js'),
-  ]);
+  const [{ firstVerdict }, words] = await Promise.all([import('./first-verdict.js'), import('./first-verdict.js')]);
   screen.line({ plain: words.VERDICT_IS_WAITED_FOR });
   screen.current(words.VERDICT_IS_WAITED_FOR);
   const verdict = await firstVerdict(question).finally(() => screen.current(undefined));
@@ -62,14 +57,14 @@ async function tellVerdict(question: Watched): Promise<void> {
   const verdict = await firstVerdict(question).catch(() => undefined);
   if (verdict === undefined || verdict.kind === 'granted' || verdict.kind === 'ended' || question.signal.aborted)
     return;
-  const { verdictLines } = await import('./render-first-verdict.js');
+  const { verdictLines } = await import('./first-verdict.js');
   for (const line of verdictLines(question.id, verdict, Date.now())) question.screen.line(both(line));
 }
 
 export const both = (line: string): ProgressLine => ({ live: line, plain: line });
 export const printJson = (value: object): void => printOut(`${JSON.stringify(value)}\n`);
 
-export interface Announced extends Submitted {
+interface Announced extends Submitted {
   /** False if the file leaves the pricing to the pool. */
   readonly isPricingSaid: boolean;
 }
@@ -89,4 +84,19 @@ export function header({ id, spec, isNew, isPricingSaid }: Announced, context: C
   const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
   const parts = [jobHeader(id, spec, labelOfJob(spec, context.label), isPricingSaid), shortPlace(context)];
   return [parts.filter((part) => part !== undefined).join('   '), ...again];
+}
+
+/** The job file with the context's quota project and user, if it names none. `--dry-run` prints this, the submitted file. */
+export function asSubmitted(
+  raw: unknown,
+  { project, user, server }: Pick<CliContext, 'project' | 'user' | 'server'>,
+): unknown {
+  const file = raw as Readonly<Record<string, unknown>>;
+  const isMissing = (key: string, value: string | undefined): boolean => value !== undefined && file[key] === undefined;
+  return {
+    ...file,
+    ...(isMissing('project', project) ? { project } : {}),
+    // A server knows the submitter.
+    ...(server === undefined && isMissing('user', user) ? { user } : {}),
+  };
 }

@@ -2,12 +2,15 @@ import type { JobClient } from '../../../client/job-client.js';
 import { storedEvents, storedJobLog } from '../../../client/job-logs.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { ShownEvent } from '../../../domain/job-events/event.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { ExitCode } from '../../terminal/cli-error.js';
 import { isOutage, pause } from '../../../client/outage.js';
 import { printErr, printOut } from '../../terminal/print.js';
+import { type FollowedLog, LogFollower, type LogSelection, type LogSink } from '../../../client/log-follower.js';
+import { openMarks } from '../../place/connect.js';
+import type { StorePlace } from '../../place/context.js';
 
 /** The form of a printed log. */
-export interface JobLogForm {
+interface JobLogForm {
   line(event: ShownEvent): string;
   /** The stored log; a closed job's log is read from it, which needs no worker. */
   stored(): Promise<string>;
@@ -75,4 +78,19 @@ async function newEvents(client: Pick<JobClient, 'describe'>, id: string): Promi
     if (isOutage(error) || (error as Error).name === 'QueryNotRegisteredError') return [];
     throw error;
   }
+}
+
+/** Opens a growing log: from a server, or by listings of the bucket. */
+export async function openLog(
+  place: StorePlace,
+  store: StoreReader,
+  selection: LogSelection,
+  sink: LogSink,
+): Promise<FollowedLog> {
+  if (!('server' in place)) return new LogFollower(store, selection, sink, openMarks(place));
+  const [{ ServedLog }, { serverOptionsOf }] = await Promise.all([
+    import('../../../client/http/served-log.js'),
+    import('../../place/login/server-access.js'),
+  ]);
+  return new ServedLog(serverOptionsOf(place.server), selection, sink);
 }

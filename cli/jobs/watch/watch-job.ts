@@ -6,10 +6,11 @@ import { oneLine } from '../../terminal/render/columns.js';
 import type { FollowedLog } from '../../../client/log-follower.js';
 import { isOutage, pause } from '../../../client/outage.js';
 import type { Screen } from './screen.js';
-import { SetUpSight } from './set-up-sight.js';
-import { WorkerWatch } from './worker-watch.js';
+import { JobPhase } from '../../../domain/job-state.js';
+import { setUpReason, withReason } from '../job-reasons.js';
+import { noWorkerRemedy, noWorkerText } from '../../terminal/render/job-phrases.js';
 
-export interface Watch {
+interface Watch {
   readonly client: Pick<JobClient, 'row' | 'unattended'>;
   readonly id: string;
   readonly screen: Screen;
@@ -127,3 +128,101 @@ class Sight {
 }
 
 const both = (text: string): { live: string; plain: string } => ({ live: ` ${text}`, plain: text });
+
+/** The worker writes its record at this interval. */
+const SET_UP_LOOK_MS = 3_000;
+/** A pipe keeps every line. */
+const PLAIN_MS = 30_000;
+
+/** Progress of the set-up of a watched job. It reads the store concurrently, so that watching never waits for it. */
+class SetUpSight {
+  readonly #store: Pick<StoreReader, 'read'> | undefined;
+  readonly #screen: Screen;
+  #isLooking = false;
+  #lookedAt = 0;
+  #reason: string | undefined;
+  #of: string | undefined;
+  #toldAt = Date.now();
+  #told: string | undefined;
+
+  constructor(store: Pick<StoreReader, 'read'> | undefined, screen: Screen) {
+    this.#store = store;
+    this.#screen = screen;
+  }
+
+  /** The row as shown. Starts a read if one is due. */
+  seen(row: JobRow): JobRow {
+    if (this.#store === undefined || row.phase !== JobPhase.SettingUp) return row;
+    const of = `${row.attempts} ${row.phaseSince}`;
+    if (of !== this.#of) this.#reason = undefined;
+    this.#of = of;
+    if (!this.#isLooking && Date.now() - this.#lookedAt >= SET_UP_LOOK_MS) void this.#look(this.#store, row, of);
+    const shown = withReason(row, this.#reason);
+    this.#tellPlain(shown);
+    return shown;
+  }
+
+  async #look(store: Pick<StoreReader, 'read'>, row: JobRow, of: string): Promise<void> {
+    this.#isLooking = true;
+    // The last known reason stays: an unavailable store says nothing about the set-up.
+    const reason = await setUpReason(store, row).catch(() => this.#reason);
+    this.#isLooking = false;
+    this.#lookedAt = Date.now();
+    if (of === this.#of) this.#reason = reason;
+  }
+
+  #tellPlain({ why, phase }: JobRow): void {
+    const isDue = this.#reason !== this.#told && Date.now() - this.#toldAt >= PLAIN_MS;
+    if (this.#screen.look.isLive || this.#reason === undefined || !isDue) return;
+    this.#told = this.#reason;
+    this.#toldAt = Date.now();
+    this.#screen.line({ plain: `${this.#screen.look.symbols.now} ${phase}: ${why ?? ''}` });
+  }
+}
+
+const FIRST_MS = 1_500;
+const WORKER_LOOK_MS = 15_000;
+
+/** Reports once when no worker polls the task queue of a watched job, and once when a worker polls again. */
+class WorkerWatch {
+  readonly #client: Pick<JobClient, 'unattended'>;
+  readonly #screen: Screen;
+  #dueAt = Date.now() + FIRST_MS;
+  #isLooking = false;
+  #isIdle: boolean | undefined;
+
+  /** @param isToldFirst the first state was already reported */
+  constructor(client: Pick<JobClient, 'unattended'>, screen: Screen, isToldFirst: boolean) {
+    this.#client = client;
+    this.#screen = screen;
+    if (isToldFirst) this.#dueAt += WORKER_LOOK_MS;
+  }
+
+  /** Returns at once. */
+  seen(row: JobRow): void {
+    if (this.#isLooking || Date.now() < this.#dueAt) return;
+    this.#isLooking = true;
+    this.#look(row)
+      // A user who may see jobs may lack the right to ask about task queues.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isLooking = false;
+        this.#dueAt = Date.now() + WORKER_LOOK_MS;
+      });
+  }
+
+  async #look(row: JobRow): Promise<void> {
+    const idle = await this.#client.unattended(row);
+    const was = this.#isIdle;
+    this.#isIdle = idle !== undefined;
+    const { note } = this.#screen.look.symbols;
+    if (idle !== undefined && was !== true) {
+      this.#say(`${note} ${noWorkerText(idle, Date.now())}`);
+      this.#say(`  ${noWorkerRemedy()}`);
+    } else if (idle === undefined && was === true) this.#say(`${note} a worker polls the task queue again`);
+  }
+
+  #say(text: string): void {
+    this.#screen.line({ live: ` ${text}`, plain: text });
+  }
+}

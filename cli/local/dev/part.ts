@@ -1,12 +1,21 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync, readSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identify, isAlive, isGroupAlive, signalGroup, signalProcess } from '../../place/stack/process-identity.js';
-import type { ProcessIdentity } from '../../place/stack/process-identity.js';
-import { readTail } from './log-file.js';
+import {
+  identify,
+  isAlive,
+  isGroupAlive,
+  signalGroup,
+  signalProcess,
+  type ProcessIdentity,
+} from '../../place/stack/process-identity.js';
 import { type ProcessRecord, readJson, writeJson } from '../../place/stack/stack-record.js';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Environment } from '../../terminal/home.js';
+import { moduleFile, placeOf } from '../../place/packages.js';
 
 /** A background process of the stack, as data. */
 export interface Part {
@@ -44,7 +53,7 @@ export class PartFailed extends Error {
 }
 
 export type StopOutcome = 'stopped' | 'killed' | 'was not running';
-export type Started = 'was running' | 'started' | 'started again';
+type Started = 'was running' | 'started' | 'started again';
 
 const POLL_MS = 50;
 const LOG_LIMIT_BYTES = 20_000_000;
@@ -198,4 +207,86 @@ async function until(isTrue: () => boolean, timeoutMs: number): Promise<boolean>
   for (const deadline = Date.now() + timeoutMs; !isTrue(); await sleep(POLL_MS))
     if (Date.now() > deadline) return false;
   return true;
+}
+
+/** Most bytes that a tail reads back. */
+const TAIL_BYTES = 1_000_000;
+const TAIL_POLL_MS = 200;
+const NEWLINE = 0x0a;
+
+/** The last `lines` lines of the file from byte `from` on; empty if there is no file. */
+export function readTail(path: string, lines: number, from = 0): string {
+  const size = sizeOf(path);
+  const text = readBytes(path, Math.max(from, size - TAIL_BYTES), size).toString('utf8');
+  const all = text.endsWith('\n') ? text.slice(0, -1).split('\n') : text.split('\n');
+  return lines <= 0 ? '' : all.slice(-lines).join('\n');
+}
+
+/** Yields whole lines that are added to the file from now on, until `signal` aborts. A shorter file is read from its start. */
+export function followLines(path: string, signal: AbortSignal): AsyncGenerator<string> {
+  // A generator's body runs at the first `next`, so the position is taken here, at the call.
+  return linesFrom(path, sizeOf(path), signal);
+}
+
+async function* linesFrom(path: string, from: number, signal: AbortSignal): AsyncGenerator<string> {
+  let offset = from;
+  let rest: Buffer = Buffer.alloc(0);
+  for (; !signal.aborted; await sleep(TAIL_POLL_MS, undefined, { signal }).catch(() => undefined)) {
+    const size = sizeOf(path);
+    if (size < offset) [offset, rest] = [0, Buffer.alloc(0)];
+    const bytes = Buffer.concat([rest, readBytes(path, offset, size)]);
+    offset = size;
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    rest = bytes.subarray(end);
+    if (end > 0) yield* bytes.toString('utf8', 0, end - 1).split('\n');
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function readBytes(path: string, start: number, end: number): Buffer {
+  if (end <= start) return Buffer.alloc(0);
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(end - start);
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, start));
+  } finally {
+    closeSync(file);
+  }
+}
+
+const ROOT = new URL('../../../', import.meta.url);
+const IS_SOURCE = import.meta.url.endsWith('.ts');
+/** Runs sources. Its address is absolute, because a background process does not run in the project's folder. */
+const LOADER = IS_SOURCE ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : [];
+
+/** The executable that runs these programs. */
+export const nodePath = (): Promise<string> => Promise.resolve(process.execPath);
+
+/** Node's arguments for a worker: this jobctl, or the one next to the worker's package. @throws CliError if that is missing */
+export function workerProgram(args: readonly string[], env: Environment): readonly string[] {
+  const main = IS_SOURCE
+    ? fileURLToPath(new URL('cli/main.ts', ROOT))
+    : join(placeOf('@jobctl/worker', env).jobctl, 'dist/cli/main.js');
+  return [...LOADER, main, 'worker', ...args];
+}
+
+/** Node's arguments that run the rehearsed cloud. @throws CliError if its package is not installed */
+export function rehearsalProgram(args: readonly string[], env: Environment): readonly string[] {
+  return [...LOADER, moduleFile('@jobctl/cloud-tpu-rehearsal', 'main', env), ...args];
+}
+
+const CREDENTIALS = 'GOOGLE_APPLICATION_CREDENTIALS';
+const FOREIGN = /^(TEMPORAL_|JOBCTL_|npm_|INIT_CWD$)/;
+
+/** The environment of a background process, without variables that could point it to another server or stack. */
+export function partEnvironment(env: Environment): NodeJS.ProcessEnv {
+  const { [CREDENTIALS]: credentials } = env;
+  return {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !FOREIGN.test(name))),
+    // The process runs in another folder.
+    ...(credentials ? { [CREDENTIALS]: resolve(credentials) } : {}),
+  };
 }

@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { bucketChecks, createBucketCommand } from '../../doctor/access-checks.js';
 import { accessChecks } from '../../doctor/checks.js';
-import { readFacts } from '../../doctor/facts.js';
-import type { GoogleFacts } from '../../doctor/facts.js';
+import { readFacts, type GoogleFacts, NOTHING_IN_PARTICULAR } from '../../doctor/facts.js';
 import type { Finding } from '../../doctor/finding.js';
 import { openGoogleProject } from '../../doctor/google.js';
 import { regionOf } from '../../../domain/job-file/cloud-path.js';
-import { NOTHING_IN_PARTICULAR } from '../../doctor/wanted.js';
-import { billedLine } from './billed-line.js';
+import { billedLine, type RealCloud, type StackRecord } from '../../place/stack/stack-record.js';
 import type { Environment, StackHome } from '../../terminal/home.js';
-import type { RealCloud, StackRecord } from '../../place/stack/stack-record.js';
 
 /** The cloud that a stack should use. */
 export type CloudWish = { readonly kind: 'rehearsal' } | RealCloudWish;

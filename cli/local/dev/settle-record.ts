@@ -1,18 +1,20 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { formatProblems } from '../../../domain/problem.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { chooseAddresses } from './addresses.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { chooseAddresses, type Reservations } from './addresses.js';
 import type { StackHome } from '../../terminal/home.js';
-import type { Reservations } from './loopback.js';
 import { stopPart } from './part.js';
-import type { DevOptions } from './stack-lock.js';
+import { type DevOptions, isRecordedAlive, partsOf, slotOf, STOP_GRACE_MS } from './stack-parts.js';
 import type { CloudWish } from './real-cloud.js';
-import { isRecordedAlive, partsOf, slotOf, STOP_GRACE_MS } from './stack-parts.js';
-import { settleCodec } from './stack-codec.js';
-import { PART_NAMES, readStackRecord, writeStackRecord } from '../../place/stack/stack-record.js';
-import type { RealCloud, StackRecord } from '../../place/stack/stack-record.js';
+import {
+  PART_NAMES,
+  readStackRecord,
+  writeStackRecord,
+  type RealCloud,
+  type StackRecord,
+} from '../../place/stack/stack-record.js';
+import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
 
 export interface DevUpOptions extends DevOptions {
   /** A Bastion quota file; null: none from now on; absent: unchanged. */
@@ -105,4 +107,31 @@ function readableFile(path: string | null, kind: 'quota' | 'pool'): string | nul
   if (!existsSync(absolute)) throw new Error(`${kind} file ${absolute}: does not exist`);
   accessSync(absolute, constants.R_OK);
   return absolute;
+}
+
+/**
+ * The keys of a stack from now on. Earlier keys stay for decoding, because the database holds data encrypted with them.
+ * @param wish null: new data are not encrypted; undefined: unchanged
+ * @throws CodecKeyError, CliError before anything is started
+ */
+export async function settleCodec(
+  known: CodecReferences | undefined,
+  wish: string | null | undefined,
+): Promise<CodecReferences | undefined> {
+  const codec = wish === undefined ? known : withKey(known, wish);
+  if (codec === undefined) return undefined;
+  const { openCodec } = await import('../../../cloud/codec/open-codec.js');
+  await openCodec(codec, { onUnknownKey: 'fail' });
+  return codec;
+}
+
+function withKey(known: CodecReferences | undefined, key: string | null): CodecReferences | undefined {
+  if (key?.startsWith('env:')) {
+    const why = 'the stack outlives this shell, and remembers where its key is';
+    throw new CliError(ExitCode.Usage, `--codec-key ${key}: is in this shell alone`, why, 'name a file: file:///PATH');
+  }
+  const before = [known?.key, ...(known?.decodeKeys ?? [])].filter((each) => each !== undefined && each !== key);
+  const decodeKeys = [...new Set(before)] as string[];
+  if (key === null && decodeKeys.length === 0) return undefined;
+  return { ...(key === null ? {} : { key }), ...(decodeKeys.length === 0 ? {} : { decodeKeys }) };
 }

@@ -1,18 +1,33 @@
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
-import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf } from '../../place/stack/context.js';
+import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf, DEV_NAMESPACE } from '../../place/stack/context.js';
 import type { Environment, StackHome } from '../../terminal/home.js';
 import { answersGuarded, GUARDED, guardedPart } from './guarded-server/guarded-part.js';
 import { isLoginOld, loginFingerprint } from './guarded-server/credentials.js';
-import { serverFiles } from '../../place/stack/server-files.js';
-import { fingerprintOf, type Part, type PartSlot } from './part.js';
+import {
+  serverFiles,
+  isGuarded,
+  PART_NAMES,
+  readStackRecord,
+  writeStackRecord,
+  type PartName,
+  type ProcessRecord,
+  type StackAddresses,
+  type StackRecord,
+} from '../../place/stack/stack-record.js';
+import {
+  fingerprintOf,
+  type Part,
+  type PartSlot,
+  nodePath,
+  partEnvironment,
+  rehearsalProgram,
+  workerProgram,
+} from './part.js';
 import { visibleText } from '../../../domain/visible-text.js';
-import { isAlive } from '../../place/stack/process-identity.js';
-import { nodePath, partEnvironment, rehearsalProgram, workerProgram } from './program.js';
-import { isGuarded, PART_NAMES, readStackRecord, writeStackRecord } from '../../place/stack/stack-record.js';
-import type { PartName, ProcessRecord, StackAddresses, StackRecord } from '../../place/stack/stack-record.js';
-import { DEV_NAMESPACE } from '../../place/stack/context.js';
+import { isAlive, acquireLock, type FileLock } from '../../place/stack/process-identity.js';
 import { answersCalls, devServerArguments } from './temporal-server/start-dev.js';
+import { mkdirSync } from 'node:fs';
 
 /**
  * Timeout of one try. On a busy computer this process alone takes a second to load, so a shorter one would fail working parts.
@@ -206,5 +221,24 @@ function accepts(port: number): Promise<boolean> {
     socket.once('connect', () => answer(true));
     socket.once('error', () => answer(false));
     socket.once('timeout', () => answer(false));
+  });
+}
+
+export interface DevOptions {
+  /** Names the state folder (JOBCTL_HOME) and the Temporal CLI; passed on to started processes. */
+  readonly env?: Environment;
+  /** One line for a person. */
+  readonly onProgress?: (line: string) => void;
+}
+
+/** The other command may be building the Temporal CLI. */
+const OTHER_COMMAND_TIMEOUT_MS = 15 * 60_000;
+
+/** Takes the lock that is held while the stack is changed. */
+export function lockStack(home: StackHome, onProgress: (line: string) => void): Promise<FileLock> {
+  mkdirSync(home.root, { recursive: true, mode: 0o700 });
+  return acquireLock(home.lockFile, {
+    timeoutMs: OTHER_COMMAND_TIMEOUT_MS,
+    onWait: (holder) => onProgress(`Waiting for process ${holder.pid}, which is changing this stack`),
   });
 }

@@ -1,11 +1,10 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type CliContext, localContext } from '../../place/context.js';
 import type { DevContext } from '../../place/stack/context.js';
 import { devUp } from '../dev/up.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import { secretNames } from '../../job/job-keys.js';

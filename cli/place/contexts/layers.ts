@@ -3,10 +3,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as EnvConfig from '@temporalio/envconfig';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type DevContext, readDevContext } from '../stack/context.js';
 import { type Environment, type StackHome, stackHome } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { type Contexts, contextsFile, LOCAL_CONTEXT, readContexts, unknownContext } from './contexts-file.js';
 import { propertyOf, type SettingKey, type Settings, SETTINGS } from '../../terminal/settings.js';
 

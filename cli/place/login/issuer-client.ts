@@ -1,8 +1,7 @@
 import type * as OpenIdClient from 'openid-client';
 import { NotLoggedIn, ServerUnreachable } from '../../../client/errors.js';
 import { isLoopback } from '../../../client/http/server-options.js';
-import { claimsOf } from './id-token.js';
-import type { OidcLogin } from './stored-logins.js';
+import { claimsOf, type OidcLogin } from './stored-logins.js';
 
 /** An issuer, and the client with which people log in there. */
 export interface IssuerClient {

@@ -2,14 +2,12 @@ import { readFileSync } from 'node:fs';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { NotLoggedIn } from '../../../client/errors.js';
 import type { ServerOptions } from '../../../client/http/server-options.js';
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { ServerPlace } from '../context.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
 import { printErr } from '../../terminal/print.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
-import { isFresh } from './id-token.js';
+import { isFresh, changeLogin, type OidcLogin, storedLogin } from './stored-logins.js';
 import { loginCommand } from './server-failures.js';
-import { changeLogin, type OidcLogin, storedLogin } from './stored-logins.js';
 
 /** Longest wait of a command line if the server says that there were too many calls. */
 const BUSY_PATIENCE_MS = 60_000;

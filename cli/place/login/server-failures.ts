@@ -1,7 +1,6 @@
-import { CliError } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { ServerPlace } from '../context.js';
-import { asTyped } from '../../terminal/typed-command.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
+import { asTyped } from '../../terminal/print.js';
 
 /** The command that logs in there. */
 export const loginCommand = ({ name, url }: ServerPlace): string =>

@@ -2,11 +2,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { acquireLock } from '../stack/file-lock.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { acquireLock } from '../stack/process-identity.js';
 import { type Environment, xdgFolder } from '../../terminal/home.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { writePrivate } from '../../terminal/whole-file.js';
+import { writePrivate } from '../../terminal/file-on-disk.js';
 
 /** The source of a user's tokens for one server. */
 export type StoredLogin = OidcLogin | TokenWay;
@@ -40,7 +39,7 @@ interface StoredLogins {
  * `jobctl-login/logins.json` in the XDG state folder. `dev down --purge` may remove the stack's folder, so it is separate
  * (docs/adr/0081).
  */
-export const loginsFile = (env: Environment = process.env): string =>
+const loginsFile = (env: Environment = process.env): string =>
   join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'jobctl-login', 'logins.json');
 
 const keyOf = (url: string): string => new URL(url).href.replace(/\/$/, '');
@@ -110,3 +109,32 @@ function readLogins(file: string): StoredLogins {
 function writeLogins(file: string, logins: StoredLogins): void {
   writePrivate(file, `${JSON.stringify(logins, null, 2)}\n`);
 }
+
+/** Claims of an ID token. They are not verified here: the server does that. */
+interface TokenClaims {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly subject: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Returns the claims, or undefined if the text is no JSON Web Token. */
+export function claimsOf(token: string): TokenClaims | undefined {
+  const [, payload, signature, ...more] = token.split('.');
+  if (payload === undefined || signature === undefined || more.length > 0) return undefined;
+  try {
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Record<string, unknown>;
+    const { iss, aud, sub, exp, email } = claims;
+    if (typeof iss !== 'string' || typeof exp !== 'number') return undefined;
+    const audiences = (Array.isArray(aud) ? aud : [aud]).map(String);
+    return { issuer: iss, audiences, subject: String(email ?? sub), expiresAt: exp * 1_000 };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A token that expires sooner is not sent: it could expire on its way. */
+const LEAST_LIFE_MS = 60_000;
+
+export const isFresh = (expiresAt: number, now = Date.now()): boolean => expiresAt - now > LEAST_LIFE_MS;

@@ -3,10 +3,8 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { fileErrorWords } from '../../../domain/error-words.js';
 import { NotLoggedIn } from '../../../client/errors.js';
-import { CliError } from '../../terminal/cli-error.js';
-import { ExitCode } from '../../terminal/exit-codes.js';
-import { claimsOf, isFresh } from './id-token.js';
-import type { TokenWay } from './stored-logins.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { claimsOf, isFresh, type TokenWay } from './stored-logins.js';
 
 const GCLOUD_TIMEOUT_MS = 60_000;
 

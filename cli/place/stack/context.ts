@@ -5,9 +5,14 @@ import { DEFAULT_LISTING_PERIODS } from '../../../cloud/machines/shared-lister.j
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from '../../terminal/home.js';
-import { serverLoginFiles } from './server-files.js';
-import { isGuarded, readJson } from './stack-record.js';
-import type { RealCloud, StackAddresses, StackRecord } from './stack-record.js';
+import {
+  serverLoginFiles,
+  isGuarded,
+  readJson,
+  type RealCloud,
+  type StackAddresses,
+  type StackRecord,
+} from './stack-record.js';
 
 /** Settings for clients of a local stack, stored in `context.json`. */
 export interface DevContext {

@@ -1,10 +1,21 @@
-import { count } from '../../../domain/units.js';
-import { askedMachines, askedSize, formatSlices, usdPerHour } from '../../../domain/machines.js';
+import { count, type EpochMs } from '../../../domain/units.js';
+import {
+  askedMachines,
+  askedSize,
+  formatSlices,
+  usdPerHour,
+  kindOfJob,
+  machineKind,
+} from '../../../domain/machines.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import { awaitedHost, rayOf } from '../../../domain/modules/command.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { oneLine } from './columns.js';
-import { asTyped } from '../typed-command.js';
+import { asTyped } from '../print.js';
+import { smallest } from '../../../domain/extremes.js';
+import type { JobView } from '../../../contract/job.js';
+import { isDone } from '../../../domain/job-state.js';
+import { clockTime, formatDuration } from './quantities.js';
 
 /**
  * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. A job with a label costs nothing and
@@ -49,4 +60,18 @@ export function nextCommands(id: string): readonly string[] {
     asTyped(`  jobctl wait ${id}      until its end`),
     asTyped(`  jobctl cancel ${id}    stop it`),
   ];
+}
+
+/** When the provider ends what the job has: the rule, and for slices that are there the time. Undefined: it does not. */
+export function endsSentence({ phase, spec, slices }: JobView, now: EpochMs): string | undefined {
+  const rule = machineKind(kindOfJob(spec)).endsText?.(spec);
+  const ends = isDone(phase)
+    ? []
+    : slices.filter(({ state }) => state === 'ready').flatMap(({ endsAt }) => endsAt ?? []);
+  if (ends.length === 0) return rule;
+  const first = smallest(ends);
+  const which = ends.length === 1 ? 'its slice' : 'its first slice';
+  const when = first > now ? `in ${formatDuration(first - now)}` : 'now';
+  const text = `${which} may end from ${clockTime(first, now)} on, ${when}`;
+  return rule === undefined ? `I${text.slice(1)}` : `${rule}; ${text}`;
 }

@@ -6,7 +6,7 @@ import { count, type EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import type { Look } from './look.js';
 import { cutToWidth, oneLine, padToWidth } from './columns.js';
-import { asTyped } from '../typed-command.js';
+import { asTyped } from '../print.js';
 import { placeOfObject } from '../../../domain/store-place.js';
 
 /** A line for a terminal, for a pipe, or for both. */

@@ -21,18 +21,22 @@ import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
 import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import type { TaskQueuePolls } from '../../../client/task-queue-polls.js';
+import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import type { WhyWaiting } from '../../../client/why-waiting.js';
-import { asTyped } from '../typed-command.js';
-import { FAILING_REMEDY, failingText } from './failing-task.js';
+import { asTyped } from '../print.js';
+import {
+  FAILING_REMEDY,
+  failingText,
+  noWorkerRemedy,
+  noWorkerText,
+  answerTexts,
+  nextZoneSentence,
+  untilSentence,
+} from './job-phrases.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
-import { reasonOf } from './job-header.js';
-import { noWorkerRemedy, noWorkerText } from './no-worker.js';
-import { endsSentence } from './slice-ends.js';
-import { tierSentences } from './tier-turns.js';
-import { answerTexts, nextZoneSentence, untilSentence } from './wait-times.js';
+import { reasonOf, endsSentence } from './job-header.js';
+import { tierSentences, elsewhereOf, openRequests } from './elsewhere.js';
 import { oneLine, wrapped, wrapToWidth } from './columns.js';
-import { elsewhereOf, openRequests } from './elsewhere.js';
 
 /** Wording with jobs by their ids, and times on the reader's clock, with a date unless they are today. */
 export function wordingFor(hasTiers: boolean, now: EpochMs): Wording {

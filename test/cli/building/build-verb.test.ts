@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeScratchFolder } from '../../../cli/job/packing/scratch-folder.js';
+import { removeScratchFolder } from '../../../cli/job/packing/pack-tree.js';
 import { readJobFile } from '../../../cli/job/job-file.js';
 import { builtJob } from '../../../cli/job/building/built-job.js';
 import { type Ended, jobctl, setEnvironment } from '../command-line.js';

@@ -3,10 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { buildCommit, type GitLeave } from '../../../cli/job/building/git-rules.js';
-import { buildSources } from '../../../cli/job/building/sources.js';
+import { buildCommit, type GitLeave, buildSources } from '../../../cli/job/building/sources.js';
 import { inputsTag } from '../../../cloud/builds/inputs.js';
-import { removeScratchFolder } from '../../../cli/job/packing/scratch-folder.js';
+import { removeScratchFolder } from '../../../cli/job/packing/pack-tree.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { refusalOf } from '../command-line.js';
 

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { builtImage } from '../../../cli/job/building/build-image.js';
-import type { GitLeave } from '../../../cli/job/building/git-rules.js';
-import { removeScratchFolder } from '../../../cli/job/packing/scratch-folder.js';
+import type { GitLeave } from '../../../cli/job/building/sources.js';
+import { removeScratchFolder } from '../../../cli/job/packing/pack-tree.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { setEnvironment } from '../command-line.js';
 import { committedTree, registryInFolder } from './registry-in-folder.js';

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { FORMS } from '../../../contract/api/forms.js';
 import { type Operation, type OperationName, OPERATIONS } from '../../../contract/operations.js';
-import { accessRows, auditLines, hostAccess, purgeOverHttp, secretNames } from '../../../client/http/access.js';
-import { loginSettings } from '../../../client/http/login-settings.js';
+import {
+  accessRows,
+  auditLines,
+  hostAccess,
+  purgeOverHttp,
+  secretNames,
+  loginSettings,
+} from '../../../client/http/access.js';
 import { ServedLog } from '../../../client/http/served-log.js';
 import { createServerReader } from '../../../client/http/store-reader.js';
 import { JobClient } from '../../../client/job-client.js';
@@ -12,7 +18,7 @@ import { ScriptedServer, type Seen } from './scripted-server.js';
 
 /** Calls that TypeScript makes otherwise: it reads the pool's objects in the store, by `objectContent`. */
 const OF_OTHERS: readonly OperationName[] = ['capacity', 'quotaPlan', 'quotaShow', 'why'];
-/** Verbs that decide a part of a call, or that `jobctl serve` has no call for (`client/http/http-pool.ts`). */
+/** Verbs that decide a part of a call, or that `jobctl serve` has no call for (`client/http/http-jobs.ts`). */
 const WITHOUT_ROW = ['outputs', 'edit', 'machines'];
 
 const rowOf = ({ method, url }: Seen): OperationName =>

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Connection } from '@temporalio/client';
-import { ensureSearchAttributes } from '../../../client/search-attributes.js';
+import { ensureSearchAttributes } from '../../../client/namespace.js';
 import { type LoginFiles, readLogin } from '../../../cloud/temporal/login-files.js';
 import { jobctl } from '../../cli/command-line.js';
 import { freePort, type TestServer } from '../../temporal-server.js';

@@ -5,7 +5,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { openSecretStore } from '../../../cloud/secrets/open-secret-store.js';
 import { WorkflowType } from '../../../contract/workflow-ids.js';
 import { appliedFileObject } from '../../../domain/store-layout.js';
-import { SubmissionSigner } from '../../../server/signer.js';
+import { SubmissionSigner } from '../../../server/services.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { quotaFileText } from '../../quota/quota-file-text.js';
 import { ServerStack } from '../../server/server-stack.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { createStore, ensureBucket } from '../../../cloud/store/gcs.js';
-import { ensureSearchAttributes } from '../../../client/search-attributes.js';
+import { ensureSearchAttributes } from '../../../client/namespace.js';
 import { readLogin, type TemporalLogin } from '../../../cloud/temporal/login-files.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
 import { CLIENT_ID, TestIssuer } from '../../server/issuer.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
-import { SubmissionSigner } from '../../../server/signer.js';
+import { SubmissionSigner } from '../../../server/services.js';
 import { WorkflowType } from '../../../contract/workflow-ids.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { until } from '../../until.js';

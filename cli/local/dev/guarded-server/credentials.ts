@@ -2,8 +2,9 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { generate as generateCertificate } from 'selfsigned';
 import { type KeySet, keySetOf, newSigningKey, signApiKey } from '../../../../cloud/temporal/api-keys.js';
-import { writePrivate } from '../../../terminal/whole-file.js';
-import { SERVER_NAME, type ServerFiles } from '../../../place/stack/server-files.js';
+import { writePrivate } from '../../../terminal/file-on-disk.js';
+import { SERVER_NAME, type ServerFiles, serverFiles } from '../../../place/stack/stack-record.js';
+import type { StackHome } from '../../../terminal/home.js';
 
 const DAY_MS = 86_400_000;
 /** Browsers and Apple's TLS reject a longer lifetime. */
@@ -89,3 +90,11 @@ const SERVER_EXTENSIONS: CertificateExtension[] = [
     ],
   },
 ];
+
+/** A line for people: the server's address, its login, and the end of that login. */
+export function guardedLine(home: StackHome, address: string): string {
+  const files = serverFiles(home);
+  const end = loginEnd(files);
+  const until = end === undefined ? '' : `, until ${new Date(end).toISOString().slice(0, 10)}`;
+  return `Temporal: ${address}, by TLS and the API key in ${files.apiKey}${until}; it has no Web UI`;
+}

@@ -2,14 +2,17 @@ import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isOlderVersion } from '../../../../domain/temporal-version.js';
-import { CliError } from '../../../terminal/cli-error.js';
-import { ExitCode } from '../../../terminal/exit-codes.js';
-import { shortPath } from '../../../terminal/render/told-line.js';
-import { asTyped } from '../../../terminal/typed-command.js';
+import { CliError, ExitCode } from '../../../terminal/cli-error.js';
+import { shortPath, asTyped } from '../../../terminal/print.js';
 import { cacheFolder, type Environment } from '../../../terminal/home.js';
-import { executableOnPath, isExecutableFile } from '../temporal-server/executable.js';
-import { fillCache } from '../temporal-server/cache.js';
-import { goInstall, type GoProgram, probeGo } from '../temporal-server/go-install.js';
+import {
+  executableOnPath,
+  isExecutableFile,
+  fillCache,
+  goInstall,
+  type GoProgram,
+  probeGo,
+} from '../temporal-server/executables.js';
 
 /** The version that jobctl builds: that of the Temporal CLI that it gets for other stacks. */
 const SERVER: GoProgram = {
