@@ -18,7 +18,7 @@ const ARROWS = {
       'contract/',
       'cloud/',
       'client/',
-      'activities/(pool-file-reader|pool-source|quota-source)[.]ts$',
+      'activities/(operator-file|pool-source|quota-source)[.]ts$',
     ],
   },
   client: { value: ['domain/', 'quota/', 'contract/', 'cloud/(store|temporal|codec)/'] },

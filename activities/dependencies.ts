@@ -7,12 +7,14 @@ import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { Timings } from '../domain/timings.js';
+import type { LeasedUnits } from '../quota/pool-accounts.js';
+import type { JanitorReport } from '../contract/janitor.js';
+import type { SetUpEnd } from '../contract/job-activities.js';
 import type { Trust } from './authorization.js';
 import type { LogSides } from './done-twice.js';
 import type { PlaceOfBucket } from './near-zones.js';
 import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';
-import type { WorkMeter } from './work-meter.js';
 
 /** Everything that a worker hands to its activities: the ports, and the facts of its installation. */
 export interface ActivityDependencies {
@@ -56,4 +58,14 @@ export interface Installation extends UsualAccounts {
   /** The queue that this worker alone polls. */
   readonly claimedQueue: string;
   readonly timings: Timings;
+}
+
+/** Metrics that a worker counts of its own work; `domain/metric-names.ts` explains each. */
+export interface WorkMeter {
+  setUp(seconds: number, end: SetUpEnd['kind'] | 'error'): void;
+  logLag(seconds: number): void;
+  waitingJobs(pool: string, count: number): void;
+  stuckDeletions(pool: string, count: number): void;
+  leasedUnits(pool: string, leased: LeasedUnits): void;
+  swept(report: Pick<JanitorReport, 'reclaimed' | 'unknown' | 'stuck'>): void;
 }

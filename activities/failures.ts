@@ -2,9 +2,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { SecretsRefused } from '../cloud/secrets/port.js';
 import { CloudRefused } from '../cloud/machines/port.js';
 import { StoreRefused } from '../cloud/store/port.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType, WrongInput } from '../domain/errors.js';
 import { shortened } from '../domain/problem.js';
-import { WrongInput } from '../domain/wrong-input.js';
 
 /** Runs one call to a port and gives its failures the names that workflows know. Classes do not survive the payload. */
 export async function translated<T>(call: () => Promise<T>): Promise<T> {

@@ -1,11 +1,10 @@
 import { activityInfo, cancellationSignal, heartbeat, log, sleep } from '@temporalio/activity';
-import { messageOf } from '../domain/error-words.js';
+import { messageOf } from '../domain/errors.js';
 import { CloudRefused, type Machines, type RemoveAnswer } from '../cloud/machines/port.js';
 import type { DeleteSliceInput } from '../contract/slice.js';
 import { MOST_ANSWER, type StuckDeletion } from '../domain/lease.js';
 import type { Condition } from '../domain/slice.js';
 import { wholeTimings } from '../domain/timings.js';
-import { Few } from './few.js';
 
 /** Tells the pool of a deletion that does not end. */
 export type TellStuck = (deletion: StuckDeletion) => Promise<void>;
@@ -31,9 +30,6 @@ export async function deleteUntilGone(
     leave();
   });
 }
-
-/** Deletions of this worker. */
-const DELETIONS = new Few();
 
 async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSliceInput): Promise<void> {
   const { notBefore, timings } = input;
@@ -196,3 +192,28 @@ class Deletion {
 const AGAIN_MS = 5 * 60_000;
 /** An answer may change with each look, and each message is an event of the pool's history. */
 const CHANGED_MS = 60_000;
+
+/** Looks by name cost two calls each, of a budget of five a second that all slices share; one listing tells of all in its zone. */
+const FEW = 8;
+
+/** Counts a worker's slices that do the same thing at once. A few look by name, which is quicker; many use the listing. */
+export class Few {
+  #count = 0;
+
+  get isExceeded(): boolean {
+    return this.#count > FEW;
+  }
+
+  /** @returns to be called when it is over; again is no harm */
+  enter(): () => void {
+    this.#count += 1;
+    let isOver = false;
+    return () => {
+      if (!isOver) this.#count -= 1;
+      isOver = true;
+    };
+  }
+}
+
+/** Deletions of this worker. */
+const DELETIONS = new Few();

@@ -1,7 +1,7 @@
 import { Context, log } from '@temporalio/activity';
 import { ApplicationFailure, WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { messageOf } from '../domain/error-words.js';
+import { messageOf, FailureType } from '../domain/errors.js';
 import type { Builds, OwnedBuild } from '../cloud/builds/port.js';
 import {
   type BuildActivities,
@@ -16,8 +16,7 @@ import {
 } from '../contract/build.js';
 import { buildWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { buildText } from '../domain/build/remote.js';
-import { FailureType } from '../domain/failure-types.js';
-import { awaitBuild, type BuildAudience, deleteBuild, lookAtBuild } from './building/await-build.js';
+import { awaitBuild, type BuildAudience, deleteBuild, lookAtBuild } from './await-build.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 

@@ -18,23 +18,23 @@ import {
   runObject,
   specObject,
 } from '../domain/store-layout.js';
-import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
+import { type QuotaConfig, UNLIMITED_NOTE, floorProblem } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
-import type { JobInput } from '../contract/job.js';
-import { type Submitter, submitterOf } from './authorization.js';
-import { refuseOtherKey, submittersKey } from './connecting-key.js';
+import type { JobInput, JobSettings } from '../contract/job.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job-activities.js';
 import type { JobRef } from '../contract/workflow-ids.js';
-import type { ActivityDependencies } from './dependencies.js';
+import { buildChoices, choicesOf } from '../domain/job-choices.js';
+import { inputSizeProblem } from '../domain/bounds.js';
+import { allowedIn, allowedInEdits, notAllowed } from '../quota/allowed.js';
+import { type Submitter, submitterOf } from './authorization.js';
+import { refuseOtherKey, submittersKey, acceptedPublicKey } from './connecting-key.js';
+import type { ActivityDependencies, Installation } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
 import { refuseWithoutAccount, rememberAccount } from './accounts.js';
-import { acceptedPublicKey } from './job-key-record.js';
-import { ofJob } from './job-secrets.js';
+import { ofJob, secretVariables } from './secret-values.js';
 import { withNearZones } from './near-zones.js';
 import { checkNotify } from './notices.js';
-import { underPoolRules } from './pool-rules.js';
 import type { LoadedPool, PoolSource } from './pool-source.js';
-import { secretVariables } from './secret-values.js';
 import { checkSetUpInputs } from './set-up-inputs.js';
 import { UserJobsBook } from './user-jobs.js';
 
@@ -195,3 +195,44 @@ async function writeJobLog(store: StorePort, job: JobRef, events: readonly Carri
 const loginOf = (user: string | undefined): string => (user === undefined ? userInfo().username : loginNameOf(user));
 
 const toJson = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
+interface Question {
+  /** The job file, with its machines as the pool completes them. */
+  readonly spec: JobSpec;
+  readonly input: JobInput;
+  readonly pool: LoadedPool;
+  readonly config: QuotaConfig;
+  /** The quota project. */
+  readonly project: string;
+  readonly installation: Pick<Installation, 'googleProject' | 'trust'>;
+}
+
+/**
+ * Checks what the pool's file forbids to a job: choices, a priority, its size.
+ * @returns the limits and choices that the job is held to later, for its settings
+ * @throws InvalidJob with all that is forbidden
+ */
+export function underPoolRules(question: Question): Pick<JobSettings, 'limits' | 'allowed'> {
+  const { spec, input, pool, config, project, installation } = question;
+  const { choices = { pool: spec.pool, admins: [], gives: {} }, limits } = pool;
+  // A pool with verified users allows only what its file allows, even if the file has no `[allow]` (docs/adr/0075).
+  const mode = { isStrict: installation.trust.isVerified(spec.pool), googleProject: installation.googleProject };
+  const allowed = allowedIn(choices, mode);
+  const floors = config.kind === 'limited' ? config.rules?.priorityFloors : undefined;
+  const problems = [
+    inputSizeProblem(input, limits?.inputBytes),
+    floorProblem(floors, project, spec.priority),
+    allowed && formatProblems(notAllowed(allowed, [...choicesOf(spec), ...buildChoices(input.job, spec)])),
+  ].filter((problem) => problem !== undefined && problem !== '');
+  if (problems.length > 0) throw invalidJob(problems.join('\n'));
+  const { logBytesPerAttempt, inputBytes, requestsPerJob } = limits ?? {};
+  const kept = {
+    ...(logBytesPerAttempt !== undefined && { logBytesPerAttempt }),
+    ...(inputBytes !== undefined && { inputBytes }),
+    ...(requestsPerJob !== undefined && { requestsPerJob }),
+  };
+  return {
+    ...(Object.keys(kept).length > 0 && { limits: kept }),
+    ...(allowed && { allowed: allowedInEdits(allowed) }),
+  };
+}

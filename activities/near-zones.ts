@@ -1,4 +1,4 @@
-import { type BucketPlace, nearFirst } from '../domain/bucket-place.js';
+import { type BucketPlace, nearFirst } from '../domain/store-place.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 

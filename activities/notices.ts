@@ -2,18 +2,17 @@ import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import type { Destination, NoticeMessage } from '../cloud/notices/port.js';
 import type { DeliverInput, NoticesAbout, NoticesActivities } from '../contract/notices.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 import { notifyChoices } from '../domain/job-choices.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { nearestWord } from '../domain/nearest-word.js';
 import { isWorkflowTarget, type OutsideTarget, targetText } from '../domain/notify.js';
 import { formatProblems } from '../domain/problem.js';
 import { jobOwnerObject, runObject } from '../domain/store-layout.js';
-import { allowedIn, notAllowed } from '../quota/allow/allowed.js';
+import { allowedIn, notAllowed } from '../quota/allowed.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
-import { ofJob } from './job-secrets.js';
-import { secretValue } from './secret-values.js';
+import { ofJob, secretValue } from './secret-values.js';
 
 type Outside = Pick<ActivityDependencies, 'installation' | 'pools' | 'store'>;
 

@@ -1,9 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { messageOf } from '../domain/error-words.js';
+import { messageOf, FailureType } from '../domain/errors.js';
 import type { MachineLook, MachinesOperator } from '../cloud/machines/port.js';
 import type { MachineRow, MachinesActivities, MachinesInput } from '../contract/machines.js';
-import { FailureType } from '../domain/failure-types.js';
-import { placeOf } from '../domain/machine-kinds/machines/inventory.js';
+import { placeOf } from '../domain/machine-kinds/machines/section.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems } from '../domain/problem.js';
 import type { ActivityDependencies } from './dependencies.js';

@@ -1,15 +1,13 @@
-import { messageOf } from '../domain/error-words.js';
+import { messageOf } from '../domain/errors.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems, type Problem } from '../domain/problem.js';
-import { type AccessRules, NO_ACCESS_RULES } from '../quota/access-roles.js';
-import { parsePoolFile } from '../quota/files/pool-file.js';
-import type { ParsedPoolFile } from '../quota/files/pool-file.js';
-import type { PoolChoices } from '../quota/allow/allowed.js';
-import type { PoolLimits } from '../quota/pool-limits.js';
-import { unknownPool } from '../quota/pool-names.js';
-import { type ReadFile, unlessSame } from './operator-file.js';
-import type { PoolFileReader } from './pool-file-reader.js';
+import { type AccessRules, NO_ACCESS_RULES } from '../quota/membership.js';
+import { parsePoolFile, type ParsedPoolFile } from '../quota/files/pool-file.js';
+import type { PoolChoices } from '../quota/allowed.js';
+import type { PoolLimits } from '../quota/quota-config.js';
+import { nearestWord } from '../domain/nearest-word.js';
+import { type ReadFile, unlessSame, type PoolFileReader } from './operator-file.js';
 
 export interface LoadedPool {
   /** Defaults of the last good file; absent: none was ever read. */
@@ -73,3 +71,27 @@ export function machinesOfPool({ machines, problem }: LoadedPool): readonly OwnM
   if (machines !== undefined) return machines;
   throw new Error(`the pool file cannot be used: ${problem ?? 'it was never read'}`);
 }
+
+/** Most names that a message shows, since a list of all could be long. */
+const MOST_SHOWN = 20;
+
+/** The problem of a job whose pool is not configured. @param pools the configured pools */
+export function unknownPool(pool: string, pools: readonly string[]): Problem {
+  const shown = pools.slice(0, MOST_SHOWN).join(', ');
+  const more = pools.length > MOST_SHOWN ? ` and ${pools.length - MOST_SHOWN} more` : '';
+  const nearest = nearestPool(pool, pools);
+  const hints = [
+    ...(nearest === undefined ? [] : [`did you mean ${nearest}?`]),
+    'name one of them, or ask an operator to name the pool in the configuration of workers and servers (docs/pool-file.md)',
+  ];
+  return {
+    path: ['pool'],
+    value: pool,
+    message: `there is no pool '${pool}'; the pools are ${shown}${more}`,
+    hint: hints.join('\n'),
+  };
+}
+
+/** Prefers a name that differs only by case: it is another pool, and most likely the one that was meant. */
+const nearestPool = (pool: string, pools: readonly string[]): string | undefined =>
+  pools.find((each) => each.toLowerCase() === pool.toLowerCase()) ?? nearestWord(pool, pools);

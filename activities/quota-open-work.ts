@@ -1,20 +1,19 @@
+import type { QueryDefinition } from '@temporalio/common';
 import { JobPhase } from '../domain/job-state.js';
 import { leaseKey, type LeaseId } from '../domain/lease.js';
 import type { MachineRef } from '../domain/machines.js';
 import { poolStateObject } from '../domain/store-layout.js';
-import { type PackedPoolState, unpackState } from '../quota/published-state.js';
+import { type PackedPoolState, unpackState, readPages, type TextPage } from '../quota/published-state.js';
 import type { JobMemo } from '../contract/job.js';
 import { holdersQuery } from '../contract/quota.js';
 import type { SliceMemo } from '../contract/slice.js';
-import { quotaWorkflowId, sliceWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
-import type { JobRef } from '../contract/workflow-ids.js';
+import { quotaWorkflowId, sliceWorkflowId, WorkflowType, type JobRef } from '../contract/workflow-ids.js';
 import type { Admission, OpenSlice, OpenWork, StrayHolders } from '../contract/quota-activities.js';
+import { eachOf } from '../domain/semaphore.js';
+import { queryText } from '../domain/temporal-server.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { listOwnedEverywhere } from './accounts.js';
-import { queryPages } from './quota-pages.js';
-import { eachOf } from '../domain/each-of.js';
 import { describe, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
-import { queryText } from '../domain/search-attributes.js';
 
 /** Calls at one time. The server's own limit per namespace is far above it. */
 const WIDTH = 20;
@@ -135,3 +134,13 @@ const byKey = (a: LeaseId, b: LeaseId): number => (leaseKey(a) < leaseKey(b) ? -
 const WORTH_A_LIST = 10;
 
 const refKey = ({ id, run }: JobRef): string => `${id}/${run}`;
+
+/** Reads a JSON value that a workflow answers in pages. */
+export function queryPages(
+  temporal: WorkflowClient,
+  workflowId: string,
+  query: QueryDefinition<TextPage, [page: number]>,
+): Promise<unknown> {
+  const handle = temporal.workflow.getHandle(workflowId);
+  return readPages((page) => handle.query(query, page), `query '${query.name}' of ${workflowId}`);
+}

@@ -1,14 +1,16 @@
+import { performance } from 'node:perf_hooks';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Context } from '@temporalio/activity';
-import { messageOf } from '../domain/error-words.js';
+import { messageOf } from '../domain/errors.js';
 import type { StorePort } from '../cloud/store/port.js';
-import { poolStateObject } from '../domain/store-layout.js';
-import type { PackedPoolState } from '../quota/published-state.js';
+import { poolStateObject, poolLineObject } from '../domain/store-layout.js';
+import { type PackedPoolState, unpackState } from '../quota/published-state.js';
 import { publishedQuery } from '../contract/quota.js';
 import { quotaWorkflowId } from '../contract/workflow-ids.js';
-import { LinePublisher } from './line-publisher.js';
-import { NewestObject } from './newest-object.js';
-import { PoolGauges, type PoolMeter } from './pool-gauges.js';
-import { queryPages } from './quota-pages.js';
+import { explainedLine, type WaitingLine } from '../quota/waiting-line.js';
+import { type LeasedUnits, poolCounts } from '../quota/pool-accounts.js';
+import { queryPages } from './quota-open-work.js';
+import type { WorkMeter } from './dependencies.js';
 
 /**
  * Publishes the state of a pool, from one query of its workflow, at most every `EVERY_MS` and only while something changes
@@ -94,3 +96,150 @@ interface Published {
 const EVERY_MS = 2_000;
 const FIRST_PAUSE_MS = 200;
 const QUERY_DEADLINE_MS = 20_000;
+
+/** Most of this worker's time that goes into a line: the supervision of slices comes first. */
+const MOST_OF_TIME_FOR_LINES = 1 / 10;
+/** After this long the worker's other work has its turn. */
+const STEP_MS = 20;
+
+/**
+ * Writes the waiting line of one pool, from its state: a pass of the decision and an explanation for each kind of waiting job,
+ * once for all readers (docs/adr/0024). For a large pool it takes part of a second, so the next line is made ten times that long
+ * later. The comparison of leases, every 30 s while any job waits, makes up for lines that were left out.
+ */
+class LinePublisher {
+  readonly #object: NewestObject;
+  /** A time of `performance.now()`. */
+  #notBefore = 0;
+  #wasEmpty = false;
+
+  constructor(store: StorePort, pool: string) {
+    this.#object = new NewestObject(store, poolLineObject(pool));
+  }
+
+  /** Rejects with the store's errors. */
+  async publish(state: PackedPoolState): Promise<void> {
+    const isEmpty = state.requests.length === 0;
+    // An empty line is told at once, and once.
+    if (isEmpty ? this.#wasEmpty : performance.now() < this.#notBefore) return;
+    await this.#object.write(await this.#lineOf(state));
+    this.#wasEmpty = isEmpty;
+  }
+
+  async #lineOf(state: PackedPoolState): Promise<WaitingLine> {
+    let start = performance.now();
+    let spentMs = 0;
+    const steps = explainedLine(unpackState(state));
+    for (let step = steps.next(); ; step = steps.next()) {
+      const ms = performance.now() - start;
+      if (step.done === true) {
+        this.#notBefore = performance.now() + (spentMs + ms) / MOST_OF_TIME_FOR_LINES;
+        return step.value;
+      }
+      if (ms < STEP_MS) continue;
+      spentMs += ms;
+      await otherWork();
+      start = performance.now();
+    }
+  }
+}
+
+/** The epoch of a pool and a time. Of two contents the later one stays. */
+interface Dated {
+  readonly epoch: number;
+  readonly at: number;
+}
+
+const MOST_TRIES = 3;
+
+/** An object of a pool that several workers write, as JSON. The newest content stays, whichever worker wrote it. */
+class NewestObject {
+  readonly #store: StorePort;
+  readonly #name: string;
+  /** The generation as far as this worker knows. */
+  #generation: string | undefined;
+
+  constructor(store: StorePort, name: string) {
+    this.#store = store;
+    this.#name = name;
+  }
+
+  /** Rejects with the store's errors; repeating is safe. */
+  async write(content: Dated): Promise<void> {
+    const text = JSON.stringify(content);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const expected = this.#generation === undefined ? 'absent' : { generation: this.#generation };
+      const written = await this.#store.write(this.#name, text, expected, 'application/json');
+      if (written.kind === 'written') {
+        this.#generation = written.generation;
+        return;
+      }
+      this.#generation = (await this.#store.stat(this.#name))?.generation;
+      if (isNewer(await this.#store.read(this.#name), content)) return;
+    }
+  }
+}
+
+/** Content that cannot be read is replaced. */
+function isNewer(content: Buffer | undefined, than: Dated): boolean {
+  try {
+    const there = JSON.parse(content?.toString('utf8') ?? '') as Dated;
+    return there.epoch > than.epoch || (there.epoch === than.epoch && there.at > than.at);
+  } catch {
+    return false;
+  }
+}
+
+/** Most projects per pool; with types and states these are some hundreds of series. */
+const MOST_PROJECTS = 50;
+/** Most of this worker's time that goes into counting. */
+const MOST_OF_TIME_FOR_GAUGES = 1 / 20;
+/** A pool with waiting jobs or leases is published every 30 s, but perhaps by another worker. */
+const FORGET_AFTER_MS = 90_000;
+
+export type PoolMeter = Pick<WorkMeter, 'waitingJobs' | 'stuckDeletions' | 'leasedUnits'>;
+
+/**
+ * The gauges of one pool, from each state that this worker publishes. If there are several workers, the one that published last
+ * is right. The others reset their gauges to 0, so the maximum over the workers is the pool as of the last 90 s.
+ */
+export class PoolGauges {
+  readonly #meter: PoolMeter;
+  readonly #pool: string;
+  readonly #forgetAfterMs: number;
+  /** Series that are not 0. */
+  #shown = new Map<string, LeasedUnits>();
+  #notBefore = 0;
+  #forgetting: NodeJS.Timeout | undefined;
+
+  constructor(meter: PoolMeter, pool: string, forgetAfterMs = FORGET_AFTER_MS) {
+    this.#meter = meter;
+    this.#pool = pool;
+    this.#forgetAfterMs = forgetAfterMs;
+  }
+
+  show(state: PackedPoolState): void {
+    const start = performance.now();
+    const isEmpty = state.requests.length + state.leases.length === 0;
+    if (!isEmpty && start < this.#notBefore) return;
+    const { waiting, leased } = poolCounts(unpackState(state), MOST_PROJECTS);
+    this.#set(waiting, leased, state.stuck?.length ?? 0);
+    const end = performance.now();
+    this.#notBefore = end + (end - start) / MOST_OF_TIME_FOR_GAUGES;
+    clearTimeout(this.#forgetting);
+    this.#forgetting = setTimeout(() => this.#set(0, [], 0), this.#forgetAfterMs).unref();
+  }
+
+  #set(waiting: number, leased: readonly LeasedUnits[], stuck: number): void {
+    const before = this.#shown;
+    this.#shown = new Map(leased.map((series) => [keyOf(series), series]));
+    this.#meter.waitingJobs(this.#pool, waiting);
+    this.#meter.stuckDeletions(this.#pool, stuck);
+    for (const series of leased) this.#meter.leasedUnits(this.#pool, series);
+    // A gauge keeps its last value for ever.
+    for (const [key, series] of before)
+      if (!this.#shown.has(key)) this.#meter.leasedUnits(this.#pool, { ...series, units: 0 });
+  }
+}
+
+const keyOf = ({ project, type, state }: LeasedUnits): string => JSON.stringify([project, type, state]);

@@ -6,14 +6,22 @@ import type { MachineRef } from '../domain/machines.js';
 import { grantedSignal, prioritySignal, restateSignal, revokedSignal } from '../contract/job.js';
 import { giveUpSignal, leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../contract/slice.js';
 import { sliceWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
-import type { Deliveries, DeliveryReport, PoolFacts, QuotaActivities } from '../contract/quota-activities.js';
+import type {
+  Deliveries,
+  DeliveryReport,
+  PoolFacts,
+  QuotaActivities,
+  BookPart,
+  HistoryPart,
+} from '../contract/quota-activities.js';
+import { eachOf } from '../domain/semaphore.js';
+import type { StorePort } from '../cloud/store/port.js';
+import { poolBookObject, poolHistoryObject } from '../domain/store-layout.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { LeaseOutbox } from './lease-outbox.js';
 import { findStrays, readOpenWork } from './quota-open-work.js';
 import { PoolPublisher } from './quota-publisher.js';
-import { keepBook, readBook, writeHistory } from './quota-store.js';
 import type { WorkflowClient } from './workflow-lookup.js';
-import { eachOf } from '../domain/each-of.js';
 
 const client = (): WorkflowClient => Context.current().client;
 
@@ -146,3 +154,25 @@ export async function startReclaim(
 
 const changesPool = ({ grants, revocations, reclaims, restate, giveUps = [] }: Deliveries): boolean =>
   grants.length + revocations.length + reclaims.length + restate.length + giveUps.length > 0;
+
+/** The same lines always get the same name, so an existing object already has them. */
+export async function writeHistory(store: StorePort, { pool, day, name, lines }: HistoryPart): Promise<void> {
+  const text = lines.map((line) => `${line}\n`).join('');
+  await store.write(poolHistoryObject(pool, day, name), text, 'absent', 'application/x-ndjson');
+}
+
+/** Stored with its hash, so that a part of another book is not taken for this one. */
+async function keepBook(store: StorePort, { pool, name, text }: BookPart & { text: string }): Promise<void> {
+  await store.replace(poolBookObject(pool, name), `${hashOf(text)}\n${text}`, 'application/json');
+}
+
+/** Undefined: it does not exist, or is not whole. */
+async function readBook(store: StorePort, { pool, name }: BookPart): Promise<string | undefined> {
+  const content = (await store.read(poolBookObject(pool, name)))?.toString('utf8');
+  if (content === undefined) return undefined;
+  const lineEnd = content.indexOf('\n');
+  const text = content.slice(lineEnd + 1);
+  return content.slice(0, lineEnd) === hashOf(text) ? text : undefined;
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

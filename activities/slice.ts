@@ -5,13 +5,12 @@ import { sliceNewsSignal } from '../contract/job.js';
 import type { AwaitSliceInput, DeleteSliceInput, SliceActivities } from '../contract/slice.js';
 import type { MachinePlan } from '../domain/machines.js';
 import { deletionSender } from '../domain/lease.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 import type { Condition, CreateAnswer } from '../domain/slice.js';
-import { jobTeller } from './attempt/job-teller.js';
+import { jobTeller } from './attempt/activity-end.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { translated } from './failures.js';
-import { Few } from './few.js';
-import { deleteUntilGone, type TellStuck } from './giving-back.js';
+import { Few, deleteUntilGone, type TellStuck } from './giving-back.js';
 import { LeaseOutbox } from './lease-outbox.js';
 import { isChainOpen } from './workflow-lookup.js';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { objectPlace, type StorePort } from '../cloud/store/port.js';
 import type { JobRef } from '../contract/workflow-ids.js';
-import { eachOf } from '../domain/each-of.js';
+import { eachOf } from '../domain/semaphore.js';
 import { userJobsObject } from '../domain/store-layout.js';
-import type { PoolLimits } from '../quota/pool-limits.js';
-import { enter, noJobs, refusalOf, type UserJobs, without } from '../quota/user-jobs.js';
+import type { PoolLimits } from '../quota/quota-config.js';
+import { enter, noJobs, refusalOf, type UserJobs, without } from '../quota/submission.js';
 import { isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
 /** A job that asks to count among its user's. */

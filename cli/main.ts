@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { join } from 'node:path';
-import { fileErrorWords } from '../domain/error-words.js';
+import { fileErrorWords } from '../domain/errors.js';
 import { cacheFolder } from './terminal/home.js';
 import { ExitCode } from './terminal/cli-error.js';
 import { explainError } from './terminal/explain-error.js';

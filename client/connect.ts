@@ -1,8 +1,8 @@
-import { fileErrorWords } from '../domain/error-words.js';
+import { fileErrorWords } from '../domain/errors.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import type { Unreachable } from '../cloud/temporal/why-unreachable.js';
+import type { Unreachable } from '../cloud/temporal/explain-refusal.js';
 import type { CodecReferences } from '../cloud/codec/codec-key.js';
 import { TemporalRefused, TemporalUnreachable } from './errors.js';
 
@@ -28,7 +28,7 @@ export async function connectTemporal(
 ): Promise<{ client: Client; address: string; close: () => Promise<void> }> {
   const [{ Client, Connection }, { openCodec }] = await Promise.all([
     import('@temporalio/client'),
-    import('../cloud/codec/open-codec.js'),
+    import('../cloud/codec/payload-codec.js'),
   ]);
   const dataConverter = { payloadCodecs: [await openCodec(options.codec ?? {}, { onUnknownKey: 'mark' })] };
   const configured = await fromEnvironment(options);
@@ -73,7 +73,7 @@ async function lastingRefusal(
 
 /** Finds the cause itself, because the SDK reports every failure as a deadline. */
 async function look(address: string, options: ConnectionOptions): Promise<Unreachable | undefined> {
-  const { whyUnreachable } = await import('../cloud/temporal/why-unreachable.js');
+  const { whyUnreachable } = await import('../cloud/temporal/explain-refusal.js');
   return whyUnreachable({ address, tls: options.tls ?? options.apiKey !== undefined });
 }
 
@@ -128,6 +128,6 @@ function settingsWords({ message }: Error): string {
  * (docs/encryption.md). It also reads plain payloads. @throws CodecKeyError
  */
 export async function jobDataConverter(codec: CodecReferences): Promise<DataConverter> {
-  const { openCodec } = await import('../cloud/codec/open-codec.js');
+  const { openCodec } = await import('../cloud/codec/payload-codec.js');
   return { payloadCodecs: [await openCodec(codec, { onUnknownKey: 'fail' })] };
 }

@@ -1,5 +1,5 @@
 import { findAccelerator } from '../domain/accelerators.js';
-import { type BucketPlace, farRegions } from '../domain/bucket-place.js';
+import { type BucketPlace, farRegions } from '../domain/store-place.js';
 import { Report } from '../domain/job-file/report.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { zonesWith } from '../domain/machine-kinds/cloud-tpu/type-zones.js';

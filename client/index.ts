@@ -5,7 +5,7 @@ export type { VerifiedCaller } from './job-port.js';
 export type { Submission, Submitted } from './submissions.js';
 export type { JobEdit } from './job-calls.js';
 export type { LocalContents, UploadProgress } from './uploads.js';
-export type { FileSource } from '../domain/file-source.js';
+export type { FileSource } from '../domain/local-files.js';
 export type { JobPage, JobRow, ShownPhase } from './job-rows.js';
 export type { JobFilter } from './job-query.js';
 export type { JobCounts } from './job-query.js';

@@ -5,7 +5,7 @@ import { changesObject, ownerObject } from '../domain/store-layout.js';
 import { type Change, CHANGES, switchesOfNewInstallation } from '../contract/changes.js';
 import type { JanitorInput } from '../contract/janitor.js';
 import { JANITOR_SCHEDULE_ID, WorkflowType } from '../contract/workflow-ids.js';
-import { TASK_QUEUE } from '../domain/own-workflows.js';
+import { TASK_QUEUE } from '../domain/temporal-server.js';
 
 const OWNER_BYTES = 6;
 

@@ -1,6 +1,6 @@
 import { SUFFIX_PATTERN } from '../domain/identity.js';
 import { JobPhase } from '../domain/job-state.js';
-import { type JobSearchAttribute, REFUSED_PHASE, queryText } from '../domain/search-attributes.js';
+import { type JobSearchAttribute, REFUSED_PHASE, queryText } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { type JobRow, type ShownPhase, rowOf } from './job-rows.js';

@@ -2,7 +2,7 @@ import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { chipsOfSlices } from '../domain/accelerators.js';
 import { isDone, JobPhase, type Outcome } from '../domain/job-state.js';
-import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import type { JobSearchAttribute } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import type { JobMemo } from '../contract/job.js';
 import { REMEDY_OF_MISSING_KEY } from './errors.js';

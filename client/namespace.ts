@@ -6,7 +6,7 @@ import {
   type JobSearchAttribute,
   KEYWORD,
   searchAttributeGaps,
-} from '../domain/search-attributes.js';
+} from '../domain/temporal-server.js';
 
 type NamespaceServices = Pick<Connection, 'workflowService'>;
 

@@ -21,7 +21,7 @@ import {
   machinesStart,
   type MachineVerb,
 } from '../contract/machines.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 import { NOTIFY_TEST_MS, type NoticesInput, type NoticesResult, notifyTestStart } from '../contract/notices.js';
 import type { NotifyTarget } from '../domain/notify.js';
 

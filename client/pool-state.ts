@@ -1,5 +1,5 @@
 import { objectPlace, type StoreReader } from '../cloud/store/port.js';
-import { notJson } from '../domain/error-words.js';
+import { notJson } from '../domain/errors.js';
 import { poolLineObject, poolStateObject, poolHistoryPrefix } from '../domain/store-layout.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../quota/published-state.js';
 import type { WaitingLine } from '../quota/waiting-line.js';

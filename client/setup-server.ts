@@ -1,8 +1,7 @@
 import type { Client, Connection } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
 import { claimQueue, foreignQueueText, takeQueueOver } from '../cloud/temporal/queue-claim.js';
-import { JOB_SEARCH_ATTRIBUTES } from '../domain/search-attributes.js';
-import { serverTooOld } from '../domain/temporal-version.js';
+import { JOB_SEARCH_ATTRIBUTES, serverTooOld } from '../domain/temporal-server.js';
 import { TemporalRefused } from './errors.js';
 import {
   ensureJanitorSchedule,

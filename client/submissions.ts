@@ -12,9 +12,9 @@ import {
 import type { JobSpec } from '../domain/job-spec.js';
 import { JobPhase } from '../domain/job-state.js';
 import { askedMachines, formatSlices } from '../domain/machines.js';
-import { inputSizeProblem } from '../domain/job-input-size.js';
+import { inputSizeProblem } from '../domain/bounds.js';
 import { formatProblems, showValue } from '../domain/problem.js';
-import { type JobSearchAttribute, REFUSED_PHASE } from '../domain/search-attributes.js';
+import { type JobSearchAttribute, REFUSED_PHASE } from '../domain/temporal-server.js';
 import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput, JobMemo } from '../contract/job.js';
 import { WorkflowType } from '../contract/workflow-ids.js';

@@ -1,9 +1,8 @@
 import type { Client, Connection } from '@temporalio/client';
-import { explainGaps, searchAttributeGaps } from '../domain/search-attributes.js';
-import { serverTooOld } from '../domain/temporal-version.js';
+import { explainGaps, searchAttributeGaps, serverTooOld } from '../domain/temporal-server.js';
 import { IS_A_WORKER_UP, NoWorkerAnswers, TemporalRefused, TemporalUnreachable } from './errors.js';
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
 import type { EpochMs } from '../domain/units.js';
 import { largest } from '../domain/extremes.js';

@@ -15,7 +15,7 @@ import { type Asker, JobPhase, type Outcome } from '../domain/job-state.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import { requestNameOf } from '../domain/machines.js';
 import { describeQuery, type JobMemo, type JobVerb, type JobView } from '../contract/job.js';
-import { TASK_QUEUE } from '../domain/own-workflows.js';
+import { TASK_QUEUE } from '../domain/temporal-server.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
 import { JobCalls, type JobWish } from './job-calls.js';

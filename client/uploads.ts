@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { StorePort } from '../cloud/store/port.js';
-import type { FileSource } from '../domain/file-source.js';
-import { objectOfFile } from '../domain/local-files.js';
+import { type FileSource, objectOfFile } from '../domain/local-files.js';
 import { JobInvalid } from './errors.js';
 
 /**

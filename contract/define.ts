@@ -1,5 +1,5 @@
 import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
-import type { OwnSignal } from '../domain/own-workflows.js';
+import type { OwnSignal } from '../domain/temporal-server.js';
 import type { TextPage } from '../quota/published-state.js';
 
 // The SDK's own defineSignal, defineUpdate and defineQuery work only in the workflow sandbox, and clients define messages too.

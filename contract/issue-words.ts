@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { storePlaceProblem } from '../domain/store-place.js';
 
 /** Returns the problem of a configuration value in a user's words: zod's are for programmers, our own checks bring theirs. */
 export function issueWords(issue: z.core.$ZodIssue): string {
@@ -29,3 +30,9 @@ const KINDS: Readonly<Record<string, string>> = {
   object: 'a section ({..})',
   record: 'a section ({..})',
 };
+
+/** Place where objects are kept, in the configuration of a worker or a server (docs/stores.md). */
+export const storeSetting = z.string().superRefine((text, { addIssue }) => {
+  const problem = storePlaceProblem(text);
+  if (problem !== undefined) addIssue({ code: 'custom', message: problem });
+});

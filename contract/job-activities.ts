@@ -8,18 +8,17 @@ import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import type { Outcome } from '../domain/job-state.js';
 import type { OutputsReport } from '../domain/outputs.js';
 import type { Evidence } from '../domain/recovery/evidence.js';
-import type { Facts } from '../domain/recovery/facts.js';
+import type { Facts, LostSlice } from '../domain/recovery/facts.js';
 import type { HostPlace } from '../domain/recovery/host-ends.js';
 import type { LeftReport } from '../domain/left-processes.js';
-import type { LostSlice } from '../domain/recovery/slice-loss.js';
 import type { SupervisedEnd } from '../domain/recovery/supervision-state.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Ownership, SliceHost } from '../domain/slice.js';
 import type { DoneTwice } from '../domain/done-twice.js';
-import type { StopNotice } from '../domain/stop-notice.js';
+import type { StopNotice } from '../domain/early-end.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
-import type { UnreadyHosts } from '../domain/unready-hosts.js';
+import type { UnreadyHosts } from '../domain/job-events/causes.js';
 
 export interface AcceptJobInput {
   readonly job: JobRef;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MOST_KEY_CHARACTERS, MOST_OF_AN_EDIT, MOST_SET } from '../domain/job-input-size.js';
+import { MOST_KEY_CHARACTERS, MOST_OF_AN_EDIT, MOST_SET } from '../domain/bounds.js';
 import { MOST_SLICES, REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
 import { MOST_TIERS } from '../quota/quota-config.js';
 import { type Form, form } from './form.js';

@@ -14,9 +14,8 @@ import type { MachineRef } from '../domain/machines.js';
 import type { Pricing, RefusalScope, SliceHost, TierPurchase } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
-import type { AllowedChoices } from '../quota/allow/allowed.js';
-import type { PoolLimits } from '../quota/pool-limits.js';
-import type { Preemption } from '../quota/quota-config.js';
+import type { AllowedChoices } from '../quota/allowed.js';
+import type { PoolLimits, Preemption } from '../quota/quota-config.js';
 
 /** Columns of a list row that are not search attributes. */
 export interface JobMemo {

@@ -1,6 +1,6 @@
 /** The workflow `machines`: an operator's request about a pool's own machines, carried out by a worker that reaches them. */
 import { z } from 'zod';
-import { OWN_ID_PREFIXES } from '../domain/own-workflows.js';
+import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { type Form, form } from './form.js';
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ToldEvent } from '../domain/job-events/event.js';
 import type { NotifyTarget, OutsideTarget } from '../domain/notify.js';
-import { OWN_ID_PREFIXES } from '../domain/own-workflows.js';
+import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 import { signal } from './define.js';
 import { type Form, form } from './form.js';
 import type { JobRef } from './workflow-ids.js';

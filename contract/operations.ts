@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AccessVerb } from '../domain/access/table.js';
+import type { AccessVerb } from '../domain/access.js';
 import type { FORMS } from './api/forms.js';
 
 type Forms = typeof FORMS;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LeaseMessage } from '../domain/lease.js';
-import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../quota/file-sizes.js';
+import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../domain/bounds.js';
 import type { HumanCall } from './define.js';
 import { type Form, form } from './form.js';
 import { leaseMessage, text } from './lease-forms.js';

@@ -1,4 +1,4 @@
-import { OWN_ID_PREFIXES } from '../domain/own-workflows.js';
+import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 
 /** Workflow types. */
 export const WorkflowType = {
@@ -11,7 +11,7 @@ export const WorkflowType = {
   Notices: 'notices',
 } as const;
 
-export { TASK_QUEUE } from '../domain/own-workflows.js';
+export { TASK_QUEUE } from '../domain/temporal-server.js';
 
 /** A job's workflow id is the job's id itself. Job ids hold no '/', so other workflow ids cannot clash with them. */
 export const sliceWorkflowId = (resourceName: string): string => `${OWN_ID_PREFIXES.slice}${resourceName}`;

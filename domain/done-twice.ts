@@ -1,5 +1,4 @@
-import { compareMarks, type ProgressMark, showMark } from './progress-marks.js';
-import { type CountedMarks, workCounter } from './work-counter.js';
+import { compareMarks, type ProgressMark, showMark, type CountedMarks, workCounter } from './progress-marks.js';
 
 /** Work that a job repeated after an attempt was lost, measured by the counter that the job itself prints (docs/adr/0135). */
 export interface DoneTwice {

@@ -4,6 +4,10 @@ import { kindOfJob, machineKind } from './machines.js';
 import { environmentOf } from './modules/registry.js';
 import type { NotifyRule, NotifyTarget } from './notify.js';
 import type { Path } from './problem.js';
+import { POD_SECTIONS } from './job-file/machine-request.js';
+import { resolveJob } from './job-file/resolve.js';
+import { podsPlace, secretPlace } from './machine-kinds/kubernetes/plan.js';
+import { podsOf, remoteBuildOf } from './build/remote.js';
 
 /** All choices of a job that a pool may refuse, with their places in the job file. */
 export function choicesOf(spec: JobSpec): readonly Choice[] {
@@ -33,4 +37,23 @@ function targetChoices(to: NotifyTarget): readonly (readonly [Path, string])[] {
   if ('slack' in to) return [[['slack', 'secret'], `slack:${to.slack.secret}`]];
   if ('channel' in to) return [[['channel'], `channel:${to.channel}`]];
   return to.mail.map((address, index) => [['mail', index], `mailto:${address}`]);
+}
+
+/**
+ * The choices of a job whose image a cluster builds. The build's namespace is a choice of pods, even if the job has none, and the
+ * build's Secrets log in there. @param spec with its machines as the pool completes them
+ */
+export function buildChoices(job: unknown, spec: JobSpec): readonly Choice[] {
+  const resolved = resolveJob(job);
+  const build = resolved.ok && resolved.build && remoteBuildOf(resolved.build, podsOf(spec, POD_SECTIONS));
+  if (!build) return [];
+  const { cluster, namespace, image, gitSecret, pushSecret } = build;
+  const place = { ...(cluster === undefined ? {} : { context: cluster }), namespace };
+  const secret = (name: string | undefined): string | undefined => name && secretPlace(place, name);
+  return [
+    { key: 'machines', path: ['build', 'namespace'], value: podsPlace('kubernetes', place) },
+    { key: 'images', path: ['build', 'image'], value: image },
+    ...choiceIf('secrets', ['build', 'git_secret'], secret(gitSecret)),
+    ...choiceIf('secrets', ['build', 'push_secret'], secret(pushSecret)),
+  ];
 }

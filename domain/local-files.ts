@@ -70,3 +70,12 @@ export function withFiles(
 export function objectOfFile(name: string, sha256: string): string {
   return name.startsWith(bundleOf('')) ? bundleObject(sha256) : fileObject(sha256);
 }
+
+/** Bytes that can be read again from any offset, so that an interrupted copy continues where it stopped. */
+export interface FileSource {
+  /** Bytes. */
+  readonly size: number;
+  /** SHA-256 of all bytes, in lower case hex. */
+  readonly sha256: string;
+  read(start: number): AsyncIterable<Buffer>;
+}

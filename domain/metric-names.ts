@@ -17,7 +17,7 @@ export const Metric = {
   Grants: 'jobctl_grants_total',
   /** Counter {pool, cause}: leases that a pool revoked: `quota`, `asking`, `parked`, or `drain` by an admin. */
   Revocations: 'jobctl_revocations_total',
-  /** Gauge {pool}: jobs that wait for a lease. Take the maximum over workers (activities/pool-gauges.ts). */
+  /** Gauge {pool}: jobs that wait for a lease. Take the maximum over workers (activities/quota-publisher.ts). */
   WaitingJobs: 'jobctl_pool_waiting_jobs',
   /** Gauge {pool, project, type, state}: quota units of leases, over all tiers. Take the maximum over workers. */
   LeasedUnits: 'jobctl_pool_leased_units',

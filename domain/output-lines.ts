@@ -5,7 +5,7 @@ export const LAST_LINES = '; its last lines:\n';
 /** Replaces those lines. */
 export const OUTPUT_HIDDEN = ' (the rest is for those who may read its logs)';
 
-/** If a build does not end by itself, the same sentence has the last line of its output (cloud/builds/observation.ts). */
+/** If a build does not end by itself, the same sentence has the last line of its output (cloud/builds/kubernetes-builds.ts). */
 const BUILD_LINE = /(BuildKit ended with (?:code -?\d+|\w+)): .*/;
 
 /**

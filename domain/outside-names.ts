@@ -1,4 +1,4 @@
-import { utf8Bytes } from './job-input-size.js';
+import { utf8Bytes } from './bounds.js';
 
 /** Longest part of a name and longest name, in bytes of UTF-8: the limits of the relevant file systems. */
 const MOST_PART_BYTES = 255;

@@ -2,7 +2,7 @@ import type { JobSpec } from './job-spec.js';
 import type { AttemptSlice } from './machine-kinds/kind.js';
 import { kindOfJob, machineKind } from './machines.js';
 import type { SliceHost } from './slice.js';
-import { WrongInput } from './wrong-input.js';
+import { WrongInput } from './errors.js';
 
 export interface RunPlace {
   readonly job: string;

@@ -1,4 +1,4 @@
-import { WrongInput } from './wrong-input.js';
+import { WrongInput } from './errors.js';
 
 /**
  * Quotes text as one word of a POSIX shell. All shell words are made here. The text is put in single quotes, and each single

@@ -11,7 +11,7 @@ export const isSystemObject = (name: string): boolean =>
 export const runObject = (job: string): string => `jobs/${job}/run`;
 /** The job's owner as the accepting worker knows it: user, project, pool. Written once. */
 export const jobOwnerObject = (job: string): string => `jobs/${job}/owner.json`;
-/** The key that the job's hosts accept, by the job's first run id: `JobKeyRecord` of activities/job-key-record.ts. */
+/** The key that the job's hosts accept, by the job's first run id: `JobKeyRecord` of activities/connecting-key.ts. */
 export const jobKeyObject = (job: string, run: string): string => `jobs/${job}/job-keys/${run}.json`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
@@ -108,9 +108,9 @@ export const poolHistoryObject = (pool: string, day: string, name: string): stri
 export const appliedFileObject = (pool: string, kind: 'quota' | 'pool'): string => `quota/${pool}/applied/${kind}`;
 /** All applied files, as a glob. */
 export const APPLIED_FILES = 'quota/*/applied/{quota,pool}';
-/** The pool's files when they were last right (activities/last-good-files.ts). */
+/** The pool's files when they were last right (activities/quota-source.ts). */
 export const lastGoodFilesObject = (pool: string): string => `quota/${pool}/last-good.json`;
-/** Open jobs of one user, if the pool limits them: `UserJobs` of quota/user-jobs.ts. @param user a hash: names hold anything */
+/** Open jobs of one user, if the pool limits them: `UserJobs` of quota/submission.ts. @param user a hash: names hold anything */
 export const userJobsObject = (pool: string, user: string): string => `quota/${pool}/users/${user}.json`;
 /** Part of a lease book that is too long for a payload, on its way from one run of the quota workflow to the next. */
 export const poolBookObject = (pool: string, name: string): string => `quota/${pool}/book/${name}`;

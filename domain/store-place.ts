@@ -1,15 +1,17 @@
+import { regionOf } from './job-file/cloud-path.js';
+
 /**
  * The configured place of an installation's objects: `NAME` or `gs://NAME` of Cloud Storage, `s3://BUCKET[/PREFIX]` of a store
  * that speaks S3, `file:///ABSOLUTE/PATH` of a folder.
  */
-export type StorePlace =
+type StorePlace =
   | { readonly kind: 'google'; readonly bucket: string }
   /** `prefix` is empty or ends with a slash. */
   | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string }
   | { readonly kind: 'folder'; readonly path: string };
 
 /** The problem of a value, as the end of a sentence that begins with the value, and its remedy. */
-export interface StorePlaceProblem {
+interface StorePlaceProblem {
   readonly what: string;
   readonly remedy: string;
 }
@@ -160,3 +162,41 @@ export const bucketUrl = (bucket: string): string => (/^[a-z\d]+:\/\//.test(buck
 
 /** Returns whether a store is a Google bucket, which hosts with a Google account reach by themselves. */
 export const isGoogleBucket = (bucket: string): boolean => !bucket.includes('://');
+
+/** Location of a bucket's objects, in Cloud Storage's terms. */
+export interface BucketPlace {
+  /** In small letters: `us-central1`, `us`. */
+  readonly location: string;
+  /** `region`, `dual-region` or `multi-region`. */
+  readonly locationType: string;
+}
+
+/** The regions of `zones` from which a bucket is read over long distances, at a price. Each once, in order. */
+export function farRegions(place: BucketPlace, zones: readonly string[]): readonly string[] {
+  return [...new Set(zones.map(regionOf))].filter((region) => !isNear(place, region));
+}
+
+/** The same zones: first those that are near the most of these buckets, otherwise in their order. */
+export function nearFirst(places: readonly BucketPlace[], zones: readonly string[]): readonly string[] {
+  const farOf = (zone: string): number => places.filter((place) => !isNear(place, regionOf(zone))).length;
+  return zones.toSorted((a, b) => farOf(a) - farOf(b));
+}
+
+/** `us` holds every us-.. region, `eu` every europe-.. one. The name of a dual region (nam4) hides its two: it counts as near. */
+function isNear({ location, locationType }: BucketPlace, region: string): boolean {
+  if (locationType === 'dual-region') return true;
+  if (locationType === 'multi-region') return region.startsWith(location);
+  return location === region;
+}
+
+const WHAT_TO_DO =
+  'make a second one (jobctl setup server --bucket BUCKET --system-bucket NAME) and name it here: docs/security.md, "Separate what decides"';
+
+/** The problem of `store.systemBucket` in verified mode (docs/adr/0082), or undefined if it is a second bucket. */
+export function systemBucketProblem(bucket: string, systemBucket: string | undefined): string | undefined {
+  if (systemBucket === undefined)
+    return `is missing, and in verified mode hosts must not be able to write what decides: ${WHAT_TO_DO}`;
+  return systemBucket === bucket
+    ? `'${systemBucket}' is the job bucket too, which hosts write: ${WHAT_TO_DO}`
+    : undefined;
+}

@@ -1,6 +1,5 @@
 import type { EpochMs } from '../domain/units.js';
-import { leaseForOtherTier, tierChangeOf } from './decision/tier-changes.js';
-import { timedOutLeases } from './decision/timeouts.js';
+import { leaseForOtherTier, tierChangeOf, timedOutLeases } from './decision/timeouts.js';
 import { rememberedCoolDowns, withFailures } from './decision/cool-downs.js';
 import { DecisionPass } from './decision/pass.js';
 import type { PassInput } from './decision/pass-state.js';

@@ -1,10 +1,9 @@
 import type { EpochMs } from '../domain/units.js';
 import { passOf } from './decide.js';
-import { dueTimes, Reasons } from './explanation/reasons.js';
+import { dueTimes, Reasons, LeaseHolders } from './explanation/reasons.js';
 import { plainWording, sentenceText } from './explanation/explain-words.js';
 import type { Wording } from './explanation/explain-words.js';
 import type { Explanation } from './explanation/explanation.js';
-import { LeaseHolders } from './explanation/lease-holders.js';
 import { DEFAULT_RULES } from './quota-config.js';
 import type { Pool, QuotaConfig, QuotaLease, QuotaRequest } from './quota-config.js';
 import type { Pass, Verdict } from './decision/verdict.js';

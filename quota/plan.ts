@@ -1,20 +1,17 @@
-import { notJson } from '../domain/error-words.js';
-import type { EpochMs, QuotaUnits } from '../domain/units.js';
-import { plainWording, reasonText } from './explanation/explain-words.js';
-import type { Wording } from './explanation/explain-words.js';
-import { Explainer } from './explain.js';
-import type { Explanation, Reason } from './explanation/explanation.js';
-import { EVERYWHERE } from './quota-config.js';
-import type { Pool, QuotaLease, QuotaRequest } from './quota-config.js';
-import { renamedReason } from './explanation/explanation.js';
 import { z } from 'zod';
-import { canonicalGeneration } from '../domain/job-file/accelerator.js';
+import { notJson } from '../domain/errors.js';
+import { type EpochMs, type QuotaUnits, MOST_UNITS } from '../domain/units.js';
+import { canonicalGeneration } from '../domain/accelerators.js';
 import { PRICINGS } from '../domain/slice.js';
 import { valueAt } from '../domain/job-file/plain-tree.js';
 import { nearestWord } from '../domain/nearest-word.js';
-import { formatPath, showValue } from '../domain/problem.js';
-import type { Path, Problem } from '../domain/problem.js';
-import { MOST_UNITS } from '../domain/units.js';
+import { formatPath, showValue, type Path, type Problem } from '../domain/problem.js';
+import { jobOfLeaseKey } from '../domain/lease.js';
+import { plainWording, reasonText, type Wording } from './explanation/explain-words.js';
+import { Explainer } from './explain.js';
+import { type Explanation, type Reason, renamedReason } from './explanation/explanation.js';
+import { EVERYWHERE, type Pool, type QuotaLease, type QuotaRequest, type QuotaConfig } from './quota-config.js';
+import type { PoolSnapshot } from './published-state.js';
 
 /**
  * The effect of one decision: the answer of `quota plan --output json`. Other tools read it (docs/quota.md, "What if"): keys are
@@ -27,7 +24,7 @@ export interface Plan {
   /** Jobs that would go on waiting, in the order of service. */
   readonly waiting: readonly PlannedWait[];
 }
-export interface PlannedWait {
+interface PlannedWait {
   readonly id: string;
   /** 1 = first. */
   readonly position: number;
@@ -63,13 +60,13 @@ function plannedWait(why: Explanation, wording: Wording): PlannedWait {
 }
 
 /** A pool without its quota file, as `quota plan --state` reads it (docs/quota.md, "What if"). */
-export interface PlanState {
+interface PlanState {
   readonly now: EpochMs;
   readonly waiting: readonly QuotaRequest[];
   readonly leases: readonly QuotaLease[];
 }
 
-export type ParsedPlanState =
+type ParsedPlanState =
   | { readonly ok: true; readonly state: PlanState }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
 
@@ -242,4 +239,28 @@ function asDemand({ id, project, user, priority, submittedAt, resources, pricing
 
 function canonicalUnits(resources: Readonly<Record<string, number>>): QuotaUnits {
   return Object.fromEntries(Object.entries(resources).map(([type, count]) => [canonicalGeneration(type), count]));
+}
+
+/** Files that a user may put in force. */
+interface PlannedFiles {
+  /** The configuration that the files give together (quota/files/pool-files.ts). */
+  readonly config: QuotaConfig;
+  readonly hasPoolFile: boolean;
+}
+
+/** The configuration that would be in force with `files`. Without a pool file among them, the rules in force stay. */
+export function configUnder(inForce: QuotaConfig, files: PlannedFiles | undefined): QuotaConfig {
+  if (files === undefined) return inForce;
+  const { config, hasPoolFile } = files;
+  if (hasPoolFile || config.kind === 'unlimited' || inForce.kind === 'unlimited' || !inForce.rules) return config;
+  return { ...config, rules: inForce.rules };
+}
+
+/**
+ * The effect of one decision in a published pool, in words for programs: the answer of `quota plan --output json`.
+ * @param files absent: the files in force
+ */
+export function publishedPlan({ view, at }: PoolSnapshot, files: PlannedFiles | undefined): Plan {
+  const config = configUnder(view.config, files);
+  return planOf({ ...view, config }, at, { ...plainWording(config), nameOf: jobOfLeaseKey });
 }

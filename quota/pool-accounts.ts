@@ -1,8 +1,17 @@
 import { addUnits, type QuotaUnits, unitsOf } from '../domain/units.js';
-import { CountedLeases } from './counted-leases.js';
-import { nominalQuota } from './nominal-quota.js';
-import { type LeaseState, type LimitedQuota, type Pool, type QuotaLease, tierOf } from './quota-config.js';
+import { nominalQuota, inQuotaOrder } from './nominal-quota.js';
+import {
+  type LeaseState,
+  type LimitedQuota,
+  type Pool,
+  type QuotaLease,
+  tierOf,
+  projectKey,
+  type QuotaRequest,
+} from './quota-config.js';
 import type { PoolSnapshot } from './published-state.js';
+import { Nominal, ProjectQuota, workloadOf } from './decision/project-quota.js';
+import { ShapeTable } from './decision/shapes.js';
 
 /** One project's quota units of one type, over all tiers. */
 export interface ProjectAccount {
@@ -24,7 +33,7 @@ export interface ProjectAccount {
 }
 
 /** One tier's quota units of one type. */
-export interface TierAccount {
+interface TierAccount {
   /** Index into the tiers, best first. */
   readonly tier: number;
   readonly type: string;
@@ -165,14 +174,14 @@ export interface LeasedUnits {
 }
 
 /** A pool in numbers, for metrics. */
-export interface PoolCounts {
+interface PoolCounts {
   readonly waiting: number;
   /** Each project, type and state once. */
   readonly leased: readonly LeasedUnits[];
 }
 
 /** Name for all projects that are not among the `mostProjects` with the most leases. */
-export const OTHER_PROJECTS = 'other';
+const OTHER_PROJECTS = 'other';
 
 /**
  * @param mostProjects number of projects that are named: an unlimited pool takes any project name, and each adds series to a
@@ -200,3 +209,62 @@ export function poolCounts({ view }: PoolSnapshot, mostProjects: number): PoolCo
 
 type Counted = readonly [project: string, leases: number];
 const mostFirst = ([a, leasesA]: Counted, [b, leasesB]: Counted): number => leasesB - leasesA || (a < b ? -1 : 1);
+
+/** A project's leases, counted against its nominal quota (rule 3). Draining leases are left out. */
+interface CountedProject {
+  readonly quota: ProjectQuota;
+  /** In the order of rule 3. */
+  readonly within: readonly QuotaLease[];
+  readonly borrowed: readonly QuotaLease[];
+}
+
+/** The leases within nominal quota and the borrowing ones, counted as decisions count them, for explanations and displays. */
+export class CountedLeases {
+  /** Projects by name in lower case: those of the quota file and those of any lease. */
+  readonly projects: ReadonlyMap<string, CountedProject>;
+  readonly #shapes: ShapeTable;
+  readonly #config: LimitedQuota;
+
+  constructor(config: LimitedQuota, leases: readonly QuotaLease[]) {
+    this.#config = config;
+    this.#shapes = new ShapeTable(config, []);
+    const ofProject = new Map<string, QuotaLease[]>(config.projects.map(({ name }) => [projectKey(name), []]));
+    for (const lease of leases) {
+      if (lease.state === 'draining') continue;
+      this.#shapes.of(lease);
+      const own = ofProject.get(projectKey(lease.project));
+      if (own === undefined) ofProject.set(projectKey(lease.project), [lease]);
+      else own.push(lease);
+    }
+    const nominal = new Map(config.projects.map((each) => [projectKey(each.name), each.nominal]));
+    this.projects = new Map([...ofProject].map(([name, own]) => [name, this.#count(nominal.get(name) ?? [], own)]));
+  }
+
+  #count(nominal: readonly QuotaUnits[], leases: readonly QuotaLease[]): CountedProject {
+    const { tiers, rules } = this.#config;
+    const byTier = tiers.map((_, tier) => this.#shapes.types.map((type) => unitsOf(nominal[tier] ?? {}, type)));
+    const pricings = tiers.map((_, tier) => rules?.tiers[tier]?.pricing);
+    const workloads = leases.map((lease) => workloadOf(lease, this.#shapes.of(lease), tiers.length));
+    const quota = new ProjectQuota(new Nominal(byTier, pricings), workloads);
+    const ids = new Set(quota.usage().borrowing.map(({ id }) => id));
+    const inOrder = leases.toSorted(inQuotaOrder);
+    return {
+      quota,
+      within: inOrder.filter(({ id }) => !ids.has(id)),
+      borrowed: inOrder.filter(({ id }) => ids.has(id)),
+    };
+  }
+
+  /** Nominal units of one type that no lease of the project uses. */
+  unused(project: string, type: string): number {
+    const quota = this.projects.get(projectKey(project))?.quota;
+    const number = this.#shapes.typeNumber(type);
+    return quota === undefined ? 0 : quota.nominalOf(number) - (quota.usage().used[number] ?? 0);
+  }
+
+  /** Units of one type that are left of the project's nominal quota for this request. */
+  leftFor({ project, priority, pricing }: QuotaRequest, type: string): number {
+    const quota = this.projects.get(projectKey(project))?.quota;
+    return quota?.leftFor(priority).for(pricing, this.#shapes.typeNumber(type)) ?? 0;
+  }
+}

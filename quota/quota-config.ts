@@ -1,7 +1,6 @@
 import type { Demand } from '../domain/lease.js';
 import type { Pricing } from '../domain/slice.js';
 import type { EpochMs, QuotaUnits } from '../domain/units.js';
-import type { PriorityFloors } from './pool-limits.js';
 
 /** One project of a quota file. */
 export interface QuotaProject {
@@ -249,3 +248,75 @@ export function twinsOf(names: readonly string[]): ReadonlyMap<string, string> {
 }
 
 export const isSameProject = (a: string, b: string): boolean => projectKey(a) === projectKey(b);
+
+/**
+ * `[limits]` of a pool file (docs/adr/0075): the most that one user or one job may take of the pool. Plain JSON; absent: no
+ * limit.
+ */
+export interface PoolLimits {
+  /** Open jobs of one user in the pool. */
+  readonly openJobsPerUser?: number;
+  /** Jobs of one user that are accepted within a minute. */
+  readonly submitsPerMinute?: number;
+  /** Stored output of the command of one attempt, all hosts together. */
+  readonly logBytesPerAttempt?: number;
+  /** Requests of one job at once, each in another zone (docs/adr/0101); 1: no job may hedge. */
+  readonly requestsPerJob?: number;
+  /** Size of a job's input, as JSON. Absent: `MOST_INPUT_BYTES`. */
+  readonly inputBytes?: number;
+}
+
+/** The highest priority of a project's jobs, 1 (first) to 5, by project in lower case. Without an entry: any. */
+export type PriorityFloors = Readonly<Record<string, number>>;
+
+/** Says why a job of this project may not have this priority; undefined if it may. */
+export function floorProblem(
+  floors: PriorityFloors | undefined,
+  project: string,
+  priority: number,
+): string | undefined {
+  const name = project.toLowerCase();
+  const floor = floors !== undefined && Object.hasOwn(floors, name) ? floors[name] : undefined;
+  if (floor === undefined || priority >= floor) return undefined;
+  return (
+    `priority: ${priority} is higher than project ${project} may have in this pool: ${floor} at most\n` +
+    `  write priority: ${floor}, or ask for another [limits] priority_floor in the pool file`
+  );
+}
+
+/** From a tier's place in the former files to its place in the present ones. */
+export type TierMoves = ReadonlyMap<number, number>;
+
+/**
+ * The tiers that have another place now. Leases name their tier by its place, and an operator may put a tier before others. A
+ * tier is known by the purchase of its units. A tier that shares its purchase with another keeps its place.
+ */
+export function tierMoves(before: QuotaConfig | undefined, after: QuotaConfig | undefined): TierMoves {
+  const [from, to] = [purchasesOf(before), purchasesOf(after)];
+  const moves = [...from].flatMap(([purchase, place]) => {
+    const now = to.get(purchase);
+    return now === undefined || now === place ? [] : [[place, now] as const];
+  });
+  return new Map(moves);
+}
+
+/** The place of each tier whose purchase no other tier shares, by that purchase. */
+function purchasesOf(config: QuotaConfig | undefined): ReadonlyMap<string, number> {
+  if (config?.kind !== 'limited') return new Map();
+  const keys = config.tiers.map((_, place) => purchaseKey(config.rules?.tiers[place] ?? {}));
+  const single = keys.flatMap((key, place) =>
+    keys.indexOf(key) === keys.lastIndexOf(key) ? [[key, place] as const] : [],
+  );
+  return new Map(single);
+}
+
+const purchaseKey = ({ pricing, reservation }: TierRule): string => JSON.stringify([pricing ?? '', reservation ?? '']);
+
+/** The memory of decisions, with tiers at their present places. */
+export function moveMemory(memory: QuotaMemory, moves: TierMoves): QuotaMemory {
+  const moved = <T extends { readonly tier: number }>(entry: T): T => ({
+    ...entry,
+    tier: moves.get(entry.tier) ?? entry.tier,
+  });
+  return { ...memory, reservations: memory.reservations.map(moved), coolDowns: memory.coolDowns.map(moved) };
+}

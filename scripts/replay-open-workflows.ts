@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { connectTemporal } from '../client/connect.js';
-import { openCodec } from '../cloud/codec/open-codec.js';
-import { TASK_QUEUE } from '../domain/own-workflows.js';
+import { openCodec } from '../cloud/codec/payload-codec.js';
+import { TASK_QUEUE } from '../domain/temporal-server.js';
 import { dataConverterOf } from '../worker/workflow-code.js';
 import { LOADING } from '../worker/workflow-code.js';
 

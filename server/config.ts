@@ -1,13 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { splitReferences } from '../cloud/codec/codec-key.js';
-import { issueWords } from '../contract/issue-words.js';
-import { storeSetting } from '../contract/store-setting.js';
-import { fileErrorWords, notJson } from '../domain/error-words.js';
+import { issueWords, storeSetting } from '../contract/issue-words.js';
+import { fileErrorWords, notJson } from '../domain/errors.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
-import { storePlaceProblem, storesProblem } from '../domain/store-place.js';
-import { systemBucketProblem } from '../domain/system-bucket.js';
-import { TASK_QUEUE } from '../domain/own-workflows.js';
+import { storePlaceProblem, storesProblem, systemBucketProblem } from '../domain/store-place.js';
+import { TASK_QUEUE } from '../domain/temporal-server.js';
 import { issuerProblems } from './identity/issuer-rules.js';
 import { fileURLToPath } from 'node:url';
 import { modeForOthers } from '../domain/file-mode.js';

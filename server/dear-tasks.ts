@@ -1,6 +1,6 @@
 import type { PoolFileText } from '../client/pool-client.js';
 import { readPoolState } from '../client/pool-state.js';
-import { assignAll, type Assignment } from '../domain/job-file/assignment.js';
+import { assignAll, type Assignment } from '../domain/job-file/edit.js';
 import type { Environment } from '../domain/job-file/interpolation.js';
 import { parseJobFile } from '../domain/job-file/parse.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
@@ -9,8 +9,7 @@ import type { JobSpec } from '../domain/job-spec.js';
 import { formatProblems } from '../domain/problem.js';
 import { checkFiles, type PoolFiles } from '../quota/files/pool-files.js';
 import { parseQuotaFile } from '../quota/files/quota-file.js';
-import type { Plan } from '../quota/plan.js';
-import { publishedPlan } from '../quota/published-plan.js';
+import { type Plan, publishedPlan } from '../quota/plan.js';
 
 // The tasks that run in a thread of `DearWork`. Each reports its duration without the wait for a thread.
 

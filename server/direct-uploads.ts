@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Semaphore } from '../domain/semaphore.js';
 import type { StorePort } from '../cloud/store/port.js';
-import type { FileSource } from '../domain/file-source.js';
-import { objectOfFile } from '../domain/local-files.js';
+import { type FileSource, objectOfFile } from '../domain/local-files.js';
 import { stagedUploadObject, UPLOADS_PREFIX } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
 import { ApiError } from './problem.js';

@@ -1,6 +1,6 @@
 import { farBuckets, zonesOfJob } from '../client/far-buckets.js';
 import { readPoolState } from '../client/pool-state.js';
-import type { BucketPlace } from '../domain/bucket-place.js';
+import type { BucketPlace } from '../domain/store-place.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { StorePort } from '../cloud/store/port.js';
 

@@ -2,18 +2,16 @@ import { readFileSync } from 'node:fs';
 import type { KeyObject } from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
 import pino from 'pino';
-import { PoolFileReader } from '../activities/pool-file-reader.js';
+import { PoolFileReader } from '../activities/operator-file.js';
 import { poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { JobClient } from '../client/job-client.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { JobKeySecretError, openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
-import { bucketPlace } from '../cloud/store/bucket-place.js';
-import { openStore } from '../cloud/store/open-store.js';
-import { splitStore } from '../cloud/store/split-store.js';
+import { bucketPlace, openStore, splitStore } from '../cloud/store/open-store.js';
 import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
-import { fileErrorWords, messageOf } from '../domain/error-words.js';
+import { fileErrorWords, messageOf } from '../domain/errors.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket } from '../domain/store-place.js';
 import { Gate } from './access/gate.js';
@@ -29,8 +27,7 @@ import { FollowMarks } from '../client/follow-marks.js';
 import { LogFeeds } from './log-feeds.js';
 import { ServerMetrics, type Services, SubmissionSigner } from './services.js';
 import type { TemporalOptions } from '../client/connect.js';
-import { ApiKeyFile } from '../cloud/temporal/api-key-file.js';
-import { readLogin } from '../cloud/temporal/login-files.js';
+import { ApiKeyFile, readLogin } from '../cloud/temporal/login-files.js';
 
 export interface RunningServer {
   /** `http://127.0.0.1:7480`. */

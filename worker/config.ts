@@ -1,17 +1,15 @@
-import { fileErrorWords, notJson } from '../domain/error-words.js';
+import { fileErrorWords, notJson } from '../domain/errors.js';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { DEFAULT_BUILD_SETTINGS } from '../cloud/builds/settings.js';
+import { DEFAULT_BUILD_SETTINGS } from '../cloud/builds/port.js';
 import { splitReferences } from '../cloud/codec/codec-key.js';
 import { checkProxyCommand } from '../cloud/hosts/ssh-proxy.js';
-import { issueWords } from '../contract/issue-words.js';
-import { storeSetting } from '../contract/store-setting.js';
+import { issueWords, storeSetting } from '../contract/issue-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
-import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/names.js';
+import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/words.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
-import { systemBucketProblem } from '../domain/system-bucket.js';
-import { storesProblem } from '../domain/store-place.js';
-import { TASK_QUEUE } from '../domain/own-workflows.js';
+import { TASK_QUEUE } from '../domain/temporal-server.js';
+import { systemBucketProblem, storesProblem } from '../domain/store-place.js';
 import { notifyConfig } from './notify-config.js';
 
 const milliseconds = z.int().min(1);

@@ -8,7 +8,7 @@ import { type WorkerConfig, WorkerConfigError } from './config.js';
 import { fileURLToPath } from 'node:url';
 import type { Trust } from '../activities/authorization.js';
 import { isSignedBy, readVerifyingKey, sha256Of, TrustKeyError } from '../cloud/trust/submission-signature.js';
-import { fileErrorWords } from '../domain/error-words.js';
+import { fileErrorWords } from '../domain/errors.js';
 
 export interface InstallationKey {
   readonly sshKey: { readonly privateKey: string };

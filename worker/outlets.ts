@@ -1,6 +1,5 @@
 import { isInSecretStore } from '../cloud/job-keys/open-job-keys.js';
-import { KeyFailure, type KeyUse } from '../cloud/keys/key-line.js';
-import { readReference } from '../cloud/keys/key-reference.js';
+import { KeyFailure, type KeyUse, readReference } from '../cloud/keys/key-reference.js';
 import type { Channel, Outlets } from '../cloud/notices/port.js';
 import { noticeSender } from '../cloud/notices/sender.js';
 import { type WorkerConfig, WorkerConfigError } from './config.js';

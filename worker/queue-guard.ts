@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { claimQueue, foreignQueueText, ownerOfQueue, type QueuePlace } from '../cloud/temporal/queue-claim.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 
 /** Another installation holds the task queue. The worker ends, because its settings point to the wrong place. */
 export class ForeignQueue extends Error {

@@ -1,16 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
-import { messageOf } from '../domain/error-words.js';
+import { messageOf } from '../domain/errors.js';
 import { whoElseServes } from '../activities/workflow-lookup.js';
 import type { PoolSource } from '../activities/pool-source.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf } from '../cloud/machines/port.js';
 import { MACHINE_KINDS, machineKind } from '../domain/machines.js';
 import { explainRefusal } from '../cloud/temporal/explain-refusal.js';
-import { explainGaps, searchAttributeGaps } from '../domain/search-attributes.js';
+import { explainGaps, searchAttributeGaps, serverTooOld } from '../domain/temporal-server.js';
 import { ownerObject } from '../domain/store-layout.js';
-import { serverTooOld } from '../domain/temporal-version.js';
 import type { WorkerChanges } from './change-switches.js';
 
 /** Returns the things that a worker still lacks before it may take a job, each as a sentence with the remedy. */

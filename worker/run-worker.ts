@@ -4,21 +4,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { Trust } from '../activities/authorization.js';
-import { PoolFileReader } from '../activities/pool-file-reader.js';
+import { PoolFileReader } from '../activities/operator-file.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
-import { openCodec } from '../cloud/codec/open-codec.js';
-import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
+import { openCodec, type AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
 import { pySpyFrom } from '../cloud/hosts/stacks/py-spy.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { Outlets } from '../cloud/notices/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
-import { bucketPlace } from '../cloud/store/bucket-place.js';
-import { logSides } from '../cloud/store/log-sides.js';
-import { openStore } from '../cloud/store/open-store.js';
-import { splitStore, type Strays, strayObjects } from '../cloud/store/split-store.js';
-import { meteredStore } from '../cloud/store/metered-store.js';
+import {
+  bucketPlace,
+  openStore,
+  meteredStore,
+  splitStore,
+  type Strays,
+  strayObjects,
+} from '../cloud/store/open-store.js';
+import { logSides } from '../cloud/store/log-starts.js';
 import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
 import { OwnMachinesOperator } from '../cloud/machines/own/operator.js';
 import { OwnMachines } from '../cloud/machines/own/own-machines.js';

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { HISTOGRAM_BUCKETS, counterName, Metric } from '../domain/metric-names.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MetricMeter } from '@temporalio/common';
-import type { WorkMeter } from '../activities/work-meter.js';
+import type { WorkMeter } from '../activities/dependencies.js';
 import { isDone, JobPhase } from '../domain/job-state.js';
 
 export interface WorkerLog {

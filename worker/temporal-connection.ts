@@ -1,9 +1,7 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
-import { ApiKeyFile } from '../cloud/temporal/api-key-file.js';
-import { readLogin } from '../cloud/temporal/login-files.js';
-import { explainRefusal } from '../cloud/temporal/explain-refusal.js';
-import { whyUnreachable } from '../cloud/temporal/why-unreachable.js';
+import { ApiKeyFile, readLogin } from '../cloud/temporal/login-files.js';
+import { explainRefusal, whyUnreachable } from '../cloud/temporal/explain-refusal.js';
 import type { WorkerConfig } from './config.js';
 
 export interface WorkerConnection {

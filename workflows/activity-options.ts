@@ -16,7 +16,7 @@ import type { JobActivities } from '../contract/job-activities.js';
 import { DELIVERY_LIMIT_MS, type NoticesActivities } from '../contract/notices.js';
 import type { QuotaActivities } from '../contract/quota-activities.js';
 import type { SliceActivities } from '../contract/slice.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 import type { Timings } from '../domain/timings.js';
 
 /** Characters of a summary; Temporal's documentation allows 200 bytes for a summary. */

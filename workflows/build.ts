@@ -9,8 +9,9 @@ import {
   setCurrentDetails,
   setHandler,
   workflowInfo,
+  getExternalWorkflowHandle,
 } from '@temporalio/workflow';
-import { buildLeftForm, buildWantedForm } from '../contract/build-forms.js';
+import { buildLeftForm, buildWantedForm, buildInputForm } from '../contract/build-forms.js';
 import {
   type BuildCarry,
   type BuildInput,
@@ -20,14 +21,15 @@ import {
   type BuildTry,
   buildWaitersQuery,
   buildWantedSignal,
+  buildNewsSignal,
+  type BuildWaiter,
 } from '../contract/build.js';
-import type { BuildEnd } from '../domain/build/condition.js';
+import type { BuildEnd } from '../domain/build/spec.js';
 import { buildText } from '../domain/build/remote.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 import type { CreateAnswer, RefusalScope } from '../domain/slice.js';
+import type { JobRef } from '../contract/workflow-ids.js';
 import { buildMail, buildWatch, createBuildOnce } from './activity-options.js';
-import { Audience } from './build/audience.js';
-import { checkedInput } from './build/check-input.js';
 import { Inbox } from './inbox.js';
 
 /**
@@ -243,3 +245,85 @@ const isInvalid = (error: unknown): boolean =>
 
 const failed = (by: 'task' | 'infrastructure', message: string) =>
   ({ kind: 'failed', by, message, lines: [] }) as const;
+
+type LastNews = Exclude<BuildNews, { kind: 'progress' }>;
+
+/** The jobs that wait for an image. Each is told the end of the build once, also a job that joins after that end. */
+class Audience {
+  readonly #waiting = new Map<string, BuildWaiter>();
+  #news: LastNews | undefined;
+  #progress = '';
+  #unacknowledged = 0;
+
+  constructor(waiters: readonly BuildWaiter[] = []) {
+    for (const waiter of waiters) this.#waiting.set(keyOf(waiter), waiter);
+  }
+
+  join(waiter: BuildWaiter): void {
+    if (this.#news !== undefined) return this.#tell(waiter, this.#news);
+    this.#waiting.set(keyOf(waiter), waiter);
+  }
+
+  leave(job: JobRef): void {
+    this.#waiting.delete(keyOf(job));
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  get waiters(): readonly BuildWaiter[] {
+    return [...this.#waiting.values()];
+  }
+
+  /** Tells the text that lists and `why` show, if it is new. */
+  tellProgress(detail: string): void {
+    if (detail === this.#progress) return;
+    this.#progress = detail;
+    for (const waiter of this.waiters) this.#tell(waiter, { kind: 'progress', detail });
+  }
+
+  /** Tells all jobs the end. No job waits from now on. */
+  tellAll(news: LastNews): void {
+    this.#news = news;
+    const waiting = this.waiters;
+    this.#waiting.clear();
+    for (const waiter of waiting) this.#tell(waiter, news);
+  }
+
+  /** Resolves once all of them have been told. */
+  async settled(): Promise<void> {
+    await condition(() => this.#unacknowledged === 0);
+  }
+
+  #tell({ id, run }: BuildWaiter, news: BuildNews): void {
+    this.#unacknowledged += 1;
+    getExternalWorkflowHandle(id)
+      .signal(buildNewsSignal, { v: 1, build: workflowInfo().workflowId, run, news })
+      // The job is closed, and needs no image.
+      .catch((error: unknown) => log.debug(`job ${id} did not take the news: ${String(error)}`))
+      .finally(() => (this.#unacknowledged -= 1));
+  }
+}
+
+const keyOf = ({ id, run }: JobRef): string => `${id}/${run}`;
+
+/**
+ * @throws ApplicationFailure for a malformed input, which no retry and no later worker can read
+ * @throws TypeError for an input of a newer version: the workflow task fails until a worker can read it
+ */
+function checkedInput(input: unknown): BuildInput {
+  const checked = buildInputForm(input);
+  switch (checked.kind) {
+    case 'valid':
+      return checked.value;
+    case 'unknown-version':
+      throw new TypeError(`build: the input has version ${checked.version}, this worker reads 1: update the worker`);
+    case 'malformed':
+      throw ApplicationFailure.create({
+        type: FailureType.InvalidInput,
+        nonRetryable: true,
+        message: `build: the input is malformed: ${checked.reason}`,
+      });
+  }
+}

@@ -1,6 +1,8 @@
-import { defineSignal, log, setHandler, workflowInfo } from '@temporalio/workflow';
+import { defineSignal, log, setHandler, workflowInfo, ApplicationFailure } from '@temporalio/workflow';
 import type { SignalDefinition } from '@temporalio/common';
-import type { Form } from '../contract/form.js';
+import type { Form, Checked } from '../contract/form.js';
+import { FailureType } from '../domain/errors.js';
+import { shortened } from '../domain/problem.js';
 import { takeFloods } from './flood.js';
 import { meter } from './meter.js';
 
@@ -108,4 +110,46 @@ interface Incoming<T> {
   readonly value: unknown;
   /** The value that the signal's handler would get for this message alone. */
   readonly whole: unknown;
+}
+
+/**
+ * Epochs and sequences are workflow times (workflows/one-at-a-time.ts), and the highest that was heard counts. One that no pool has
+ * reached yet would be the last word for ever: a single forged signal would make a job deaf to its pool (docs/adr/0075, F10).
+ * Clocks of Temporal's servers differ by less.
+ */
+const MOST_AHEAD_MS = 10 * 60_000;
+
+/**
+ * The form of a message whose time is not in the future. A message from the future is malformed: it is dropped, counted and
+ * logged (`Inbox`).
+ * @param timeOf reads the time of a message of this form, in ms
+ */
+export function notAhead<T>(form: Form<T>, key: string, timeOf: (value: T) => number): Form<T> {
+  const check = (value: unknown): Checked<T> => {
+    const checked = form(value);
+    if (checked.kind !== 'valid' || timeOf(checked.value) <= Date.now() + MOST_AHEAD_MS) return checked;
+    return { kind: 'malformed', reason: `${key}: lies in the future, so no workflow of jobctl's has sent it` };
+  };
+  return Object.assign(check, { bounds: form.bounds, schema: form.schema });
+}
+
+/** The form of a message from one run of a quota workflow, which began at its epoch. */
+export const ofThisTime = <T extends { readonly epoch: number }>(form: Form<T>): Form<T> =>
+  notAhead(form, 'epoch', ({ epoch }) => epoch);
+
+/** The error of a validator or an update that refuses a person's call: nothing was changed. `message` is for the caller. */
+export const refusal = (message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message: shortened(message) });
+
+/** The error for a job file that is wrong in itself, whatever state the job is in, as at submit. */
+export const wrongFile = (message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });
+
+/** For validators of updates. @throws refusal if a call does not have its contract's form */
+export function mustBeForm<T>(form: Form<T>, call: unknown): void {
+  const checked = form(call);
+  if (checked.kind === 'unknown-version')
+    throw refusal(`a call of version ${checked.version} is not known to this worker: update it`);
+  if (checked.kind === 'malformed')
+    throw refusal(`this call does not have the form of its contract: ${checked.reason}`);
 }

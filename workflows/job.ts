@@ -9,11 +9,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { describeQuery, type JobInput } from '../contract/job.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
-import { storeOutcome, tellEnd, withDoneTwice } from './job/end.js';
-import { afterHooks } from './job/hooks.js';
+import { storeOutcome, tellEnd, withDoneTwice, afterHooks } from './job/end.js';
 import { carryOf, type Job, openJob } from './job/parts.js';
 import type { JobCarry } from './job/state.js';
 import { giveBack, nextStep } from './job/steps.js';

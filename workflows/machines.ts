@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { type MachinesAnswer, type MachinesInput, machinesInputForm } from '../contract/machines.js';
-import { FailureType } from '../domain/failure-types.js';
+import { FailureType } from '../domain/errors.js';
 import { ownMachines } from './activity-options.js';
 
 /** Carries out an operator's request about a pool's own machines: `jobctl machines`. */

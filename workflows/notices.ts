@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { RetryState } from '@temporalio/common';
-import { messageOf } from '../domain/error-words.js';
+import { messageOf, FailureType } from '../domain/errors.js';
 import {
   DELIVERY_LIMIT_MS,
   type Notice,
@@ -22,7 +22,6 @@ import {
   type NoticesResult,
   noticesWantedSignal,
 } from '../contract/notices.js';
-import { FailureType } from '../domain/failure-types.js';
 import type { ToldEvent } from '../domain/job-events/event.js';
 import { isWorkflowTarget, type NotifyTarget, targetKey, targetText } from '../domain/notify.js';
 import { count } from '../domain/units.js';

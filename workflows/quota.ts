@@ -11,16 +11,13 @@ import { leaseMessageForm } from '../contract/quota-forms.js';
 import { leaseMessagesSignal, type QuotaInput, wakeSignal } from '../contract/quota.js';
 import { leaseKey, type LeaseMessage } from '../domain/lease.js';
 import { pool as poolActivities } from './activity-options.js';
-import { Inbox } from './inbox.js';
-import { notAhead } from './plausible.js';
+import { Inbox, notAhead } from './inbox.js';
 import { carryState, inputOf, type QuotaCarry, restoreState } from './quota/carried-state.js';
 import { deliverySummary } from './quota/deliveries.js';
-import { PoolDetails } from './quota/details.js';
+import { PoolDetails, answerQueries } from './quota/queries.js';
 import { HistoryWriter } from './quota/history-log.js';
 import { emptyCarry, PoolRecords } from './quota/pool-records.js';
-import { answerQueries } from './quota/queries.js';
-import { Rebuild } from './quota/rebuild.js';
-import { Reconciler } from './quota/reconcile.js';
+import { Rebuild, Reconciler } from './quota/rebuild.js';
 import { handleUpdates } from './quota/updates.js';
 
 /**

@@ -23,12 +23,10 @@ import { type AskedFor, TOLD_SCOPES, leaseKey, MOST_ANSWER, type ToldRefusal } f
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
 import { boundedLine } from '../domain/visible-text.js';
 import { createOnce, deletion, looks, watching } from './activity-options.js';
-import { Inbox } from './inbox.js';
-import { ofThisTime } from './plausible.js';
+import { Inbox, ofThisTime } from './inbox.js';
 import { checkedInput, refOf } from './slice/check-input.js';
-import { sliceDetails, type SliceStage } from './slice/details.js';
+import { sliceDetails, type SliceStage, createSummary, deleteSummary } from './slice/details.js';
 import { SliceMail } from './slice/mail.js';
-import { createSummary, deleteSummary } from './slice/summaries.js';
 
 /**
  * Owns the machines of one request, which is for one slice or for all slices of an atomic job, from before the first create call

@@ -2,7 +2,7 @@ import type { RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { attemptTroubleSignal } from '../../contract/job.js';
 import type { AttemptHost } from './attempt-hosts.js';
-import { jobTeller } from './job-teller.js';
+import { jobTeller } from './activity-end.js';
 
 /** Hosts whose command waits for an accelerator in use by another process. The job is told, so that `list` and `why` say it. */
 export class AcceleratorWaits {

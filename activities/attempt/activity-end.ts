@@ -1,4 +1,7 @@
-import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
+import { cancellationSignal, Context, heartbeat, log } from '@temporalio/activity';
+import type { SignalDefinition } from '@temporalio/common';
+import { messageOf } from '../../domain/errors.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
 
 /**
  * The shared end of every long activity of an attempt: it heartbeats, stops what it began when it is over or
@@ -53,3 +56,38 @@ export function beating(): NodeJS.Timeout {
 }
 
 const USUAL_TIMEOUT_MS = 60_000;
+
+/** Waits; rejects with the signal's reason as soon as it is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason as Error);
+    const end = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/**
+ * Signals the job of this activity. Best effort: the news is only for people who look.
+ * @param ofWhat for the log if it fails: "the job was not told .."
+ */
+export function jobTeller<News>(
+  { job }: Pick<AttemptInput, 'job'>,
+  signal: SignalDefinition<[News]>,
+  ofWhat: string,
+): (news: News) => void {
+  // This activity's context: the caller may be a connection that another activity opened.
+  const context = Context.current();
+  return (news) => {
+    const handle = context.client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });
+    handle.signal(signal, news).catch((error: unknown) => {
+      log.warn(`the job was not told ${ofWhat}: ${messageOf(error)}`);
+    });
+  };
+}

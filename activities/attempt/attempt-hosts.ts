@@ -10,12 +10,12 @@ import {
   type SshKey,
   targetOf,
 } from '../../cloud/hosts/port.js';
-import { FailureType } from '../../domain/failure-types.js';
+import { FailureType } from '../../domain/errors.js';
 import { requestNameOf } from '../../domain/machines.js';
 import type { HostPlace } from '../../domain/recovery/host-ends.js';
 import { commandHosts, runIdOf as runIdOfAttempt, type RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
-import { pause } from './pause.js';
+import { pause } from './activity-end.js';
 import type { SliceGuard } from './slice-guard.js';
 import type { ReachListener } from './unreachable-hosts.js';
 

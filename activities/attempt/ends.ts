@@ -1,14 +1,19 @@
+import { createHmac } from 'node:crypto';
 import { log } from '@temporalio/activity';
-import { messageOf } from '../../domain/error-words.js';
-import type { HostsPort, RunStatus } from '../../cloud/hosts/port.js';
+import { messageOf } from '../../domain/errors.js';
+import type { HostsPort, RunStatus, HostTarget, RunRequest } from '../../cloud/hosts/port.js';
 import { MOST_RECORD_BYTES, type StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput, EndedBefore } from '../../contract/job-activities.js';
 import type { Outcome } from '../../domain/job-state.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import { exitRecordObject, outcomeObject } from '../../domain/store-layout.js';
+import { DEFAULT_UNATTENDED_SECONDS } from '../../domain/job-file/lifetime.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import { besideCommand } from '../../domain/modules/command.js';
+import type { Installation } from '../dependencies.js';
 import { type AttemptHost, placeOf, runIdOf } from './attempt-hosts.js';
-import type { ExitProofOf } from './exit-proof.js';
 import { readPatiently } from './store-patience.js';
+import { pause } from './activity-end.js';
 
 // The host's own word ----------------------------------------------------------------------------------------------------
 
@@ -141,4 +146,76 @@ export async function unlessEnded<End>(
   const outcome = JSON.parse(stored.toString('utf8')) as Outcome;
   log.warn(`job ${job.id} has ${outcome.result} before, says its outcome in the store: nothing is run again`);
   return { kind: 'ended-before', outcome };
+}
+
+/** Separates this use of a job's key from its other uses. */
+const PURPOSE = 'jobctl exit record 1';
+
+/** The proof that the record of a host must bear. Undefined: the job has no job key. */
+export type ExitProofOf = (target: Pick<HostTarget, 'uid' | 'index'>) => string | undefined;
+
+/**
+ * Proofs that the exit records of an attempt's hosts must bear: HMAC-SHA256, by the job's own private key, of `PURPOSE`, run id,
+ * node id and host with a NUL byte between each two; 64 hexadecimal digits. The host gets its proof with its run. Hosts of other
+ * jobs may write into the same bucket, even under the record's name, but cannot make the proof (docs/adr/0091). The job's key is
+ * made here, once for all hosts: it takes milliseconds.
+ */
+export function exitProofs(
+  { jobKeys }: Pick<Installation, 'jobKeys'>,
+  input: Pick<AttemptInput, 'job' | 'attempt' | 'settings'>,
+): ExitProofOf {
+  const key = jobKeys.find(input.job, input.settings.publicKey);
+  if (key === undefined) return () => undefined;
+  const run = runIdOf(input);
+  return ({ uid, index }) =>
+    createHmac('sha256', key.privateKey).update([PURPOSE, run, uid, index].join('\0')).digest('hex');
+}
+
+/** Actions that the host of this index takes by itself on the command: its hook before a preemption, its end without a worker. */
+export function ownEnds(
+  spec: JobSpec,
+  host: number,
+): Pick<RunRequest, 'preemptionHook' | 'maxUnattendedMs' | 'graceMs' | 'waitFor'> {
+  const maxMs = unattendedMs(spec);
+  const hook = spec.hooks?.preemption;
+  const isHere = hook !== undefined && (typeof hook.hosts === 'string' || hook.hosts.includes(host));
+  return {
+    graceMs: spec.graceSeconds * 1000,
+    ...(spec.command?.waitFor && { waitFor: spec.command.waitFor }),
+    ...(maxMs === undefined ? {} : { maxUnattendedMs: maxMs }),
+    ...(isHere ? { preemptionHook: { script: besideCommand(spec, hook.run), timeoutMs: hook.seconds * 1000 } } : {}),
+  };
+}
+
+/** Longest pause between two calls of a worker to each host, in ms. Undefined: no host waits for a call. */
+export function attendEveryMs(spec: JobSpec): number | undefined {
+  const maxMs = unattendedMs(spec);
+  return maxMs === undefined ? undefined : Math.min(maxMs / 4, 3_600_000);
+}
+
+/** Calls each host from time to time, so that none of them ends its command for lack of a worker. Ends with the signal. */
+export async function attend(
+  spec: JobSpec,
+  hosts: ReadonlyMap<AttemptHost, unknown>,
+  word: (host: AttemptHost) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  const everyMs = attendEveryMs(spec);
+  /** A host that does not answer has one call under way, not one for each turn of its silence. */
+  const underWay = new Set<AttemptHost>();
+  while (everyMs !== undefined) {
+    await pause(everyMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    for (const host of hosts.keys()) {
+      if (underWay.has(host)) continue;
+      underWay.add(host);
+      void word(host)
+        .catch(() => undefined)
+        .finally(() => underWay.delete(host));
+    }
+  }
+}
+
+function unattendedMs({ maxUnattended = DEFAULT_UNATTENDED_SECONDS }: JobSpec): number | undefined {
+  return maxUnattended === 'never' ? undefined : maxUnattended * 1000;
 }

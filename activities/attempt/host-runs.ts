@@ -9,26 +9,19 @@ import type { Effect, News } from '../../domain/recovery/supervision-state.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { ofJob } from '../job-secrets.js';
-import { secretVariables } from '../secret-values.js';
+import { ofJob, secretVariables } from '../secret-values.js';
 import { type AcceleratorWaits, acceleratorWaits } from './accelerator-waits.js';
 import { type AttemptHost, commandHostsOf, type HostCaller, placeOf, runIdOf } from './attempt-hosts.js';
-import { DeliveredOutputs } from './delivered-outputs.js';
-import { type ExitProofOf, exitProofs } from './exit-proof.js';
+import { DeliveredOutputs } from './outputs.js';
+import { type ExitProofOf, exitProofs, endOf, isUnrecorded, keepEnd, storedEnds, attend } from './ends.js';
 import { HostStops } from './host-stops.js';
 import type { HostWarnings } from './host-warnings.js';
-import type { MessageQueue } from './message-queue.js';
-import { LastOutput } from './last-output.js';
-import { logLimitOf } from './log-limit.js';
+import { LastOutput, isOver, KnownOutput, lostTailText } from './lost-tail.js';
+import { logLimitOf, LogStream, type Shipping } from './log-stream.js';
 import { followsOf } from './followed-jobs.js';
-import { LogStream, type Shipping } from './log-stream.js';
-import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
-import { attend } from './own-ends.js';
-import { pause } from './pause.js';
-import { endOf, isUnrecorded, keepEnd, storedEnds } from './ends.js';
+import { pause } from './activity-end.js';
 import { runRequest, startRun } from './run-request.js';
-import { silenceEnd, SilenceWatch, tellOfSilentHosts } from './silence-watch.js';
-import { STACKS_MS, storeStacks } from './silent-stacks.js';
+import { silenceEnd, SilenceWatch, tellOfSilentHosts, STACKS_MS, storeStacks } from './silence-watch.js';
 import type { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
 
@@ -273,3 +266,29 @@ const TELL_AFTER_MS = 3_000;
 const STORED_ENDS_MS = 10_000;
 
 const LAST_FLUSH_MS = 10_000;
+
+/** Messages of many senders, for one reader that takes them in the order in which they came. */
+export class MessageQueue<Message> {
+  readonly #messages: Message[] = [];
+  #failure: { readonly error: unknown } | undefined;
+  #wake: () => void = () => undefined;
+
+  put(message: Message): void {
+    this.#messages.push(message);
+    this.#wake();
+  }
+
+  /** The reader gets this error in place of the next message. The first one counts. */
+  readonly fail = (error: unknown): void => {
+    this.#failure ??= { error };
+    this.#wake();
+  };
+
+  async take(): Promise<Message> {
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      if (this.#messages.length > 0) return this.#messages.shift() as Message;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}

@@ -1,5 +1,5 @@
 import { log } from '@temporalio/activity';
-import { messageOf } from '../../domain/error-words.js';
+import { messageOf } from '../../domain/errors.js';
 import type { RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptHost, HostCaller } from './attempt-hosts.js';
 import type { SliceGuard } from './slice-guard.js';

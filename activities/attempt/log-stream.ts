@@ -3,8 +3,8 @@ import { CUT_BYTES, cutAfterMs, FINE_MS } from '../../domain/output-lines.js';
 import { logChunkObject, lostTailObject, offsetOfChunk } from '../../domain/store-layout.js';
 import { largest } from '../../domain/extremes.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { WorkMeter } from '../work-meter.js';
-import type { LogLimit } from './log-limit.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import type { WorkMeter } from '../dependencies.js';
 import { StorePatience } from './store-patience.js';
 
 /** The store of a log, and the meter of its delay. */
@@ -261,3 +261,26 @@ const endOf = (chunks: readonly Chunk[]): number =>
   );
 
 const NEW_LINE = 10;
+
+/** The stored part of one host's output in one log, and the text at its end. */
+interface LogLimit {
+  readonly bytes: number;
+  readonly text: string;
+}
+
+/**
+ * The share of one host in the bytes that the pool keeps of a log (`[limits] log_bytes_per_attempt`). Each host that writes the
+ * log has the same share, so that workers that follow one another, or ship at one time, cut at the same byte without telling each
+ * other (docs/adr/0075).
+ * @param hosts number of hosts that write the log
+ */
+export function logLimitOf({ spec, settings }: AttemptInput, hosts: number): { readonly limit?: LogLimit } {
+  const all = settings.limits?.logBytesPerAttempt;
+  if (all === undefined) return {};
+  const bytes = Math.floor(all / Math.max(1, hosts));
+  const share = hosts > 1 ? `, a share of ${bytes} for each of ${hosts} hosts` : '';
+  const text =
+    `this log ends here: pool ${spec.pool} keeps ${all} bytes of each log of an attempt${share} ([limits] log_bytes_per_attempt). ` +
+    `What runs goes on, and what it prints from here on is not kept`;
+  return { limit: { bytes, text } };
+}

@@ -1,7 +1,10 @@
-import { wayOf } from '../../cloud/hosts/port.js';
+import { wayOf, type HostConnection, type HostTarget, type HostUpload } from '../../cloud/hosts/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
-import type { AttemptHost } from './attempt-hosts.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import { signObject } from '../../domain/store-layout.js';
+import { type AttemptHost, commandHostsOf, runIdOf } from './attempt-hosts.js';
+import type { UnreachableHosts } from './unreachable-hosts.js';
 
 /** A host that this worker watches, of any job. */
 export interface WatchedHost extends AttemptHost {
@@ -38,8 +41,50 @@ export class Routes {
 const distance = ({ target }: WatchedHost, other: WatchedHost): number => (target.uid === other.target.uid ? 0 : 1);
 
 /** The route by account, place, network, and the kind of address that is dialled. */
-export function routeOf({ spec }: Pick<AttemptInput, 'spec'>, { target }: AttemptHost): string {
+function routeOf({ spec }: Pick<AttemptInput, 'spec'>, { target }: AttemptHost): string {
   const place = { ...target.ref, name: '' };
   const isInternal = wayOf(target).isInternal(target);
   return JSON.stringify([place, machineKind(kindOfJob(spec)).route(spec), isInternal]);
+}
+
+/** The object of a host's sign of life. @param number position of the host among all of the attempt */
+export const signOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>, number: number): string =>
+  signObject(job.id, attempt, number);
+
+/**
+ * Undefined: this host could never upload. A host without an account of a provider may have one that its owner gave it.
+ * @param expected as `StorePort.uploadUrl` takes it
+ */
+export function hostUpload(
+  store: Pick<StorePort, 'uploadUrl'>,
+  { target }: AttemptHost,
+  object: string,
+  expected?: 'absent',
+): HostUpload | undefined {
+  const url = store.uploadUrl(object, expected);
+  if (url === undefined) return undefined;
+  if (!url.startsWith('http:')) return { url, as: 'service-account' };
+  return wayOf(target).hasAccount(target) ? { url, as: 'nobody' } : undefined;
+}
+
+/** The hosts of an attempt's command, as evidence about other hosts needs them. */
+export function watchedHosts(
+  input: AttemptInput,
+  connect: (target: HostTarget) => Promise<HostConnection>,
+  unreachable: UnreachableHosts,
+): readonly WatchedHost[] {
+  return commandHostsOf(input).map((host) => ({
+    ...host,
+    route: routeOf(input, host),
+    sign: signOf(input, host.number),
+    isSilent: () => unreachable.isSilent(host.target),
+    ask: async () => {
+      const connection = await connect(host.target);
+      try {
+        return await connection.runStatus(runIdOf(input));
+      } finally {
+        connection.close();
+      }
+    },
+  }));
 }

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { messageOf } from '../../domain/error-words.js';
+import { messageOf, WrongInput } from '../../domain/errors.js';
 import {
   type HostConnection,
   HostKeyUnverified,
@@ -13,18 +13,14 @@ import type { HookReport } from '../../domain/hooks.js';
 import { processesText } from '../../domain/left-processes.js';
 import { besideCommand, commandContainer } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
-import { WrongInput } from '../../domain/wrong-input.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { connectingKey } from '../connecting-key.js';
-import { ofJob } from '../job-secrets.js';
+import { ofJob, secretVariables } from '../secret-values.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { secretVariables } from '../secret-values.js';
 import { followsOf } from './followed-jobs.js';
-import { beating } from './activity-end.js';
+import { beating, pause } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, hostsOf, runPlace } from './attempt-hosts.js';
-import { logLimitOf } from './log-limit.js';
-import { LogStream } from './log-stream.js';
-import { pause } from './pause.js';
+import { logLimitOf, LogStream } from './log-stream.js';
 
 /**
  * Runs a hook of a job that has its outcome, at most once on each of its hosts however often this is repeated: the on-host runner

@@ -1,17 +1,16 @@
+import { createHmac } from 'node:crypto';
 import type { HostConnection, RunRequest } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
-import { commandContainer } from '../../domain/modules/command.js';
+import { commandContainer, rayOf } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
+import { rayVariables } from '../../domain/modules/ray-run.js';
 import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
-import type { ExitProofOf } from './exit-proof.js';
+import { type ExitProofOf, exitRecordOf, hasBegun, ownEnds } from './ends.js';
 import { outputsOf } from './outputs.js';
-import { ownEnds } from './own-ends.js';
-import { exitRecordOf, hasBegun } from './ends.js';
-import { rayPlace } from './ray-place.js';
-import { hostUpload, signOf } from './watched-hosts.js';
+import { hostUpload, signOf } from './routes.js';
 
 interface RequestSources {
   readonly store: Pick<StorePort, 'bucket' | 'objectUrl' | 'uploadUrl'>;
@@ -58,4 +57,22 @@ export async function startRun(
 ): ReturnType<HostConnection['startRun']> {
   if (secrets === undefined || hasBegun(await connection.runStatus(request.runId))) return connection.startRun(request);
   return connection.startRun({ ...request, env: { ...request.env, ...(await secrets()) } });
+}
+
+/**
+ * Variables by which a host finds the Ray of its attempt. The token is derived from the installation's key, so every worker has
+ * the same one and none stores it: it is in no history, object or log (docs/adr/0068).
+ * @returns nothing for a job without Ray
+ */
+function rayPlace(
+  { owner, sshKey }: Pick<Installation, 'owner' | 'sshKey'>,
+  input: Pick<AttemptInput, 'spec' | 'slices' | 'job' | 'attempt'>,
+  { number }: AttemptHost,
+): Readonly<Record<string, string>> {
+  if (rayOf(input.spec) === undefined) return {};
+  const token = createHmac('sha256', sshKey.privateKey)
+    .update(`ray\n${owner}\n${runIdOf(input)}`)
+    .digest('hex');
+  const addresses = input.slices.flatMap(({ hosts }) => hosts.map(({ internalIp }) => internalIp));
+  return rayVariables({ addresses, number, token });
 }

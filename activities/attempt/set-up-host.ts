@@ -11,17 +11,16 @@ import {
 import { RESTORE } from '../../domain/modules/restore.js';
 import { isOfStore } from '../../cloud/store/port.js';
 import { LAST_LINES } from '../../domain/output-lines.js';
-import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';
-import { CONNECT } from '../../domain/setup-record.js';
+import { afterSetUpFailure, judgeSetUpFailure, CONNECT } from '../../domain/setup-record.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { ManifestWrong } from '../../domain/stored-outputs.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import { type AttemptHost, type HostCaller, placeOf } from './attempt-hosts.js';
-import type { Patience } from './host-patience.js';
+import type { Patience } from './unreachable-hosts.js';
 import type { Restore } from './restore.js';
 import type { Shipping } from './log-stream.js';
 import { LogStream } from './log-stream.js';
-import { pause } from './pause.js';
+import { pause } from './activity-end.js';
 import type { SetUpJournal } from './set-up-journal.js';
 
 export interface HostSetUpContext {

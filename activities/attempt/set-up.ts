@@ -1,29 +1,29 @@
-import { type HostTarget, HostUnfit } from '../../cloud/hosts/port.js';
+import { log } from '@temporalio/activity';
+import { type HostTarget, HostUnfit, wayOf } from '../../cloud/hosts/port.js';
 import { RESTORE } from '../../domain/modules/restore.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
-import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';
-import { connectingKey } from '../connecting-key.js';
-import { ofJob } from '../job-secrets.js';
 import { CONNECT } from '../../domain/setup-record.js';
-import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
+import { setUpAgainObject, setUpObject, hostKeyObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import { numberingOf } from '../../domain/slice.js';
+import { connectingKey } from '../connecting-key.js';
+import { ofJob } from '../secret-values.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { submittersKeys } from '../set-up-inputs.js';
+import { modulePlans } from '../module-plans.js';
 import { followsOf } from './followed-jobs.js';
-import { ActivityEnd } from './activity-end.js';
+import { ActivityEnd, jobTeller } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf, placeOf } from './attempt-hosts.js';
-import { logLimitOf } from './log-limit.js';
-import { HostSilent, Patience } from './host-patience.js';
-import { jobTeller } from './job-teller.js';
-import { numberHosts, saysAnother } from './number-hosts.js';
+import { logLimitOf } from './log-stream.js';
+import { HostSilent, Patience, unreachableHosts } from './unreachable-hosts.js';
 import { HostSetUp, Misnumbered } from './set-up-host.js';
 import { Restore } from './restore.js';
 import { SetUpJournal, type SetUpNews } from './set-up-journal.js';
 import { SliceGuard } from './slice-guard.js';
 import { readPatiently, StorePatience, tellJobOfTrouble } from './store-patience.js';
 import { submittedFiles } from './submitted-files.js';
-import { unreachableHosts } from './unreachable-hosts.js';
 
 /**
  * Makes every module ready on every host, all hosts at once; none waits for another. One activity per attempt: a host's retries
@@ -134,4 +134,44 @@ function firstFailure(work: readonly Promise<SetUpEnd>[]): Promise<SetUpEnd> {
 function tellWorkflow(input: AttemptInput): (news: SetUpNews) => void {
   const tell = jobTeller(input, setUpProgressSignal, 'how far its set-up is');
   return (news) => tell({ v: 1, attempt: input.attempt, ...news });
+}
+
+/** Whether a host reports another worker number than its place in the provider's list (docs/adr/0047). */
+async function saysAnother(caller: HostCaller, input: AttemptInput, target: HostTarget): Promise<boolean> {
+  if (!wayOf(target).mayBeRenumbered) return false;
+  const slice = input.slices.find(({ index }) => index === target.slice);
+  if (slice === undefined || slice.hosts.length === 1) return false;
+  const said = await caller.on(target, (connection) => connection.workerNumber());
+  if (said === undefined || said === target.index) return false;
+  log.warn(`host ${target.index} of slice ${target.slice} says that it is worker ${said}`);
+  return true;
+}
+
+/** Asks all hosts for their worker number, once one of them has another number than expected. */
+async function numberHosts(
+  caller: HostCaller,
+  store: Pick<StorePort, 'remove'>,
+  input: AttemptInput,
+): Promise<SetUpEnd> {
+  const all = hostsOf(input);
+  const renumbered = await Promise.all(
+    input.slices.map(async ({ index, uid, hosts }) => {
+      const targets = all.map(({ target }) => target).filter(({ slice }) => slice === index);
+      const said = await Promise.all(
+        targets.map((target) => caller.on(target, (connection) => connection.workerNumber())),
+      );
+      const numbering = numberingOf(hosts, said);
+      // The hosts' keys are recorded by number.
+      if (numbering.kind === 'renumbered')
+        await Promise.all(hosts.map((host) => store.remove(hostKeyObject(uid, host.index))));
+      return { index, numbering };
+    }),
+  );
+  for (const { index, numbering } of renumbered)
+    if (numbering.kind === 'contradictory')
+      return { kind: 'host-bad', at: { slice: index, host: 0 }, module: 'connect', message: numbering.message };
+  const slices = renumbered.flatMap(({ index, numbering }) =>
+    numbering.kind === 'renumbered' ? [{ index, hosts: numbering.hosts }] : [],
+  );
+  return { kind: 'renumbered', slices };
 }

@@ -1,12 +1,12 @@
 import { log } from '@temporalio/activity';
-import { messageOf } from '../../domain/error-words.js';
+import { messageOf } from '../../domain/errors.js';
 import { CloudUnavailable, type MachinesOf } from '../../cloud/machines/port.js';
 import type { Condition } from '../../domain/slice.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { DeadHost, Evidence, Look } from '../../domain/recovery/evidence.js';
-import { conditionFact, lossText, type LostSlice } from '../../domain/recovery/slice-loss.js';
+import { conditionFact, lossText, type LostSlice } from '../../domain/recovery/facts.js';
 import type { ReadySlice } from '../../contract/job-activities.js';
-import { pause } from './pause.js';
+import { pause } from './activity-end.js';
 
 export interface GuardListener {
   /** A slice is lost: once for each. */

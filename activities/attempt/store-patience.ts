@@ -2,9 +2,7 @@ import { cancellationSignal, log } from '@temporalio/activity';
 import { isOfStore, StoreUnavailable } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { attemptTroubleSignal } from '../../contract/job.js';
-import { beating } from './activity-end.js';
-import { jobTeller } from './job-teller.js';
-import { pause } from './pause.js';
+import { beating, pause, jobTeller } from './activity-end.js';
 
 /**
  * Waits for a store that does not answer or refuses, whatever its reason: a withdrawn right, a deleted bucket, billing and a

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { FileSource } from '../../domain/file-source.js';
+import { type FileSource, objectOfFile } from '../../domain/local-files.js';
 import type { ModuleFiles } from '../../domain/modules/module.js';
 import type { StoredSource } from '../../cloud/hosts/port.js';
 import { objectPlace, type StoredObject, type StorePort } from '../../cloud/store/port.js';
-import { objectOfFile } from '../../domain/local-files.js';
 import { invalidJob } from '../failures.js';
 
 /** Size in bytes up to which a file is read at once: it goes to most hosts, and stays in memory while they are set up. */

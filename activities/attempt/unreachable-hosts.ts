@@ -1,7 +1,7 @@
 import type { HostTarget } from '../../cloud/hosts/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { type UnreachableHost, unreachableHostsSignal } from '../../contract/job.js';
-import { jobTeller } from './job-teller.js';
+import { jobTeller } from './activity-end.js';
 
 /** Hears of each try to reach a host, from all code that calls hosts. */
 export interface ReachListener {
@@ -89,3 +89,43 @@ const TOGETHER_MS = 500;
 const MOST_TOLD = 64;
 
 const keyOf = ({ slice, host }: Pick<UnreachableHost, 'slice' | 'host'>): string => `${slice}/${host}`;
+
+/** A host did not answer for as long as a set-up waits: this is not evidence that it is lost, but enough to ask for another. */
+export class HostSilent extends Error {
+  override readonly name = 'HostSilent';
+  readonly target: HostTarget;
+
+  constructor(target: HostTarget, minutes: number) {
+    super(`it has not answered over SSH for ${minutes} minutes`);
+    this.target = target;
+  }
+}
+
+/**
+ * Silence of each host. For a set-up only: a running command is never given up for silence (docs/design.md, "Unknown is not
+ * dead").
+ */
+export class Patience {
+  readonly #limitMs: number;
+  readonly #silentSince = new Map<string, number>();
+
+  constructor(limitMs: number = SET_UP_SILENCE_MS) {
+    this.#limitMs = limitMs;
+  }
+
+  /** @throws HostSilent when the silence is too long. */
+  silent(target: HostTarget, now: number): void {
+    const since = this.#silentSince.get(silenceKey(target)) ?? now;
+    this.#silentSince.set(silenceKey(target), since);
+    if (now - since >= this.#limitMs) throw new HostSilent(target, Math.round(this.#limitMs / 60_000));
+  }
+
+  heard(target: HostTarget): void {
+    this.#silentSince.delete(silenceKey(target));
+  }
+}
+
+/** A new TPU VM answers within two or three minutes. */
+const SET_UP_SILENCE_MS = 15 * 60_000;
+
+const silenceKey = ({ slice, index }: HostTarget): string => `${slice}/${index}`;

@@ -1,7 +1,7 @@
 import { JobClient } from '../../client/index.js';
 import { readDevContext } from '../../cli/place/stack/context.js';
 import { stackHome } from '../../cli/terminal/home.js';
-import { eachOf } from '../../domain/each-of.js';
+import { eachOf } from '../../domain/semaphore.js';
 
 /** No worker polls it: what is submitted to it waits. */
 const QUEUE = 'bench-cli';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ModulePlan } from '../../domain/modules/module.js';
-import type { HostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import type { HostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import type { HostConnection, HostsPort, HostTarget } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { type FanoutHost, knownKeys } from './inventory.js';

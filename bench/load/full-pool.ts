@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eachOf } from '../../domain/each-of.js';
+import { eachOf } from '../../domain/semaphore.js';
 import { until } from '../../test/until.js';
 import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import type { LoadStack } from './load-stack.js';

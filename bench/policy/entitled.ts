@@ -1,7 +1,7 @@
 import { unitsOf } from '../../domain/units.js';
 import type { SimulatedJob } from '../../test/quota/simulation.js';
 import type { EpochMs } from '../../domain/units.js';
-import { Heap } from '../../quota/decision/heap.js';
+import { Heap } from '../../quota/decision/order-of-service.js';
 import { type Month, TYPE } from './month.js';
 
 interface Running {

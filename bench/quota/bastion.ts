@@ -4,7 +4,7 @@
  */
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import { unitsOf } from '../../domain/units.js';
-import { Heap } from '../../quota/decision/heap.js';
+import { Heap } from '../../quota/decision/order-of-service.js';
 
 export interface BastionJob {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Client } from '@temporalio/client';
-import { eachOf } from '../../domain/each-of.js';
+import { eachOf } from '../../domain/semaphore.js';
 import { type PoolHistory, poolHistory } from '../load/pool-history.js';
 import { BENCH_QUEUE, withPoolWorker } from './pool-worker.js';
 

@@ -1,13 +1,12 @@
 import { type Budget, budgetLeft, charge, NO_RETRIES, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
-import type { Fact } from '../../domain/recovery/facts.js';
-import { conditionFact, REFUSALS } from '../../domain/recovery/slice-loss.js';
+import { type Fact, conditionFact, REFUSALS } from '../../domain/recovery/facts.js';
 import type { SupervisedEnd } from '../../domain/recovery/supervision-state.js';
 import type { Ownership } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import type { QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 import type { AskedJob, Told } from '../oracle/evidence.js';
-import { endFact } from '../../workflows/job/end-fact.js';
+import { endFact } from '../../workflows/job/attempt-record.js';
 import { ModelSupervision, STOP_MS } from './model-supervision.js';
 import { Processes, type Program } from './processes.js';
 import type { VirtualCloud } from './virtual-cloud.js';

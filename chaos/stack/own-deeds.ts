@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OWN_SIGNALS } from '../../domain/own-workflows.js';
+import { OWN_SIGNALS } from '../../domain/temporal-server.js';
 import type { DeedKind } from '../oracle/evidence.js';
 import type { Draws } from '../random.js';
 import { type DeedDo, lasting } from './cloud-deeds.js';

@@ -1,7 +1,6 @@
 import { decide } from '../../domain/recovery/decide.js';
-import type { Fact } from '../../domain/recovery/facts.js';
+import { type Fact, conditionFact } from '../../domain/recovery/facts.js';
 import { commandEnd, type HostEnd, hostsFact, preemptedSlices } from '../../domain/recovery/host-ends.js';
-import { conditionFact } from '../../domain/recovery/slice-loss.js';
 import type { Told } from '../oracle/evidence.js';
 import type { VirtualCloud, VmState } from '../model/virtual-cloud.js';
 import type { ON_TERM, SHAPES } from './points.js';

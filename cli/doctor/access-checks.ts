@@ -6,7 +6,7 @@ import {
   QUOTA_PROJECT_PERMISSION,
   SOMEBODY,
 } from '../../cloud/google-project/roles.js';
-import { farRegions } from '../../domain/bucket-place.js';
+import { farRegions } from '../../domain/store-place.js';
 import { regionOf } from '../../domain/job-file/cloud-path.js';
 import { disabledWords, unknownProjectWords } from '../../cloud/google-refusal.js';
 import type { Identity } from '../../cloud/google-project/port.js';

@@ -1,6 +1,5 @@
 import { findAccelerator } from '../../domain/accelerators.js';
-import { machineTypeOf, gpusOf } from '../../domain/machine-kinds/compute-engine/machine-types.js';
-import type { ComputeEngineRequest } from '../../domain/machine-kinds/compute-engine/words.js';
+import { machineTypeOf, gpusOf, type ComputeEngineRequest } from '../../domain/machine-kinds/compute-engine/words.js';
 import type { Environment } from '../terminal/home.js';
 import { readJobFile } from '../job/job-file.js';
 import { typeOf } from './contract/bound.js';

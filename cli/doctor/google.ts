@@ -36,7 +36,7 @@ export async function openGoogleProject(
   for (const bucket of [flags.bucket, flags.systemBucket]) refuseOtherStore(bucket);
   const [{ createGoogleProject }, { defaultGoogleProject }] = await Promise.all([
     import('../../cloud/google-project/google-project.js'),
-    import('../../cloud/google-project/login.js'),
+    import('../../cloud/google-project/rest.js'),
   ]);
   const stack = readDevContext(stackHome(env));
   const real = stack?.rehearsal === undefined ? stack : undefined;

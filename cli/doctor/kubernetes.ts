@@ -1,11 +1,16 @@
-import type { WantedObjects, Asked, ClusterFacts, ObjectFact } from '../../cloud/machines/kubernetes/inspect.js';
+import type {
+  WantedObjects,
+  Asked,
+  ClusterFacts,
+  ObjectFact,
+  NeededRight,
+} from '../../cloud/machines/kubernetes/inspect.js';
 import { CloudRefused } from '../../cloud/machines/port.js';
 import type { KubernetesRequest } from '../../domain/machine-kinds/kubernetes/words.js';
 import type { RayClusterRequest } from '../../domain/machine-kinds/ray-cluster/words.js';
 import { readJobFile } from '../job/job-file.js';
 import { openCluster } from '../place/kubernetes-cluster.js';
 import { type Diagnosis, type DoctorFlags, failed, type Finding, ok, warning } from './finding.js';
-import type { NeededRight } from '../../cloud/machines/kubernetes/rights.js';
 
 /** `jobctl doctor --kubernetes`: whether a cluster can run jobs. Flags say more than the job file. */
 export async function diagnoseKubernetes(file: string | undefined, flags: DoctorFlags): Promise<Diagnosis> {

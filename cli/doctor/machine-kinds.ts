@@ -7,7 +7,7 @@ import type { Environment } from '../terminal/home.js';
 import { diagnoseCloudTpu } from './cloud-tpu.js';
 import type { Diagnosis, DoctorFlags } from './finding.js';
 import { diagnoseKubernetes } from './kubernetes.js';
-import { listMachinesForAudit } from '../../cloud/machines/own/audit.js';
+import { listMachinesForAudit } from '../../cloud/machines/own/pool-record.js';
 import { openReader } from '../place/connect.js';
 import { bucketOf } from '../place/context.js';
 import { kubernetesLibrary } from '../place/kubernetes-cluster.js';

@@ -1,8 +1,8 @@
-import { messageOf } from '../../domain/error-words.js';
+import { messageOf } from '../../domain/errors.js';
 import { foreignQueueText } from '../../cloud/temporal/queue-claim.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { storePlace } from '../../domain/store-place.js';
-import { TASK_QUEUE } from '../../domain/own-workflows.js';
+import { TASK_QUEUE } from '../../domain/temporal-server.js';
 import { isPolled, type TaskQueuePolls, taskQueuePolls, TemporalCalls } from '../../client/temporal-calls.js';
 import { openReader, withTemporal } from '../place/connect.js';
 import { type CliContext, resolveContext } from '../place/context.js';

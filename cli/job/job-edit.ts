@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Assignment, assign } from '../../domain/job-file/assignment.js';
+import { type Assignment, assign } from '../../domain/job-file/edit.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { parseSetOption } from '../../domain/job-file/set-option.js';
 import type { Asker } from '../../domain/job-state.js';

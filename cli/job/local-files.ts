@@ -1,8 +1,7 @@
 import { closeSync, constants, openSync, readSync, type Stats, existsSync, realpathSync, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { fileErrorWords } from '../../domain/error-words.js';
-import type { FileSource } from '../../domain/file-source.js';
-import { archiveOf, type LocalFile } from '../../domain/local-files.js';
+import { fileErrorWords } from '../../domain/errors.js';
+import { type FileSource, archiveOf, type LocalFile } from '../../domain/local-files.js';
 import { decodedText } from '../../domain/modules/named-files.js';
 import { fileSource } from '../terminal/file-on-disk.js';
 import { checkTree, MAX_COPIED_BYTES, NotPackable, packTree, treeEntries } from './packing/pack-tree.js';

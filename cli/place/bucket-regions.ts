@@ -16,7 +16,7 @@ export async function farBuckets(
   return farFrom(job, {
     own: google?.bucket,
     placeOf: async (bucket, signal) => {
-      const { bucketPlace } = await import('../../cloud/store/bucket-place.js');
+      const { bucketPlace } = await import('../../cloud/store/open-store.js');
       return bucketPlace(bucket, { ...endpoint, signal });
     },
   });

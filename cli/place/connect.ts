@@ -18,7 +18,7 @@ import {
 import { explainedBy } from './login/server-failures.js';
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { fileErrorWords } from '../../domain/error-words.js';
+import { fileErrorWords } from '../../domain/errors.js';
 import { modeForOthers } from '../../domain/file-mode.js';
 import type { Environment } from '../terminal/home.js';
 import type { Settings } from '../terminal/settings.js';
@@ -96,7 +96,7 @@ export async function openReader(place: StorePlace): Promise<StoreReader> {
   }
   const { systemBucket, ...own } = place;
   if (systemBucket === undefined) return openOneReader(own);
-  const { splitReader } = await import('../../cloud/store/split-store.js');
+  const { splitReader } = await import('../../cloud/store/open-store.js');
   return splitReader(await openOneReader(own), await openOneReader({ ...own, bucket: systemBucket }));
 }
 
@@ -149,7 +149,7 @@ export async function openStore(
   const open = (bucket: string): StorePort =>
     openOne({ ...place, bucket, ...(projectId === undefined ? {} : { projectId }) });
   if (systemBucket === undefined) return open(place.bucket);
-  const { splitStore } = await import('../../cloud/store/split-store.js');
+  const { splitStore } = await import('../../cloud/store/open-store.js');
   return splitStore(open(place.bucket), open(systemBucket));
 }
 

@@ -1,7 +1,7 @@
 import { type CliError, ExitCode } from './cli-error.js';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { fileErrorWords } from '../../domain/error-words.js';
+import { fileErrorWords } from '../../domain/errors.js';
 
 interface Explained {
   /** Without a newline at the end. */

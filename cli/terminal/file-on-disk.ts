@@ -13,12 +13,12 @@ import {
 } from 'node:fs';
 import { type FileHandle, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { fileErrorWords } from '../../domain/error-words.js';
+import { fileErrorWords } from '../../domain/errors.js';
 import { sizeText } from '../../domain/units.js';
 import { CliError, ExitCode } from './cli-error.js';
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { printErr, printOut } from './print.js';
 
 /**

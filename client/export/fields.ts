@@ -12,7 +12,7 @@ import type { LeaseMessage } from '../../domain/lease.js';
 import { DEFAULT_CLUSTER } from '../../domain/machine-kinds/kubernetes/words.js';
 import { MACHINE_KINDS } from '../../domain/machines.js';
 import { MODULE_NAMES } from '../../domain/modules/registry.js';
-import { OWN_SIGNALS } from '../../domain/own-workflows.js';
+import { OWN_SIGNALS } from '../../domain/temporal-server.js';
 import { SIGN_TEXTS } from '../../domain/recovery/broken-machine.js';
 import { FACTS, type Facts, type Question } from '../../domain/recovery/facts.js';
 import { PRICINGS, REFUSAL_SCOPES } from '../../domain/slice.js';

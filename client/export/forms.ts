@@ -12,7 +12,7 @@ import * as slice from '../../contract/slice.js';
 import type { SliceActivities, SliceMemo } from '../../contract/slice.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
 import { jobFileJsonSchema } from '../../domain/job-file/sections.js';
-import type { JobSearchAttribute } from '../../domain/search-attributes.js';
+import type { JobSearchAttribute } from '../../domain/temporal-server.js';
 
 /** A form as JSON Schema, which can be walked together with a value. */
 export interface JsonForm {
@@ -38,7 +38,7 @@ const of = <T>({ schema }: Form<T>): JsonForm => inJson(schema);
 /** With its alternatives. */
 export const JOB_FILE: readonly JsonForm[] = [jobFileJsonSchema()];
 
-/** workflows/job/check-input.ts checks it. */
+/** workflows/job/accept.ts checks it. */
 const jobInput = inJson(
   z.object({
     ...{ v: z.number(), job: z.unknown(), source: z.string(), user: z.string(), sshKey: z.string() },

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { OWN_ID_PREFIXES, TASK_QUEUE } from '../../domain/own-workflows.js';
+import { OWN_ID_PREFIXES, TASK_QUEUE } from '../../domain/temporal-server.js';
 
 /**
  * Words of sentences: of a provider's refusals, of a worker's reasons. A sentence of an export keeps these and Google's names,

@@ -1,7 +1,7 @@
 import type { Payload } from '@temporalio/common';
 import { CHANGES } from '../../contract/changes.js';
-import { isOwnSignal } from '../../domain/own-workflows.js';
-import { FailureType } from '../../domain/failure-types.js';
+import { isOwnSignal } from '../../domain/temporal-server.js';
+import { FailureType } from '../../domain/errors.js';
 import { formOf, type PayloadForm, SEARCH_ATTRIBUTES } from './forms.js';
 import type { Pseudonyms } from './pseudonyms.js';
 import { redactValue } from './redact-value.js';

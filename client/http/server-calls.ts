@@ -22,7 +22,7 @@ import { ConnectionLost, type HttpAnswer, type OpenAnswer, openExchange, whole }
 import { serverAddress, type ServerOptions } from './server-options.js';
 import type { ApiErrorCode, ApiProblem } from '../../contract/api/failures.js';
 import { messageIn } from '../../cloud/store/store-error.js';
-import { notJson } from '../../domain/error-words.js';
+import { notJson } from '../../domain/errors.js';
 
 /** A call of an operation. Its method, its path and whether it may be repeated are the operation's. */
 export interface Ask<Name extends OperationName> {

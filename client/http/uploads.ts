@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { AnswerOf } from '../../contract/operations.js';
 import { type SendUpload, uploadInto } from '../../cloud/store/resumable-upload.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { JobInvalid, ServerRefused, ServerUnreachable } from '../errors.js';
 import { type LocalContents, sourceOf, type UploadProgress, watchedSource } from '../uploads.js';
 import { ConnectionLost, exchange } from './exchange.js';

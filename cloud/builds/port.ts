@@ -1,7 +1,9 @@
 import type { Writable } from 'node:stream';
-import type { BuildCondition, BuildPod } from '../../domain/build/condition.js';
+import { createHash } from 'node:crypto';
+import type { BuildCondition, BuildPod } from '../../domain/build/spec.js';
 import type { RemoteBuild } from '../../domain/build/remote.js';
 import type { CreateAnswer } from '../../domain/slice.js';
+import { canonicalJson } from '../../domain/content-hash.js';
 import type { RemoveAnswer } from '../machines/port.js';
 
 /** One build of one installation. The names of its objects are made from the owner and the inputs. */
@@ -33,3 +35,45 @@ export interface Builds {
    */
   follow(place: BuildPlace, pod: BuildPod, output: Writable, signal: AbortSignal): Promise<void>;
 }
+
+const sha256 = (json: unknown): string => createHash('sha256').update(canonicalJson(json)).digest('hex');
+
+/** All inputs that decide the content of an image, wherever it is built. `context` is a folder of the repository, '' its top. */
+type ImageInputs = Pick<RemoteBuild, 'commit' | 'context' | 'dockerfile' | 'target' | 'args' | 'platform'>;
+
+/** A readable tag that differs for any inputs that make another image. */
+export function inputsTag({ commit, context, dockerfile, target, args, platform }: ImageInputs): string {
+  const folder = context === '' || context.endsWith('/') ? context : `${context}/`;
+  const inputs = { commit, context: folder, dockerfile, target, args, platform };
+  return `${commit.slice(0, 12)}-${sha256(inputs).slice(0, 12)}`;
+}
+
+/**
+ * Returns 40 hex digits that identify one installation's build; its workflow's id and its objects' names contain them. The hash
+ * must resist collisions: a job that joins a build runs the image that the build's first job asked for.
+ */
+export const buildHash = ({ owner, build }: OwnedBuild): string => sha256({ owner, build }).slice(0, 40);
+
+/** Settings for the images that an installation builds in its clusters; a worker's `kubernetes.builds` (docs/build.md). */
+export interface BuildSettings {
+  /** An image of BuildKit with `buildctl-daemonless.sh`, git and a shell. */
+  readonly image: string;
+  /** True: the pod is privileged and BuildKit runs as root, for nodes without user namespaces. False: rootless. */
+  readonly privileged: boolean;
+  /** `host:port` of registries without TLS. */
+  readonly insecureRegistries: readonly string[];
+  /** Kubernetes quantities, used as request and as limit. */
+  readonly cpus?: string;
+  readonly memory?: string;
+  /** Absent: the namespace's default account. Its token is not mounted in the pod. */
+  readonly serviceAccount?: string;
+  /** A build that takes longer fails. */
+  readonly deadlineSeconds: number;
+}
+
+export const DEFAULT_BUILD_SETTINGS: BuildSettings = {
+  image: 'docker.io/moby/buildkit:v0.20.2-rootless',
+  privileged: false,
+  insecureRegistries: [],
+  deadlineSeconds: 2 * 3600,
+};

@@ -1,6 +1,6 @@
-import { KeyFailure, type KeyUse, type NamedKey, newKeyLine, parseKeyLine } from '../keys/key-line.js';
+import { KeyFailure, type KeyUse, type NamedKey, newKeyLine, parseKeyLine } from '../keys/key-reference.js';
 
-export { splitReferences } from '../keys/key-line.js';
+export { splitReferences } from '../keys/key-reference.js';
 
 /** A key of the payload codec. Its id is readable in every payload that it encrypted. */
 export type CodecKey = NamedKey;

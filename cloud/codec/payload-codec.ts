@@ -1,7 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
-import { type CodecKey, markOf } from './codec-key.js';
+import { type KeyPlaces, loadKey, refuseTwins } from '../keys/key-reference.js';
+import { type CodecKey, markOf, CODEC_KEY, type CodecReferences } from './codec-key.js';
 
 /** Value of the metadata `encoding` of an encrypted payload, the same as in Temporal's samples. */
 export const ENCRYPTED_ENCODING = 'binary/encrypted';
@@ -141,3 +142,20 @@ export function payloadsToJson(payloads: Payload[]): string {
   const trees = payloads.map((payload) => PayloadMessage.toObject(PayloadMessage.create(payload), { bytes: String }));
   return JSON.stringify({ payloads: trees });
 }
+
+/** Loads the keys and returns their codec. Without keys, the codec still reports which key an encrypted payload needs. @throws CodecKeyError */
+export async function openCodec(
+  { key, decodeKeys = [] }: CodecReferences,
+  options: Pick<CodecOptions, 'onUnknownKey'> & Partial<KeyPlaces>,
+): Promise<AesGcmPayloadCodec> {
+  const places: KeyPlaces = { environment: process.env, ...options };
+  const references = [...(key === undefined ? [] : [key]), ...decodeKeys];
+  const keys = await Promise.all(references.map((reference) => loadCodecKey(reference, places)));
+  refuseTwins(keys, references, CODEC_KEY);
+  const encrypting = key === undefined ? undefined : keys[0];
+  return new AesGcmPayloadCodec({ key: encrypting, decodeKeys: keys, onUnknownKey: options.onUnknownKey });
+}
+
+/** Like `loadKey`. @throws CodecKeyError */
+export const loadCodecKey = (reference: string, places: KeyPlaces): Promise<CodecKey> =>
+  loadKey(reference, places, CODEC_KEY);

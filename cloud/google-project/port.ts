@@ -1,4 +1,4 @@
-import type { BucketPlace } from '../../domain/bucket-place.js';
+import type { BucketPlace } from '../../domain/store-place.js';
 import type { GoogleError, GoogleRefusal } from '../google-refusal.js';
 
 /** The identity that Google sees behind our calls. */

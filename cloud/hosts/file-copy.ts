@@ -1,16 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shellPath } from '../../domain/shell-quote.js';
-import { helperCommand } from './helper-command.js';
-import { getScript, partName, putScript, sizeScript } from './file-copy-scripts.js';
-import { afterMark } from './output-streams.js';
-import type { GetFileOptions, PutFileOptions, ReceivedFile } from './port.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { quotedName } from '../../domain/outside-names.js';
-import { HostFileError, HostUnreachable } from './port.js';
-import type { ExecOptions, ExecResult } from './remote-exec.js';
-import { lastWord } from './run-status.js';
-import type { HostLink } from './host-link.js';
+import { helperCommand } from './login-shell.js';
+import { afterMark, PRINT_MARK, wholeOf, type ExecOptions, type ExecResult, type HostLink } from './remote-exec.js';
+import { type GetFileOptions, type PutFileOptions, type ReceivedFile, HostFileError, HostUnreachable } from './port.js';
+import { lastWord } from './runner-client.js';
 
 /** Files up to this size are sent at once, in one round trip. Asking for the part that is already there costs a second. */
 const UNASKED_BYTES = 128 * 1024;
@@ -120,4 +116,151 @@ function bufferSource(content: Buffer): FileSource {
       yield content.subarray(start);
     },
   };
+}
+
+/** A file that is being copied to a host. */
+export interface FilePlace {
+  /** A path in the shell's syntax. */
+  readonly path: string;
+  /** Name of the partial file, in the same folder. */
+  readonly part: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly mode: number;
+}
+
+/**
+ * Derived from path and content: every writer of this part writes the same bytes at the same offsets. So a cut copy that still
+ * runs on the host does no harm to its successor.
+ */
+export function partName(path: string, sha256: string): string {
+  return `.jobctl-${createHash('sha256').update(`${sha256} ${path}`).digest('hex').slice(0, 24)}.part`;
+}
+
+/** Answers go to stderr, in the runner's form (runner-client.ts): stdout is for content. */
+const WORDS = `set -u
+say() { printf 'jobctl-runner: %s\\n' "$*" >&2; }
+fail() { echo "$*" >&2; exit 1; }
+sum() { sha256sum < "$1" | cut -c 1-64; }
+length() { wc -c < "$1" | tr -d ' '; }
+`;
+
+/** Begins a script about the file; ends the script with `unchanged` if the file already exists. */
+export const onPlace = ({ path, part, size, sha256, mode }: FilePlace): string => `${WORDS}umask 022
+p=${path}
+[ ! -d "$p" ] || fail 'there is a folder of this name'
+d=$(dirname -- "$p")
+mkdir -p -- "$d" || exit 1
+t=$d/${part}
+umask 077
+unless_there() {
+  [ -f "$p" ] && [ "$(length "$p")" = ${size} ] && [ "$(sum "$p")" = ${sha256} ] || return 0
+  chmod ${mode.toString(8)} "$p" || exit 1
+  say unchanged
+  exit 0
+}
+unless_there
+`;
+
+/** Reports `unchanged`, or the number of bytes that are already there. */
+export const sizeScript = (place: FilePlace): string =>
+  `${onPlace(place)}if [ -f "$t" ]; then say "$(length "$t")"; else say 0; fi`;
+
+/** Reports `done`, or the problem of the part; a part with other content is removed. */
+export const intoPlace = ({ size, sha256, mode }: FilePlace): string => `n=$(length "$t")
+[ "$n" -ge ${size} ] || { say "only $n of ${size} bytes arrived"; exit 0; }
+got=$(sum "$t")
+[ "$got" = ${sha256} ] || { rm -f -- "$t"; say "sha256 of what arrived is $got, not ${sha256}"; exit 0; }
+chmod ${mode.toString(8)} "$t" && sync "$t" && mv -f -- "$t" "$p" || exit 1
+say done`;
+
+/** Reads the bytes from `offset` on from stdin. Reports `unchanged`, `done`, or a sentence about the part. */
+const putScript = (place: FilePlace, offset: number): string => `${onPlace(place)}: >> "$t" || exit 1
+dd of="$t" bs=65536 seek=${offset} oflag=seek_bytes conv=notrunc status=none || exit 1
+${intoPlace(place)}`;
+
+/** Prints the bytes from `offset` to `most`; reports size, mode and sha256. Leaves out bytes that a growing file gets later. */
+const getScript = (path: string, offset: number, most: number): string => `${WORDS}p=${path}
+[ ! -d "$p" ] || fail 'is a folder'
+[ -f "$p" ] || fail 'there is no such file'
+n=$(length "$p") || exit 1
+[ "$n" -le ${most} ] || n=${most}
+say "$n $(stat -L -c %a "$p") $(head -c "$n" "$p" | sha256sum | cut -c 1-64)"
+${PRINT_MARK}
+tail -c +${offset + 1} "$p" | head -c $((n - ${offset}))`;
+
+/** Several contents up to this size are sent in one call: a call for each would cost a second on a long way. */
+const SMALL_BYTES = 256 * 1024;
+const BATCH_BYTES = 4 * 1024 * 1024;
+const MOST_IN_BATCH = 1000;
+const READ_AT_ONCE = 16;
+
+/** Implements `HostConnection.putContents` over one link. */
+export async function putContents(
+  link: HostLink,
+  contents: readonly FileSource[],
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const there = await namesIn(link, folder, signal);
+  const wanted = contents.filter(({ sha256 }) => !there.has(sha256));
+  for (const batch of batches(wanted.filter(({ size }) => size <= SMALL_BYTES))) {
+    const said = await say(link, folder, batchScript(folder), { stdin: await read(batch), signal });
+    if (said !== 'done') throw new HostFileError(`${link.where}: '${folder}': ${said}; copy it again`);
+  }
+  for (const source of wanted.filter(({ size }) => size > SMALL_BYTES))
+    await putFile(link, source, `${folder}/${source.sha256}`, { mode: 0o600, signal });
+}
+
+/** Answers go to stderr, like those of `putFile` and `getFile`. Files are named by SHA-256 and arrive as a whole or not at all. */
+const into = (folder: string): string =>
+  `umask 077; mkdir -p -- ${shellPath(folder)} && cd -- ${shellPath(folder)} || exit 1\n`;
+
+async function namesIn(link: HostLink, folder: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const script = `${into(folder)}echo 'jobctl-runner: listed' >&2; find . -maxdepth 1 -type f -printf '%f\\n'`;
+  let listed = '';
+  const onStdout = (chunk: Buffer): void => {
+    // The limit is the size of the longest list of outputs; further output of the host is ignored.
+    if (listed.length < MOST_LISTED_BYTES) listed += chunk.toString('latin1');
+  };
+  await say(link, folder, script, { onStdout, signal });
+  return new Set(listed.split('\n'));
+}
+const MOST_LISTED_BYTES = 16 * 1024 * 1024;
+
+/** Reads `SHA256 SIZE`, a newline and that many bytes, repeatedly. */
+const batchScript = (folder: string): string => `${into(folder)}rm -rf .new && mkdir .new || exit 1
+while IFS=' ' read -r sum size; do
+  head -c "$size" > ".new/$sum" || exit 1
+  echo "$sum  .new/$sum"
+done > sums.new
+sha256sum --check --status --strict sums.new || { rm -rf .new sums.new; echo 'jobctl-runner: not all of it arrived' >&2; exit 0; }
+mv -f -- .new/* . || exit 1
+rm -rf .new sums.new
+echo 'jobctl-runner: done' >&2`;
+
+async function read(batch: readonly FileSource[]): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < batch.length; at += READ_AT_ONCE) {
+    const some = batch.slice(at, at + READ_AT_ONCE);
+    const bytes = await Promise.all(some.map((source) => wholeOf(source.read(0))));
+    for (const [index, { sha256, size }] of some.entries())
+      parts.push(Buffer.from(`${sha256} ${size}\n`), bytes[index] as Buffer);
+  }
+  return Buffer.concat(parts);
+}
+
+function batches(sources: readonly FileSource[]): readonly (readonly FileSource[])[] {
+  const made: FileSource[][] = [];
+  let bytes = 0;
+  for (const source of sources) {
+    const last = made.at(-1);
+    if (last !== undefined && last.length < MOST_IN_BATCH && bytes + source.size <= BATCH_BYTES) last.push(source);
+    else {
+      made.push([source]);
+      bytes = 0;
+    }
+    bytes += source.size;
+  }
+  return made;
 }

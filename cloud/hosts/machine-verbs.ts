@@ -1,4 +1,4 @@
-import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/accelerator-names.js';
+import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/words.js';
 import { HostUnreachable } from './port.js';
 import type { RunnerClient } from './runner-client.js';
 

@@ -1,8 +1,8 @@
 import { shellQuote } from '../../domain/shell-quote.js';
 import type { ModuleFile, ModulePlan } from '../../domain/modules/module.js';
-import type { FileSource } from '../../domain/file-source.js';
-import { wholeOf } from './output-streams.js';
-import { WrongInput } from '../../domain/wrong-input.js';
+import type { FileSource } from '../../domain/local-files.js';
+import { wholeOf } from './remote-exec.js';
+import { WrongInput } from '../../domain/errors.js';
 
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const FINGERPRINT = /^[A-Za-z0-9._:-]+$/;

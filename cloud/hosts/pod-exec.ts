@@ -1,12 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
+import { randomBytes } from 'node:crypto';
 import { WebSocket } from 'ws';
+import { shellQuote } from '../../domain/shell-quote.js';
 import { type Status, statusOf } from '../machines/kubernetes/api-failure.js';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
 import type { PodTarget } from './port.js';
-import type { ExecOptions, ExecResult } from './remote-exec.js';
-import { ConnectionLost, KEPT_STDERR_BYTES, KEPT_STDOUT_BYTES, NoChannel } from './remote-exec.js';
-import { podCommand } from './pod-command.js';
+import {
+  type ExecOptions,
+  type ExecResult,
+  ConnectionLost,
+  KEPT_STDERR_BYTES,
+  KEPT_STDOUT_BYTES,
+  NoChannel,
+} from './remote-exec.js';
 
 /**
  * Runs one command in a pod's container over one WebSocket of the API server. The first byte of a message is its channel: 0
@@ -103,7 +110,7 @@ class Exec {
     });
   }
 
-  /** The end of the connection ends the command too (pod-command.ts). */
+  /** The end of the connection ends the command too. */
   readonly #abort = (): void => this.#settle.reject(this.#options.signal?.reason);
 
   /** Runs after everything that has arrived was handled. If handling failed, there is nothing left to do. */
@@ -196,7 +203,7 @@ class Exec {
 
   #end(status: Status): void {
     const code = this.#markedCode ?? exitCodeOf(status);
-    // Exit code 0 counts only if the command's end mark was seen (pod-command.ts).
+    // Exit code 0 counts only if the command's end mark was seen.
     if (code === 0 && this.#markedCode === undefined)
       return this.#fail(new ConnectionLost('the exec ended before its command did: its node may not answer'));
     if (code !== undefined) return this.#done(code);
@@ -256,4 +263,49 @@ function reasonOf(error: Error): string {
   return error.message === 'Server sent no subprotocol'
     ? `the API server does not speak ${PROTOCOL}: Kubernetes 1.30 or later is needed`
     : error.message || ((error as NodeJS.ErrnoException).code ?? String(error));
+}
+
+/** A command in the form in which it is executed in a pod. */
+interface PodCommand {
+  readonly argv: readonly string[];
+  /** Printed on stderr after the command's own output, before its exit code and a newline. */
+  readonly endMark: Buffer;
+}
+
+interface PodCommandOptions {
+  /** Number of bytes on stdin, if known. Absent: stdin ends when the stream does. */
+  readonly stdinBytes?: number;
+}
+
+/**
+ * An exec that loses its connection continues in the pod, and once its pipes are full it blocks for ever, with every lock that it
+ * holds (seen with containerd 1.6). So stdin stays open after the command's bytes: its end then shows the end of the connection,
+ * and the process group is told to end. A stream of unknown length gives no such sign; its command notices the end itself.
+ *
+ * The end is marked, for two reasons. A process that the command leaves behind may hold its output open, and an exec ends only
+ * with that. And if the kubelet of an exec was killed, an API server reports success with the output cut anywhere (seen with
+ * 1.34).
+ *
+ * `heard`: the agent measures the time since the last command (pod-template.ts).
+ */
+export function podCommand(command: string, { stdinBytes }: PodCommandOptions): PodCommand {
+  const mark = `jobctl-end-${randomBytes(12).toString('hex')} `;
+  const told = `printf '%s%s\\n' ${shellQuote(mark)} $code >&2; `;
+  const script = stdinBytes === undefined ? streamed(told) : watched(stdinBytes, told);
+  return { argv: ['/bin/sh', '-c', HEARD + script, 'jobctl', command], endMark: Buffer.from(mark) };
+}
+
+const HEARD = '[ ! -d "$HOME/.jobctl" ] || { echo $$ > "$HOME/.jobctl/heard"; } 2> /dev/null; ';
+
+const streamed = (told: string): string => `/bin/sh -c "$1"; code=$?; ${told}exit $code`;
+
+/**
+ * The left side prints its id, passes the command's bytes on, and then waits for the end of stdin. The right side tells it to
+ * end. The left side has a trap for that, since a shell prints which of its processes a signal has ended.
+ */
+function watched(bytes: number, told: string): string {
+  const pass = bytes === 0 ? '' : `head -c ${bytes}; `;
+  const left = `trap 'kill $!; exit 0' TERM; echo $$; ${pass}exec 3<&0 >&-; cat <&3 > /dev/null & wait $!; kill -s TERM -- "-$0"`;
+  const right = `read -r left; /bin/sh -c "$1"; code=$?; ${told}kill $left; exit $code`;
+  return `/bin/sh -c ${shellQuote(left)} $$ 2> /dev/null | { ${right}; }`;
 }

@@ -1,5 +1,6 @@
 import type { Client, ClientChannel } from 'ssh2';
 import { abortable } from '../abort.js';
+import { type HostTarget, HostUnfit, type PodTarget, type SshTarget } from './port.js';
 
 /** The result of one command on a host. `code` is absent if a signal ended it. */
 export interface ExecResult {
@@ -174,4 +175,91 @@ function readAll(
       void handled.then(() => resolve(Buffer.concat(kept)), reject);
     });
   });
+}
+
+/** The kept connection to one host, shared by all users: over SSH (ssh-fleet.ts) or by exec into a pod (pod-fleet.ts). */
+export interface HostLink {
+  readonly target: HostTarget;
+  /** The beginning of every message about the host. */
+  readonly where: string;
+  /** The transport of files, for a log: `over SSH`. */
+  readonly over: string;
+  /** Makes sure that the host answers. @throws HostUnreachable, HostKeyMismatch, HostUnfit */
+  open(): Promise<unknown>;
+  /**
+   * Runs one command line in the host's shell. It is never repeated here once it may have started.
+   * @param use `follow` for commands that last for hours, which must not keep others from running
+   * @throws HostUnreachable for every failure of the connection; the signal's reason when aborted, after which the command is
+   * told to end
+   */
+  exec(command: string, options?: ExecOptions, use?: 'command' | 'follow'): Promise<ExecResult>;
+  /** Final: commands in progress fail. Safe to repeat. */
+  close(): void;
+}
+
+/** Printed on a host before the wanted output. */
+const MARK = Buffer.from('\u0001jobctl-follow\n');
+
+/** Shell command that prints the mark. */
+export const PRINT_MARK = String.raw`printf '\001jobctl-follow\n'`;
+
+/** Limit for the output of login files before the mark; a host that keeps printing would fill the memory here. */
+const MOST_HEAD_BYTES = 64 * 1024;
+
+/**
+ * Passes on the bytes after the mark and drops those before it, which the host's login files print. Chunks may split the mark.
+ * @throws HostUnfit if the mark does not come
+ */
+export function afterMark(onChunk: (chunk: Buffer) => void | Promise<void>): (chunk: Buffer) => void | Promise<void> {
+  let head: Buffer | undefined = Buffer.alloc(0);
+  return (chunk) => {
+    if (head === undefined) return onChunk(chunk);
+    head = Buffer.concat([head, chunk]);
+    const at = head.indexOf(MARK);
+    if (at < 0 && head.length > MOST_HEAD_BYTES)
+      throw new HostUnfit(
+        `the login files of a host print more than ${MOST_HEAD_BYTES / 1024} KiB before each command; have them print less`,
+      );
+    if (at < 0) return undefined;
+    const rest = head.subarray(at + MARK.length);
+    head = undefined;
+    return rest.length > 0 ? onChunk(rest) : undefined;
+  };
+}
+
+/** Most bytes that a tail keeps. */
+const KEPT_BYTES = 16 * 1024;
+
+/** The last lines of a stream. Memory is bounded: of very long lines only the last 16 KiB are kept. */
+export class OutputTail {
+  readonly #lines: number;
+  #kept = Buffer.alloc(0);
+
+  constructor(lines: number) {
+    this.#lines = lines;
+  }
+
+  add(chunk: Buffer): void {
+    this.#kept = Buffer.concat([this.#kept, chunk.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES);
+  }
+
+  text(): string {
+    return this.#kept.toString().trimEnd().split('\n').slice(-this.#lines).join('\n');
+  }
+}
+
+export async function wholeOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
+
+/** "host 2 of slice 0 (10.0.0.5 port 22, user bob)": the beginning of every message about a host. */
+export function describeHost(target: SshTarget, port: number): string {
+  return `host ${target.index} of slice ${target.slice} (${target.address} port ${port}, user ${target.user})`;
+}
+
+/** "host 2 of slice 0 (pod team-a/train-x7-2-abcde)" */
+export function describePod({ index, slice, namespace, pod }: PodTarget): string {
+  return `host ${index} of slice ${slice} (pod ${namespace}/${pod})`;
 }

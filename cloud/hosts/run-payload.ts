@@ -2,7 +2,7 @@ import type { RunContainer } from '../../domain/modules/module.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
 import type { AcceleratorCheck, HostTarget, HostUpload, RunOutputs, RunRequest, SignOfLife } from './port.js';
 import { CONTAINER_ENTRY } from './runner/index.js';
-import { WrongInput } from '../../domain/wrong-input.js';
+import { WrongInput } from '../../domain/errors.js';
 
 /** One call of the on-host runner: words that every user of the host may read, and private data on stdin. */
 export interface StartCall {

@@ -1,11 +1,8 @@
 import { NodeSSH } from 'node-ssh';
 import type { Algorithms, Client, ServerHostKeyAlgorithm } from 'ssh2';
-import { describeHost } from './describe-host.js';
-import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
-import { publicKeyLine } from './host-key-record.js';
-import { keyMismatch } from './host-key-mismatch.js';
-import type { SshTarget, SshKey } from './port.js';
-import { HostUnreachable } from './port.js';
+import { describeHost } from './remote-exec.js';
+import { type ExpectedHostKey, type HostKeyPins, publicKeyLine, fingerprintOfLine } from './host-key-record.js';
+import { type SshTarget, type SshKey, HostUnreachable, HostKeyMismatch } from './port.js';
 import { keyFingerprint, readPrivateKey } from './private-key.js';
 import { needsHostname, type ProxySocket, startProxy } from './ssh-proxy.js';
 
@@ -172,4 +169,30 @@ function reasonOf(error: unknown, target: SshTarget, ourKey: string, options: Ha
   if (level === 'client-timeout') return `no SSH answer within ${options.connectTimeoutMs} ms`;
   if (code === 'ECONNREFUSED') return 'connection refused (ECONNREFUSED); the host may still be starting';
   return message || String(error);
+}
+
+interface MismatchPlace {
+  readonly port: number;
+  readonly hostKeys: HostKeyPins;
+}
+
+/** The error with both fingerprints, the source and time of the known key, and the remedy. */
+function keyMismatch(
+  target: SshTarget,
+  { port, hostKeys }: MismatchPlace,
+  shown: string,
+  expected: ExpectedHostKey | undefined,
+): HostKeyMismatch {
+  const wanted = (expected?.publicKeys ?? []).map(fingerprintOfLine).join(' or ');
+  const { record } = expected ?? {};
+  const known = record
+    ? `node ${target.uid} was seen with ${wanted} (${record.source}, ${new Date(record.at).toISOString()})`
+    : `the guest attributes of node ${target.uid} name ${wanted}`;
+  const remedy = record
+    ? ` If you know that this VM was made anew, remove its record ${hostKeys.placeOf(target)} and submit or resume the job.`
+    : '';
+  return new HostKeyMismatch(
+    `${describeHost(target, port)}: its host key is ${fingerprintOfLine(shown)}, but ${known}. ` +
+      `Another machine may have got this address; nothing was sent to it.${remedy}`,
+  );
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shellQuote } from '../../domain/shell-quote.js';
-import { OutputTail } from './output-streams.js';
+import { OutputTail } from './remote-exec.js';
 import type { SshTarget } from './port.js';
 
 /** The destination of a proxy command; `hostname` is the VM's own name, which IAP tunnels use. */

@@ -1,9 +1,16 @@
 import { dirname, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { KeyFailure, type KeyUse, refuseTwins } from '../keys/key-line.js';
-import { type KeyPlaces, loadKey, pathOfReference } from '../keys/key-reference.js';
-import { jobKeysOf } from './job-keys.js';
-import type { JobKeys } from './port.js';
+import { hkdfSync, createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import {
+  KeyFailure,
+  type KeyUse,
+  refuseTwins,
+  type NamedKey,
+  type KeyPlaces,
+  loadKey,
+  pathOfReference,
+} from '../keys/key-reference.js';
+import type { JobKeys, JobKey, KeyedJob } from './port.js';
 
 /** A mistake in the configuration of job keys: the place, the value and the remedy. The message never contains a secret. */
 export class JobKeySecretError extends KeyFailure {
@@ -57,4 +64,91 @@ export function isInSecretStore(reference: string, secretStore: string | undefin
   if (secretStore?.startsWith('file:') !== true) return false;
   const folder = resolve(fileURLToPath(secretStore));
   return `${dirname(resolve(pathOfReference(reference, JOB_KEY_SECRET)))}${sep}`.startsWith(`${folder}${sep}`);
+}
+
+/** Separates these keys from those of any later scheme. */
+const PURPOSE = 'jobctl job key 1';
+const SEED_BYTES = 32;
+
+/**
+ * Derives the key of a job. Its Ed25519 seed is HKDF-SHA256 (RFC 5869) of the secret without a salt; the info is `PURPOSE`, the
+ * job's id and its first run id, with a NUL byte between each two. So the key is the same on every worker and after an adoption,
+ * a reclaim, a retry or a reset, and need not be stored.
+ */
+export function deriveJobKey({ id: secretId, secret }: NamedKey, { id, run }: KeyedJob): JobKey {
+  if (id === '' || run === '' || `${id}${run}`.includes('\0'))
+    throw new RangeError(`the key of a job is made of its id and its first run id, got '${id}' and '${run}'`);
+  const seed = Buffer.from(hkdfSync('sha256', secret, '', [PURPOSE, id, run].join('\0'), SEED_BYTES));
+  return { ...ed25519KeyPair(seed), secretId };
+}
+
+/** @param secrets `current` makes the keys of new jobs, if any; `former` secrets are for jobs that were accepted with them */
+export function jobKeysOf(secrets: {
+  readonly current?: NamedKey | undefined;
+  readonly former: readonly NamedKey[];
+}): JobKeys {
+  const { current, former } = secrets;
+  const all = [...(current === undefined ? [] : [current]), ...former];
+  return {
+    secretIds: all.map(({ id }) => id),
+    newest: (job) => current && deriveJobKey(current, job),
+    find: (job, publicKey) => {
+      const wanted = keyOfLine(publicKey);
+      return all.map((secret) => deriveJobKey(secret, job)).find((key) => key.publicKey === wanted);
+    },
+  };
+}
+
+/** The type and the key of an OpenSSH line, without its comment. */
+const keyOfLine = (line: string): string => line.trim().split(/\s+/).slice(0, 2).join(' ');
+
+/** DER of a PKCS #8 Ed25519 private key up to its 32 bytes of seed (RFC 8410, section 7). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const TYPE = 'ssh-ed25519';
+/** Block size without a cipher: the private part is padded to a multiple of it (OpenSSH's PROTOCOL.key). */
+const BLOCK_BYTES = 8;
+const LINE = 70;
+
+/**
+ * Makes the Ed25519 key pair of a seed in OpenSSH's own formats, the only Ed25519 formats that both ssh2 and OpenSSH 9 read. The
+ * same seed gives the same text.
+ * @param seed 32 bytes
+ */
+export function ed25519KeyPair(seed: Buffer): { readonly privateKey: string; readonly publicKey: string } {
+  if (seed.length !== SEED_BYTES) throw new RangeError(`an Ed25519 seed has ${SEED_BYTES} bytes, not ${seed.length}`);
+  const der = Buffer.concat([PKCS8_PREFIX, seed]);
+  const { x = '' } = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })).export({
+    format: 'jwk',
+  });
+  const point = Buffer.from(x, 'base64url');
+  const wire = Buffer.concat([text(TYPE), text(point)]);
+  return { privateKey: privateText(seed, point, wire), publicKey: `${TYPE} ${wire.toString('base64')}` };
+}
+
+/** `openssh-key-v1`: no cipher, no KDF, one key. */
+function privateText(seed: Buffer, point: Buffer, wire: Buffer): string {
+  // Any number, stored twice: equal copies show that the text was decrypted well. A hash of the public key makes it reproducible.
+  const check = createHash('sha256').update(wire).digest().subarray(0, 4);
+  const pair = [text(TYPE), text(point), text(Buffer.concat([seed, point])), text('')];
+  const inner = Buffer.concat([check, check, ...pair]);
+  const missing = (BLOCK_BYTES - (inner.length % BLOCK_BYTES)) % BLOCK_BYTES;
+  const padding = Buffer.from(Array.from({ length: missing }, (_, at) => at + 1));
+  const body = Buffer.concat([
+    Buffer.from('openssh-key-v1\0'),
+    ...[text('none'), text('none'), text(''), uint32(1), text(wire), text(Buffer.concat([inner, padding]))],
+  ]).toString('base64');
+  const lines = body.match(new RegExp(`.{1,${LINE}}`, 'g')) ?? [];
+  return `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines.join('\n')}\n-----END OPENSSH PRIVATE KEY-----\n`;
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+/** A `string` of RFC 4251: its length, and its bytes. */
+function text(value: string | Buffer): Buffer {
+  const bytes = Buffer.from(value);
+  return Buffer.concat([uint32(bytes.length), bytes]);
 }

@@ -3,7 +3,7 @@ import type { EpochMs } from '../../domain/units.js';
 /** The facts about a secret that a user may see without a right to its value. */
 export interface StoredSecret {
   readonly name: string;
-  /** Two equal fingerprints mean two equal values; they reveal nothing else (fingerprint.ts). */
+  /** Two equal fingerprints mean two equal values; they reveal nothing else (`secretFingerprint`). */
   readonly fingerprint: string;
   /** The time of the last `put` that stored this value. */
   readonly putAt: EpochMs;

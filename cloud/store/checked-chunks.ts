@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { SourceChanged } from './port.js';
 
 export interface Chunk {

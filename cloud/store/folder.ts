@@ -1,13 +1,9 @@
 import { type FileHandle, link, lstat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { FileSource } from '../../domain/file-source.js';
-import { globTest, literalPrefix } from '../../domain/object-glob.js';
-import { nameProblem, placeOfObject, storeText } from '../../domain/store-place.js';
-import { checkedChunks } from './checked-chunks.js';
-import { FolderClaims, generationAt, generationOf } from './folder-claims.js';
-import * as files from './folder-files.js';
-import { walk } from './folder-walk.js';
+import type { FileSource } from '../../domain/local-files.js';
 import {
+  globTest,
+  literalPrefix,
   endlessListing,
   type Expected,
   MOST_LIST_PAGES,
@@ -17,8 +13,12 @@ import {
   type StorePort,
   StoreRefused,
   type Written,
+  replaceBy,
 } from './port.js';
-import { replaceBy } from './replace.js';
+import { checkedChunks } from './checked-chunks.js';
+import { nameProblem, placeOfObject, storeText } from '../../domain/store-place.js';
+import * as files from './folder-files.js';
+import { FolderClaims, generationAt, generationOf, walk } from './folder-files.js';
 
 /** The page size of the other stores. */
 const NAMES_OF_A_PAGE = 1_000;

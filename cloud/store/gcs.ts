@@ -1,9 +1,6 @@
 import type { Bucket, File, GetFilesResponse } from '@google-cloud/storage';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { checkedChunks } from './checked-chunks.js';
-import { beginUpload, type SendUpload, uploadInChunks } from './resumable-upload.js';
-import { uploadSender } from './upload-sender.js';
-import { httpStatusOf, isLoginRefused, isMissingBucket, storeError } from './store-error.js';
 import {
   endlessListing,
   type Expected,
@@ -14,8 +11,10 @@ import {
   type StoredObject,
   type StorePort,
   type Written,
+  replaceBy,
 } from './port.js';
-import { replaceBy } from './replace.js';
+import { beginUpload, type SendUpload, uploadInChunks, uploadSender } from './resumable-upload.js';
+import { httpStatusOf, isLoginRefused, isMissingBucket, storeError } from './store-error.js';
 
 export interface StoreOptions {
   /** Absent: Google Cloud Storage with the application default credentials. Over `http:` no credentials are sent. */

@@ -1,4 +1,4 @@
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { placeOfObject } from '../../domain/store-place.js';
 
 /** Page limit of one search, which must end however many objects there are. */
@@ -143,4 +143,50 @@ export class SourceChanged extends Error {
   constructor(how: string) {
     super(`changed while it was uploaded: ${how}`);
   }
+}
+
+/** The longest prefix of a glob without special characters. */
+export const literalPrefix = (glob: string): string => /^[^*?[{\\]*/.exec(glob)?.[0] ?? '';
+
+/**
+ * Returns a test of names by a glob of Cloud Storage: `*` and `?` stop at a slash, `**` does not, `{a,b}` is either, without
+ * nested braces.
+ * @throws RangeError for a glob with `[` or `\`, which no caller has, or with an unclosed brace
+ */
+export function globTest(glob: string): (name: string) => boolean {
+  const parts = glob.match(/\*\*|\*|\?|\{[^{}]*\}|[^*?{}[\]\\]+|[\s\S]/g) ?? [];
+  const pattern = new RegExp(`^${parts.map(patternOf).join('')}$`, 'su');
+  return (name) => pattern.test(name);
+}
+
+function patternOf(part: string): string {
+  if (part === '**') return '.*';
+  if (part === '*') return '[^/]*';
+  if (part === '?') return '[^/]';
+  if (/^[[\]{}\\]$/.test(part)) throw new RangeError(`glob: '${part}' is not understood here`);
+  if (!part.startsWith('{')) return literal(part);
+  return `(?:${part.slice(1, -1).split(',').map(literal).join('|')})`;
+}
+
+const literal = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+
+/** Orders names as a store does: by their bytes in UTF-8, which is not the order of JavaScript's strings. */
+export const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+/** Tries of `replace` if another writer wrote in between. */
+const REPLACE_TRIES = 5;
+
+/** Implements `StorePort.replace` by the other methods. @param place the object's place, for the error */
+export async function replaceBy(
+  store: Pick<StorePort, 'stat'>,
+  name: string,
+  write: (expected: Expected) => Promise<Written>,
+  place: string,
+): Promise<void> {
+  for (let tries = 0; tries < REPLACE_TRIES; tries++) {
+    const found = await store.stat(name);
+    if ((await write(found ? { generation: found.generation } : 'absent')).kind === 'written') return;
+  }
+  const why = `it was written by others ${REPLACE_TRIES} times meanwhile: it should have one writer`;
+  throw new StoreUnavailable(`store: replace ${place}: ${why}`);
 }

@@ -1,6 +1,6 @@
 import { accessTokens } from '../access-token.js';
 import { endlessListing, MOST_LIST_PAGES, type StoredObject, type StoreReader } from './port.js';
-import { notJson } from '../../domain/error-words.js';
+import { notJson } from '../../domain/errors.js';
 import { connectionWords, httpStatusOf, isMissingBucket, messageIn, storeError } from './store-error.js';
 
 const GOOGLE = 'https://storage.googleapis.com';

@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FileSource } from '../../domain/file-source.js';
+import type { gaxios } from 'google-auth-library';
+import type { FileSource } from '../../domain/local-files.js';
+import { answerWithin } from '../abort.js';
 import { type Chunk, checkedChunks } from './checked-chunks.js';
 import { messageIn } from './store-error.js';
 
-export interface UploadRequest {
+interface UploadRequest {
   readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer;
 }
-export interface UploadAnswer {
+interface UploadAnswer {
   readonly status: number;
   /** The upload's address, in the answer that begins it. */
   readonly location?: string;
@@ -20,7 +22,7 @@ export interface UploadAnswer {
 /** Resolves for any status; rejects if there is no answer in time. */
 export type SendUpload = (request: UploadRequest, timeoutMs: number) => Promise<UploadAnswer>;
 
-export interface UploadTiming {
+interface UploadTiming {
   /** Limit of one request with its chunk. Bytes that have arrived when it is given up are kept. */
   readonly requestMs: number;
   /** The upload is given up if no more bytes were stored for this long. */
@@ -29,7 +31,7 @@ export interface UploadTiming {
   readonly pauseMs: number;
 }
 
-export interface UploadWish {
+interface UploadWish {
   /** The address at which the upload begins, with the object's name and the precondition. */
   readonly url: string;
   readonly source: FileSource;
@@ -38,7 +40,7 @@ export interface UploadWish {
 }
 
 /** Bytes, a multiple of 256 KiB. A chunk is held in memory, and at most one is sent again. */
-export const CHUNK_BYTES = 8 * 1024 * 1024;
+const CHUNK_BYTES = 8 * 1024 * 1024;
 const TIMING: UploadTiming = { requestMs: 120_000, stallMs: 240_000, pauseMs: 500 };
 /** Sessions that the store may forget midway before it is given up; no store is known to do so. */
 const MAX_SESSIONS = 3;
@@ -61,7 +63,7 @@ export async function uploadInChunks(wish: UploadWish): Promise<'uploaded' | 'ex
 }
 
 /** An upload that another party began: its address is the right to continue it. */
-export interface BegunUpload extends Pick<UploadWish, 'source' | 'send' | 'timing'> {
+interface BegunUpload extends Pick<UploadWish, 'source' | 'send' | 'timing'> {
   readonly session: string;
 }
 
@@ -200,3 +202,36 @@ function progressOf({ status }: UploadAnswer): Progress {
 }
 
 const storedBytes = ({ range }: UploadAnswer): number => Number(/-(\d+)$/.exec(range ?? '')?.[1] ?? -1) + 1;
+
+interface Requester {
+  request(options: gaxios.GaxiosOptions): Promise<gaxios.GaxiosResponse<unknown>>;
+}
+
+/** Sends by the HTTP client of Google's libraries, which supports proxies. @param login absent: no token is sent */
+export function uploadSender(login: Requester | undefined): SendUpload {
+  return async ({ method, url, headers, body }, timeoutMs) => {
+    const options: gaxios.GaxiosOptions = {
+      ...{ method, url, headers: { ...headers } },
+      ...(body && { data: body }),
+      responseType: 'text',
+      // If a login has expired, the error of a 401 makes the library get a new token and send again.
+      validateStatus: (status) => status !== 401,
+      retry: false,
+    };
+    try {
+      const requester = login ?? (await import('google-auth-library')).gaxios;
+      // Limits the whole call: the library does not pass the signal on to the request for a token.
+      return answerOf(await answerWithin(timeoutMs, (signal) => requester.request({ ...options, signal })));
+    } catch (error) {
+      const { response } = error as gaxios.GaxiosError<unknown>;
+      if (response === undefined) throw error;
+      return answerOf(response);
+    }
+  };
+}
+
+function answerOf({ status, headers, data }: gaxios.GaxiosResponse<unknown>): UploadAnswer {
+  const { location, range } = headers as Readonly<Record<string, string | undefined>>;
+  const text = typeof data === 'string' ? data : JSON.stringify(data ?? '');
+  return { status, text, ...(location && { location }), ...(range && { range }) };
+}

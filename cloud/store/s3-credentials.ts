@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { fileErrorWords } from '../../domain/error-words.js';
+import { fileErrorWords } from '../../domain/errors.js';
 import { StoreRefused } from './port.js';
 
 export interface S3Credentials {

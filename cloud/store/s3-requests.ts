@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { StoreRefused, StoreUnavailable } from './port.js';
-import { s3Failure } from './s3-error.js';
+import { s3Failure } from './s3-answers.js';
 import { type S3Settings, s3Settings } from './s3-credentials.js';
 import { connectionWords } from './store-error.js';
 

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { type Chunk, checkedChunks } from './checked-chunks.js';
-import { s3Failure, s3Refusal } from './s3-error.js';
-import { bareEtag } from './s3-listing.js';
-import type { S3Answer, S3Request, S3Requests } from './s3-requests.js';
 import { StoreUnavailable } from './port.js';
+import { s3Failure, s3Refusal, bareEtag } from './s3-answers.js';
+import type { S3Answer, S3Request, S3Requests } from './s3-requests.js';
 
 export interface PartTiming {
   /** Limit of one request with its part. */

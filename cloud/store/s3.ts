@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { FileSource } from '../../domain/file-source.js';
-import { globTest, literalPrefix } from '../../domain/object-glob.js';
-import { nameProblem, placeOfObject, storeText } from '../../domain/store-place.js';
-import { compareBytes } from './byte-order.js';
-import { checkedChunks } from './checked-chunks.js';
+import type { FileSource } from '../../domain/local-files.js';
 import {
+  globTest,
+  literalPrefix,
+  compareBytes,
   endlessListing,
   type Expected,
   MOST_LIST_PAGES,
@@ -13,10 +12,11 @@ import {
   type StorePort,
   StoreRefused,
   type Written,
+  replaceBy,
 } from './port.js';
-import { replaceBy } from './replace.js';
-import { s3Failure, s3Refusal } from './s3-error.js';
-import { bareEtag, nameBefore, readS3Page, type S3Page } from './s3-listing.js';
+import { checkedChunks } from './checked-chunks.js';
+import { nameProblem, placeOfObject, storeText } from '../../domain/store-place.js';
+import { s3Failure, s3Refusal, bareEtag, nameBefore, readS3Page, type S3Page } from './s3-answers.js';
 import { type S3Answer, S3Requests, type S3Timing } from './s3-requests.js';
 import { uploadInParts } from './s3-upload.js';
 

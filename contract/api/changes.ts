@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { asText, filesSchema, identityKeys } from './jobs.js';
-import { MOST_KEY_CHARACTERS, MOST_SET } from '../../domain/job-input-size.js';
+import { MOST_KEY_CHARACTERS, MOST_SET } from '../../domain/bounds.js';
 import { MOST_SLICES } from '../../domain/slice.js';
 import { fileText, json } from './values.js';
 

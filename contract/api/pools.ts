@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MOST_BECAUSE } from '../quota-forms.js';
 import { epochMs, quotaName } from './values.js';
 import { PRICINGS } from '../../domain/slice.js';
-import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../quota/file-sizes.js';
+import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../domain/bounds.js';
 
 export const poolParams = z.object({ pool: quotaName });
 export const poolStateSchema = z.looseObject({ v: z.literal(1), pool: z.string() }).meta({ id: 'PoolState' });

@@ -4,8 +4,7 @@
  * names of `--output json` and of JobClient.
  */
 import { z } from 'zod';
-import { beyond, type Bounds } from '../../domain/bounds.js';
-import { MOST_INPUT_BYTES, MOST_OF_AN_EDIT } from '../../domain/job-input-size.js';
+import { beyond, type Bounds, MOST_INPUT_BYTES, MOST_OF_AN_EDIT } from '../../domain/bounds.js';
 import { JOB_ID_RULE, QUOTA_NAME, QUOTA_NAME_RULE } from '../../domain/identity.js';
 
 export const epochMs = z.int().min(0).describe('Milliseconds since 1970.');

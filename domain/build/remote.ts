@@ -1,8 +1,7 @@
 import { given } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
-import { DNS_LABEL, DNS_LABEL_RULE, OBJECT_NAME, OBJECT_NAME_RULE } from '../machine-kinds/kubernetes/names.js';
-import type { BuildForm } from './section.js';
-import type { BuildSpec, RemoteFields } from './spec.js';
+import { DNS_LABEL, DNS_LABEL_RULE, OBJECT_NAME, OBJECT_NAME_RULE } from '../machine-kinds/kubernetes/words.js';
+import type { BuildForm, BuildSpec, RemoteFields } from './spec.js';
 
 /** All inputs of a build in a cluster, and its place. Builds of equal inputs are one build. Plain JSON. */
 export interface RemoteBuild {

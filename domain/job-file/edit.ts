@@ -1,24 +1,24 @@
 import type { JobSpec } from '../job-spec.js';
 import { machineRequestOf } from '../machines.js';
 import { formatPath, formatProblems, showValue, type Path, type Problem } from '../problem.js';
-import { assignAll, type Assignment } from './assignment.js';
-import { isMapping, valueAt } from './plain-tree.js';
+import { ALL_MODULES } from '../modules/registry.js';
+import { isMapping, valueAt, mapTree } from './plain-tree.js';
 import { bindJobName, resolveJob } from './resolve.js';
 
 /** A person's edit of an open job: a whole file, or single values that change in the file in force. */
-export interface EditRequest {
+interface EditRequest {
   readonly job?: unknown;
   readonly set?: readonly Assignment[];
 }
 
 /** The present job: its id, the file in force as plain JSON, and the spec that it had when it was accepted. */
-export interface JobInForce {
+interface JobInForce {
   readonly id: string;
   readonly job: unknown;
   readonly spec: JobSpec;
 }
 
-export type CheckedEdit =
+type CheckedEdit =
   | { readonly ok: true; readonly job: unknown; readonly spec: JobSpec }
   /** `isWrong`: the file itself is wrong. Absent: it is right, but does not fit the job's present slices. */
   | { readonly ok: false; readonly message: string; readonly isWrong?: true };
@@ -113,4 +113,73 @@ function changeText(was: unknown, is: unknown): string {
   if (was === undefined) return `cannot be set to ${showValue(is)} in a job that is open: it is not set`;
   if (is === undefined) return `cannot be left out in a job that is open: it is ${showValue(was)}`;
   return `${showValue(is)} cannot take the place of ${showValue(was)} in a job that is open`;
+}
+
+/** A value that replaces one of the job file, or adds a key that the file does not have. Plain JSON. */
+export interface Assignment {
+  readonly path: Path;
+  readonly value: unknown;
+}
+
+/** Sections that may be a plain text, and the key that the text then means: `bundle: DIR` is `bundle: {dir: DIR}`. */
+const SHORT_FOR: ReadonlyMap<string, string> = new Map([
+  ['keep', 'when'],
+  ...ALL_MODULES.flatMap(({ name, shortFor }) => (shortFor === undefined ? [] : [[name, shortFor] as const])),
+]);
+
+/** `blocked`: the first part of the path at which something other than a section or list stands, and its value. */
+type Assigned =
+  | { readonly tree: unknown }
+  | { readonly blocked: Path; readonly value: unknown; readonly by: Assignment };
+
+/** Returns `tree` with the value put in. Makes missing sections on the path, and turns short forms on it into sections. */
+export const assign = (tree: unknown, assignment: Assignment): Assigned => assignAll(tree, [assignment]);
+
+/** Assigns in order. Copies the tree once and writes in place, because a section may have thousands of keys. */
+export function assignAll(tree: unknown, assignments: readonly Assignment[]): Assigned {
+  let own = copyOf(tree);
+  for (const by of assignments) {
+    own = withLongForm(own, by.path);
+    const blocked = blockingPath(own, by.path);
+    if (blocked !== undefined) return { blocked, value: valueAt(own, blocked), by };
+    own = put(own, by.path, copyOf(by.value));
+  }
+  return { tree: own };
+}
+
+const copyOf = (tree: unknown): unknown => mapTree(tree, (value) => value);
+
+/** @param tree a copy made in this file; it is written to */
+function withLongForm(tree: unknown, [key, below]: Path): unknown {
+  const name = SHORT_FOR.get(String(key));
+  if (name === undefined || below === undefined || !isMapping(tree)) return tree;
+  const short = tree[String(key)];
+  if (short === false) return put(tree, [String(key)], {});
+  return typeof short === 'string' ? put(tree, [String(key)], { [name]: short }) : tree;
+}
+
+/** @param tree a copy made in this file; it is written to, and the new key comes last in its section */
+function put(tree: unknown, path: Path, value: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  if (Array.isArray(tree)) {
+    const list = tree as unknown[];
+    list[Math.min(Number(key), list.length)] = put(list[Number(key)], rest, value);
+    return list;
+  }
+  const section: Record<string, unknown> = isMapping(tree) ? tree : {};
+  const child = put(valueAt(section, [key]), rest, value);
+  delete section[String(key)];
+  // The key may be `__proto__`, which a plain assignment would treat as the prototype.
+  Object.defineProperty(section, key, { value: child, writable: true, enumerable: true, configurable: true });
+  return section;
+}
+
+function blockingPath(tree: unknown, path: Path): Path | undefined {
+  for (let depth = 0; depth < path.length; depth++) {
+    const value = valueAt(tree, path.slice(0, depth));
+    const isFree = value === undefined || value === null || isMapping(value);
+    if (!isFree && !(Array.isArray(value) && typeof path[depth] === 'number')) return path.slice(0, depth);
+  }
+  return undefined;
 }

@@ -2,7 +2,7 @@ import { inLargestUnit } from '../units.js';
 import { z } from 'zod';
 
 /**
- * The kinds of value in a job file. Each `error` completes the sentence "X is not ..", which schema-problems.ts builds.
+ * The kinds of value in a job file. Each `error` completes the sentence "X is not ..", which report.ts builds.
  * `null` counts as absent for every key (`ssh: null`), so optional means nullish. All are functions, because no module that
  * workflows share may export a schema (docs/adr/0012).
  */

@@ -10,7 +10,7 @@ import {
   type TargetWord,
   type WorkflowTarget,
 } from '../notify.js';
-import { isOwnSignal, isOwnWorkflowId } from '../own-workflows.js';
+import { isOwnSignal, isOwnWorkflowId } from '../temporal-server.js';
 import { formatPath, type Path } from '../problem.js';
 import { SECRET_NAME, SECRET_NAME_RULE } from '../secret-reference.js';
 import { isMapping, valueAt } from './plain-tree.js';

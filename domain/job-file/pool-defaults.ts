@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import { GENERATIONS } from '../accelerators.js';
-import type { AcceleratorType } from '../accelerators.js';
-import { canonicalGeneration } from './accelerator.js';
+import { GENERATIONS, type AcceleratorType, canonicalGeneration } from '../accelerators.js';
 import { ANY_PRICING, pricingNamed, pricingWord } from '../machine-kinds/cloud-tpu/capacity-keys.js';
 import type { QuotaUnits } from '../units.js';
 import { section, text } from './fields.js';
 import type { Report } from './report.js';
-import { tpuSection } from '../machine-kinds/cloud-tpu/section-form.js';
-import type { TpuForm } from '../machine-kinds/cloud-tpu/section-form.js';
+import { tpuSection, type TpuForm } from '../machine-kinds/cloud-tpu/words.js';
 
 /** `v5e` is Google's other word for v5litepod, as everywhere. */
 const VERSION_KEYS = [...GENERATIONS, 'v5e'] as const;

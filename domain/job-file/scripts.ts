@@ -1,6 +1,5 @@
 import type { Path } from '../problem.js';
-import { hiddenFailures } from './hidden-failures.js';
-import type { Script } from './hidden-sentences.js';
+import { hiddenFailures, type Script } from './hidden-failures.js';
 import { isMapping } from './plain-tree.js';
 import type { Report } from './report.js';
 import { warnOfSecretIn } from './secret-looks.js';

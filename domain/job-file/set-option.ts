@@ -1,14 +1,14 @@
 import { parseDocument } from 'yaml';
 import { shellWords } from '../shell-quote.js';
 import { MACHINE_FLAGS } from '../machine-kinds/kind.js';
-import { assign, type Assignment as PlainAssignment } from './assignment.js';
+import { assign, type Assignment as PlainAssignment } from './edit.js';
 import { given } from './fields.js';
 import { REQUEST_SECTIONS } from './machine-request.js';
 import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
 import type { Mapping } from './plain-tree.js';
-import { inItselfAt, tooDeepAt } from './yaml-depth.js';
+import { inItselfAt, tooDeepAt } from './yaml-source.js';
 import { IN_ITSELF, MOST_LEVELS, TOO_DEEP } from './yaml-words.js';
 
 /** Command-line values of a job beside its file. A flag wins over `--set`, `--set` over the file. */

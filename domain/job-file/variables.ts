@@ -1,4 +1,4 @@
-import { utf8Bytes } from '../job-input-size.js';
+import { utf8Bytes } from '../bounds.js';
 import type { JobSpec } from '../job-spec.js';
 import type { Path } from '../problem.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../secret-reference.js';

@@ -1,11 +1,25 @@
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, Node, Pair, YAMLMap } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type Node,
+  type Pair,
+  type YAMLMap,
+  type CST,
+  Parser,
+  visit,
+  parseAllDocuments,
+  Scalar,
+} from 'yaml';
 import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
-import { pythonDocuments } from './foreign/python-yaml.js';
 import { mapTree } from './plain-tree.js';
-import { inItselfAt, tooDeepAt } from './yaml-depth.js';
-import { IN_ITSELF, INDEPENDENT, TOO_DEEP, TOO_MANY_KEYS, yamlWords } from './yaml-words.js';
+import { IN_ITSELF, INDEPENDENT, TOO_DEEP, TOO_MANY_KEYS, yamlWords, MOST_LEVELS } from './yaml-words.js';
 
 /** Values that keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */
 const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
@@ -143,4 +157,167 @@ function isMatch(path: Path, pattern: readonly string[]): boolean {
     path.length === pattern.length &&
     pattern.every((word, depth) => word === path[depth] || (word === '*' && typeof path[depth] === 'string'))
   );
+}
+
+/** Far more levels than any job file has, and far fewer than composing can follow. */
+const MOST_COMPOSED = 200;
+
+interface Open {
+  readonly token: CST.Token;
+  readonly level: number;
+  /** Offset of the first token on the path to this one that is too deep. */
+  readonly tooDeepAt?: number;
+}
+
+/**
+ * Returns the offset at which a text is nested so deeply that composing it could exhaust the stack. `yaml` catches that error,
+ * but V8 does not always let it: an expression first compiled there ends the whole process. Reading tokens takes no stack.
+ */
+export function tooDeepAt(text: string): number | undefined {
+  const open: Open[] = [...new Parser().parse(text)].map((token) => ({ token, level: 0 }));
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    const { token } = each;
+    const level = 'items' in token ? each.level + 1 : each.level;
+    const at = each.tooDeepAt ?? (level > MOST_LEVELS ? token.offset : undefined);
+    if (level > MOST_COMPOSED) return at;
+    for (const child of childrenOf(token))
+      open.push({ token: child, level, ...(at === undefined ? {} : { tooDeepAt: at }) });
+  }
+  return undefined;
+}
+
+function childrenOf(token: CST.Token): readonly CST.Token[] {
+  if (token.type === 'document') return token.value === undefined ? [] : [token.value];
+  if (!('items' in token)) return [];
+  return token.items.flatMap(({ key, value }) => [key, value].filter((child) => child !== undefined && child !== null));
+}
+
+/** The offset of an alias inside of the value that it names, which would have no end. */
+export function inItselfAt(document: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Alias: (_, alias, path) => {
+      const around = path.filter((node) => (isMap(node) || isSeq(node)) && node.anchor === alias.source);
+      if (around.length === 0 || !around.some((node) => node === alias.resolve(document))) return undefined;
+      offset = alias.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return offset;
+}
+
+/** Sections of all tools whose values end up as texts in a program's environment. */
+const OF_ENVIRONMENT = new Set(['env', 'envs', 'secrets']);
+/** More aliases than any file has below its variables. */
+const MOST_ALIASES = 500;
+
+/** The documents of another tool's file as the tool reads them: PyYAML is of YAML 1.1. None if one is no YAML. */
+function pythonDocuments(text: string): readonly unknown[] {
+  const all = parseAllDocuments(text, { merge: true, logLevel: 'error' });
+  if (!Array.isArray(all)) return [];
+  if (all.some((each) => each.errors.length > 0 || inItselfAt(each) !== undefined)) return [];
+  try {
+    return all.map((document) => {
+      readScalars(document);
+      return document.toJS() as unknown;
+    });
+  } catch {
+    return [];
+  }
+}
+
+function readScalars(document: Document.Parsed): void {
+  let aliases = 0;
+  visit(document, {
+    Alias: (_key, alias, path) => {
+      if (!isInEnvironment(path as readonly Node[]) || ++aliases > MOST_ALIASES) return undefined;
+      // An anchor outside of the section is read without Python's spelling.
+      const copy = alias.resolve(document)?.clone();
+      if (isNode(copy) && !isAlias(copy)) delete copy.anchor;
+      return isNode(copy) ? copy : undefined;
+    },
+    Scalar: (_key, scalar, path) => {
+      if (scalar.type !== Scalar.PLAIN || scalar.tag !== undefined || scalar.source === undefined) return;
+      if (scalar.source === '<<') return;
+      const { value, text } = pythonScalar(scalar.source);
+      scalar.value = isInEnvironment(path as readonly Node[]) ? (text ?? null) : value;
+    },
+  });
+}
+
+const isInEnvironment = (path: readonly (Node | { readonly key?: unknown })[]): boolean =>
+  path.some((each) => 'key' in each && isScalar(each.key) && OF_ENVIRONMENT.has(String(each.key.value)));
+
+/** The patterns by which PyYAML (YAML 1.1) tells the sorts of plain scalars apart; whatever none of them takes is a text. */
+const BOOLEAN = /^(?:(yes|Yes|YES|true|True|TRUE|on|On|ON)|no|No|NO|false|False|FALSE|off|Off|OFF)$/;
+const NOTHING = /^(?:~|null|Null|NULL|)$/;
+const INTEGER = /^([-+]?)(?:0b([01_]+)|0x([\da-fA-F_]+)|0([0-7_]+)|(0|[1-9][\d_]*)|([1-9][\d_]*(?::[0-5]?\d)+))$/;
+const FLOAT =
+  /^[-+]?(?:\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|\.\d[\d_]*(?:[eE][-+]\d+)?|\d[\d_]*(?::[0-5]?\d)+\.[\d_]*|\.(?:inf|Inf|INF|nan|NaN|NAN))$/;
+const TIME =
+  /^(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.(\d*))?[ \t]*(?:(Z)|([-+])(\d\d?)(?::?(\d\d))?)?$/;
+
+interface PythonScalar {
+  readonly value: string | number | boolean | null;
+  /** The text that Python's `str` makes of it and a program finds in its environment. Undefined: there is no value. */
+  readonly text?: string;
+}
+
+/** A plain scalar as tools in Python read it: `1e-5` is a text, `0x1F` is 31, `yes` is True. */
+function pythonScalar(source: string): PythonScalar {
+  const boolean = BOOLEAN.exec(source);
+  if (boolean !== null) return { value: boolean[1] !== undefined, text: boolean[1] === undefined ? 'False' : 'True' };
+  if (NOTHING.test(source)) return { value: null };
+  const integer = INTEGER.exec(source);
+  if (integer !== null) return ofInteger(integer);
+  if (FLOAT.test(source)) return ofFloat(source);
+  const time = TIME.exec(source);
+  return { value: source, text: time === null ? source : ofTime(time) };
+}
+
+const plain = (digits: string): string => digits.replaceAll('_', '');
+
+function ofInteger([, sign = '', binary, hex, octal, decimal, sixties]: RegExpExecArray): PythonScalar {
+  const prefixed = [
+    ['0b', binary],
+    ['0x', hex],
+    ['0o', octal],
+    ['', decimal],
+  ] as const;
+  const [prefix, digits = '0'] = prefixed.find(([, found]) => found !== undefined) ?? ['', '0'];
+  const size = sixties === undefined ? BigInt(`${prefix}${plain(digits) || '0'}`) : BigInt(inSixties(sixties));
+  const text = String(sign === '-' ? -size : size);
+  // A number that JavaScript would round stays a text.
+  return { value: Number.isSafeInteger(Number(text)) ? Number(text) : text, text };
+}
+
+function ofFloat(source: string): PythonScalar {
+  const [sign, size] = /^[-+]/.test(source) ? [source.slice(0, 1), source.slice(1)] : ['', source];
+  if (/inf$/i.test(size)) return { value: source, text: sign === '-' ? '-inf' : 'inf' };
+  if (/nan$/i.test(size)) return { value: source, text: 'nan' };
+  const value = size.includes(':') ? inSixties(size) : Number(plain(size));
+  return { value: sign === '-' ? -value : value, text: `${sign === '-' ? '-' : ''}${shownFloat(value)}` };
+}
+
+/** Reads `12:30:00` as 45000. */
+const inSixties = (text: string): number =>
+  plain(text)
+    .split(':')
+    .reduce((sum, part) => sum * 60 + Number(part), 0);
+
+/** A positive float as Python writes it: `1e-05`, `0.0001`, `1.0`. */
+function shownFloat(value: number): string {
+  const [digits = '', exponent = '0'] = value.toExponential().split('e');
+  const power = Number(exponent);
+  if (power < -4 || power >= 16) return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+  return Number.isInteger(value) ? `${value}.0` : String(value);
+}
+
+function ofTime([, year = '', ...parts]: RegExpExecArray): string {
+  const [month, day, hour, minute, second] = parts.slice(0, 5).map((part) => part.padStart(2, '0'));
+  const [fraction = '', isUtc, sign, hours, minutes = '00'] = parts.slice(5) as (string | undefined)[];
+  const shown = /[1-9]/.test(fraction) ? `.${fraction.slice(0, 6).padEnd(6, '0')}` : '';
+  const zone =
+    isUtc !== undefined ? '+00:00' : hours === undefined ? '' : `${sign}${hours.padStart(2, '0')}:${minutes}`;
+  return `${year}-${month}-${day} ${hour}:${minute}:${second}${shown}${zone}`;
 }

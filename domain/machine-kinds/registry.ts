@@ -1,5 +1,4 @@
-import { cloudTpu } from './cloud-tpu/index.js';
-import { tpuPoolTable } from './cloud-tpu/pool-table.js';
+import { cloudTpu, tpuPoolTable } from './cloud-tpu/index.js';
 import type { CloudTpuPlan, CloudTpuRef, CloudTpuSection } from './cloud-tpu/words.js';
 import { computeEngine } from './compute-engine/index.js';
 import type { ComputeEnginePlan, ComputeEngineRef, ComputeEngineSection } from './compute-engine/words.js';

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import type { FileSource } from '../file-source.js';
+import type { FileSource, LocalFile } from '../local-files.js';
 import type { Report } from '../job-file/report.js';
-import type { LocalFile } from '../local-files.js';
-import { WrongInput } from '../wrong-input.js';
+import { WrongInput } from '../errors.js';
 
 /**
  * Kinds of modules, in the order in which they run if the job file gives none: `inputs` (keys, mounts and files that later

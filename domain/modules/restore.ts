@@ -1,4 +1,4 @@
-import type { FileSource } from '../file-source.js';
+import type { FileSource } from '../local-files.js';
 import { shellPath, shellQuote } from '../shell-quote.js';
 import type { OutputEntry } from '../stored-outputs.js';
 import { count, sizeText } from '../units.js';

@@ -11,7 +11,7 @@ import {
   type PlanSources,
   setUpModule,
 } from './module.js';
-import { WrongInput } from '../wrong-input.js';
+import { WrongInput } from '../errors.js';
 
 /** A key pair that every host gets. */
 export interface SshIdentity {

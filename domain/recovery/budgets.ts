@@ -1,3 +1,5 @@
+import type { Fact } from './facts.js';
+
 /**
  * The account that another try is charged to (docs/design.md, "Separate budgets"). Only `task` is the user's fault. `requested`
  * pays for starts that the command itself asked for (`command.restart_on`).
@@ -23,3 +25,54 @@ export const NO_RETRIES: Retries = { preemption: 0, infrastructure: 0, task: 0, 
 
 /** Takes one retry from `budget`. */
 export const charge = (used: Retries, budget: Budget): Retries => ({ ...used, [budget]: used[budget] + 1 });
+
+/** Number of ends in a row that came within `QUICK_MS` of their start. */
+export type QuickEnds = number;
+
+const QUICK_MS = 60_000;
+const MOST_QUICK_ENDS = 10;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 300_000;
+
+/**
+ * Pause before the next start of a command that loops, in ms. It doubles while the command ends quickly, about 9 min in all, and
+ * is a second after a command that ran for a while. Without `pauseMs` the loop gives up.
+ */
+export function afterEnd(before: QuickEnds, lastedMs: number): { quickEnds: QuickEnds; pauseMs?: number } {
+  const quickEnds = lastedMs < QUICK_MS ? before + 1 : 0;
+  if (quickEnds >= MOST_QUICK_ENDS) return { quickEnds };
+  const doublings = Math.max(0, quickEnds - 1);
+  return { quickEnds, pauseMs: Math.min(FIRST_PAUSE_MS * 2 ** doublings, LONGEST_PAUSE_MS) };
+}
+
+export const gaveUpText = (lastEnd: string): string =>
+  `${lastEnd}; it ended ${MOST_QUICK_ENDS} times in a row, each within ${QUICK_MS / 1000} s of its start, so its loop gives up`;
+
+/** Errors in a row that workers reported of one attempt. */
+export type WorkerErrors = number;
+
+interface AfterError {
+  readonly errors: WorkerErrors;
+  readonly fact: Fact<'worker failed', 'errors'>;
+  /** Pause before another worker is asked, in ms. */
+  readonly pauseMs: number;
+}
+
+/** A call that ran for this long did its work until then. Its error is the first of a new row, which alone ends nothing. */
+export const HEALTHY_MS = 10 * 60_000;
+const MOST_IN_A_ROW = 5;
+const FIRST_ERROR_PAUSE_MS = 2_000;
+const LONGEST_ERROR_PAUSE_MS = 5 * 60_000;
+
+/**
+ * Counts an error that a worker reported of a call that had run for `lastedMs`. Errors days apart are not a row, however many.
+ * The pause doubles from 2 s. A row of five takes about a minute, because its causes are those of a host or of a worker.
+ */
+export function afterWorkerError(before: WorkerErrors, lastedMs: number): AfterError {
+  const errors = lastedMs >= HEALTHY_MS ? 1 : before + 1;
+  return {
+    errors,
+    fact: errors > MOST_IN_A_ROW ? 'too many' : 'few',
+    pauseMs: Math.min(FIRST_ERROR_PAUSE_MS * 2 ** (errors - 1), LONGEST_ERROR_PAUSE_MS),
+  };
+}

@@ -1,9 +1,8 @@
 import type { Decisions, Row, Rows } from './decisions.js';
 import { type Facts, FACTS, type Question } from './facts.js';
 import { COMMAND_ROWS } from './command-rows.js';
-import { HOST_ROWS } from './host-rows.js';
+import { HOST_ROWS, SLICE_ROWS } from './machine-rows.js';
 import { JOB_ROWS } from './job-rows.js';
-import { SLICE_ROWS } from './slice-rows.js';
 
 /**
  * The one place at which a job decides how it continues. Pure: workflows and activities gather the facts, ask, and act on it.

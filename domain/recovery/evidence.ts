@@ -1,6 +1,7 @@
 import type { EpochMs } from '../units.js';
+import type { Condition } from '../slice.js';
 import { decide } from './decide.js';
-import type { Fact, Facts } from './facts.js';
+import type { Fact, Facts, LostSlice } from './facts.js';
 import {
   type CommandEnd,
   commandEnd,
@@ -11,7 +12,6 @@ import {
   preemptedSlices,
   shutDownEnd,
 } from './host-ends.js';
-import type { LostSlice } from './slice-loss.js';
 
 /**
  * A worker's knowledge when it reported the end of an attempt. It is kept in the attempt's record, so that another build can make
@@ -109,7 +109,7 @@ const sortOf = (end: HostEnd): string =>
 // The decision ---------------------------------------------------------------------------------------------------------
 
 /** The end of an attempt, as far as hosts and slices show it. */
-export type Verdict =
+type Verdict =
   | CommandEnd
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   | { readonly kind: 'no-output' };
@@ -168,3 +168,68 @@ const factsOfLook = ({ look, condition }: Look): Facts<'slice seen'> => ({ look,
 const factsOfHost = ({ sign, others, silence, node }: DeadHost): Facts<'host silent'> => ({
   ...{ sign, others, silence, node },
 });
+
+/** Result of a look into the store for a host's sign of life. `unknown`: the store did not answer. */
+type SignSeen = { readonly signs: number } | 'none' | 'unknown';
+
+/**
+ * Knowledge about one host's sign of life from looks into the store. It is judged by the looking worker's clock, and only from
+ * its first look on: no clock of the host or the store can make a sign stale, and to a new worker no sign is stale.
+ */
+export class SignRecord {
+  #seen: SignSeen = 'unknown';
+  #signs: number | undefined;
+  #newAt = 0;
+  #isRenewed = false;
+
+  /** @param at ms of a clock that is never set */
+  look(seen: SignSeen, at: number): void {
+    this.#seen = seen;
+    if (typeof seen !== 'object' || seen.signs === this.#signs) return;
+    this.#isRenewed = this.#signs !== undefined;
+    this.#signs = seen.signs;
+    this.#newAt = at;
+  }
+
+  /** A sign that was written only once does not prove the right to renew it, so its age says nothing. */
+  fact(at: number, staleMs: number): Fact<'host silent', 'sign'> {
+    if (this.#seen === 'unknown') return 'store silent';
+    if (this.#seen === 'none') return 'never';
+    if (this.#seen.signs < 2) return 'never';
+    return at - this.#newAt < staleMs ? 'fresh' : 'stale';
+  }
+
+  /** Returns whether the sign was seen renewed, not long ago. */
+  isRenewed(at: number, staleMs: number): boolean {
+    return this.#isRenewed && this.fact(at, staleMs) === 'fresh';
+  }
+}
+
+/** The number in a sign of life, which its host counts up. Any other content is no sign. */
+export function signSeen(content: string | undefined): SignSeen {
+  const signs = Number(/^\{"v":1,"run":"[^"]*","signs":(\d+)\}$/.exec(content ?? '')?.[1]);
+  return signs > 0 ? { signs } : 'none';
+}
+
+/** The API's answer about the slice of a host that does not answer. A slice that is not there is judged as `slice seen`. */
+export function nodeFact(seen: Condition | undefined): Fact<'host silent', 'node'> {
+  if (seen?.kind === 'ready') return seen.warning === undefined ? 'ready' : 'warned';
+  return 'no word';
+}
+
+/** The reason why a silent host counts as dead, for the job's story and for its retry. */
+export function deadHostText(
+  { slice, host }: HostPlace,
+  { sign, others, silence }: Facts<'host silent'>,
+  { since, limitMs, staleMs }: { readonly since: EpochMs; readonly limitMs: number; readonly staleMs: number },
+): string {
+  return [
+    `host ${host} of slice ${slice} has not answered since ${new Date(since).toISOString()}`,
+    ...(others === 'silent' ? [] : ['another host on its route does']),
+    ...(sign === 'stale' ? [`its sign of life in the store was not renewed for ${timeText(staleMs)}`] : []),
+    ...(silence === 'longer' ? [`timeouts.unreachable is ${timeText(limitMs)}`] : []),
+  ].join('; ');
+}
+
+const timeText = (ms: number): string =>
+  ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;

@@ -1,7 +1,6 @@
 import type { LeftProcesses } from '../left-processes.js';
 import type { EpochMs } from '../units.js';
-import type { Fact } from './facts.js';
-import type { LostSlice } from './slice-loss.js';
+import type { Fact, LostSlice } from './facts.js';
 
 /** A host's place in the job. Both numbers count from 0. */
 export interface HostPlace {

@@ -1,8 +1,7 @@
 import type { SilentEnd } from '../silence.js';
 import type { Evidence } from './evidence.js';
-import type { Fact } from './facts.js';
+import type { Fact, LostSlice } from './facts.js';
 import type { CommandEnd, HostEnd, HostPlace, ShutDownHost } from './host-ends.js';
-import type { LostSlice } from './slice-loss.js';
 
 /** Fixed facts of an attempt. */
 export interface Watched {

@@ -1,7 +1,7 @@
 import type { SilentEnd } from '../silence.js';
 import { decide } from './decide.js';
 import { endBeforeLoss, type Evidence, reportedEnd } from './evidence.js';
-import type { Fact } from './facts.js';
+import type { Fact, LostSlice } from './facts.js';
 import {
   hasSucceeded,
   type HostEnd,
@@ -11,7 +11,6 @@ import {
   type ShutDownHost,
   wasStopped,
 } from './host-ends.js';
-import type { LostSlice } from './slice-loss.js';
 import {
   allStored,
   type Answer,

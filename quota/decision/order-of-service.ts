@@ -1,9 +1,6 @@
-import { Heap } from './heap.js';
-import { ProjectLine, TimeLine } from './project-line.js';
-import type { Share, UserUsage } from './usage.js';
-import { compareShares } from './usage.js';
+import { type Share, type UserUsage, compareShares, type ProjectUsage } from './usage.js';
 import { inTimeOrder } from './time-order.js';
-import type { WaitingRequest } from './waiting.js';
+import { type WaitingRequest, PRIORITIES } from './waiting.js';
 
 /**
  * Waiting requests in the order of service (rule 5). Inside a project: priority, then the user who holds least, then time.
@@ -84,4 +81,168 @@ interface Head {
 
 function isHeadBefore(a: Head, b: Head): boolean {
   return (compareShares(a.share, b.share) || a.place - b.place) < 0;
+}
+
+/** A binary heap: the least item first, by `isBefore`. */
+export class Heap<Item> {
+  readonly #items: Item[] = [];
+  readonly #isBefore: (a: Item, b: Item) => boolean;
+
+  constructor(isBefore: (a: Item, b: Item) => boolean) {
+    this.#isBefore = isBefore;
+  }
+
+  first(): Item | undefined {
+    return this.#items[0];
+  }
+
+  push(item: Item): void {
+    const items = this.#items;
+    let at = items.push(item) - 1;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      const other = items[above] as Item;
+      if (!this.#isBefore(item, other)) break;
+      items[at] = other;
+      at = above;
+    }
+    items[at] = item;
+  }
+
+  pop(): Item | undefined {
+    const top = this.#items[0];
+    const last = this.#items.pop();
+    if (last !== undefined && this.#items.length > 0) this.replaceFirst(last);
+    return top;
+  }
+
+  /** Replaces a pop and a push. */
+  replaceFirst(item: Item): void {
+    const items = this.#items;
+    let at = 0;
+    for (;;) {
+      let below = 2 * at + 1;
+      if (below >= items.length) break;
+      if (below + 1 < items.length && this.#isBefore(items[below + 1] as Item, items[below] as Item)) below += 1;
+      const other = items[below] as Item;
+      if (!this.#isBefore(other, item)) break;
+      items[at] = other;
+      at = below;
+    }
+    items[at] = item;
+  }
+}
+
+/** The place after the last of a queue. */
+const NOBODY = -1;
+
+/** Requests in order of time, linked into queues: each has the place of the next in its queue. */
+class TimeLine {
+  readonly waiting: readonly WaitingRequest[];
+  readonly #after: Int32Array;
+
+  /** @param waiting in order of time */
+  constructor(waiting: readonly WaitingRequest[]) {
+    this.waiting = waiting;
+    this.#after = new Int32Array(waiting.length).fill(NOBODY);
+  }
+
+  at(place: number): WaitingRequest | undefined {
+    return this.waiting[place];
+  }
+
+  after(place: number): number {
+    return this.#after[place] ?? NOBODY;
+  }
+
+  link(place: number, next: number): void {
+    this.#after[place] = next;
+  }
+}
+
+/** One user's requests of one project and priority, in order of time. */
+interface Queue {
+  readonly user: UserUsage;
+  readonly priority: number;
+  /** Places of the first request that is not passed over, and of the last. */
+  first: number;
+  last: number;
+  /** Values by which the queue stands in its heap. By now the user may hold more, or the first place be another. */
+  share: Share;
+  head: number;
+}
+
+/** One project's requests in the order of service. */
+class ProjectLine {
+  readonly project: ProjectUsage;
+  turn = 0;
+  readonly #timeLine: TimeLine;
+  /** Queues by number of the user and priority, as one number. */
+  readonly #queues = new Map<number, Queue>();
+  /** Made on first use. */
+  #heap: Heap<Queue> | undefined;
+  readonly #isOut: (waiting: WaitingRequest) => boolean;
+
+  constructor(project: ProjectUsage, timeLine: TimeLine, isOut: (waiting: WaitingRequest) => boolean) {
+    this.project = project;
+    this.#timeLine = timeLine;
+    this.#isOut = isOut;
+  }
+
+  /** Adds a place. Places must come in order. @returns whether it is the first of its queue */
+  add(place: number, { user, kind: { priority } }: WaitingRequest): boolean {
+    const key = user.index * PRIORITIES + priority;
+    const queue = this.#queues.get(key);
+    if (queue === undefined) {
+      this.#queues.set(key, { user, priority, first: place, last: place, share: user.share, head: place });
+      return true;
+    }
+    this.#timeLine.link(queue.last, place);
+    queue.last = place;
+    return false;
+  }
+
+  /**
+   * Place of the first request that is not out. A queue's rank only gets worse, so an outdated one is updated only when it is
+   * first.
+   */
+  head(): number | undefined {
+    const heap = (this.#heap ??= heapOf(this.#queues.values()));
+    for (;;) {
+      const queue = heap.first();
+      if (queue === undefined) return undefined;
+      this.#skipThoseOut(queue);
+      if (queue.first === NOBODY) heap.pop();
+      else if (queue.first === queue.head && queue.share === queue.user.share) return queue.head;
+      else {
+        queue.head = queue.first;
+        queue.share = queue.user.share;
+        heap.replaceFirst(queue);
+      }
+    }
+  }
+
+  /** Moves past the head, which was looked at. */
+  passOver(head: number): void {
+    const queue = this.#heap?.first();
+    if (queue?.first === head) queue.first = this.#timeLine.after(head);
+  }
+
+  #skipThoseOut(queue: Queue): void {
+    for (;;) {
+      const waiting = this.#timeLine.at(queue.first);
+      if (waiting === undefined || !this.#isOut(waiting)) return;
+      queue.first = this.#timeLine.after(queue.first);
+    }
+  }
+}
+
+function heapOf(queues: Iterable<Queue>): Heap<Queue> {
+  const heap = new Heap<Queue>(isQueueBefore);
+  for (const queue of queues) heap.push(queue);
+  return heap;
+}
+
+function isQueueBefore(a: Queue, b: Queue): boolean {
+  return (a.priority - b.priority || compareShares(a.share, b.share) || a.head - b.head) < 0;
 }

@@ -1,8 +1,6 @@
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import { runningCoolDowns } from './cool-downs.js';
-import { Nominal } from './nominal-left.js';
-import type { Workload } from './project-quota.js';
-import { ProjectQuota, workloadOf } from './project-quota.js';
+import { Nominal, type Workload, ProjectQuota, workloadOf } from './project-quota.js';
 import { ProjectDrafts, ProjectUsage, UserUsage } from './usage.js';
 import { DEFAULT_RULES } from '../quota-config.js';
 import type {

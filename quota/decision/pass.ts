@@ -1,13 +1,11 @@
-import { serveBestEffort, serveCoolingDown } from './best-effort.js';
+import { serveBestEffort, serveCoolingDown, serveFree, serveInQuota, serveWinners } from './serving.js';
 import { rememberedCoolDowns } from './cool-downs.js';
-import { HoldBacks } from './hold-backs.js';
-import { serveFree, serveInQuota, serveWinners } from './in-quota.js';
+import { HoldBacks, Reservations } from './reservations.js';
 import { nextAt } from './timeouts.js';
 import { PassState } from './pass-state.js';
 import type { PassInput } from './pass-state.js';
 import type { ProjectUsage } from './usage.js';
 import type { Decision, QuotaLease, QuotaMemory } from '../quota-config.js';
-import { Reservations } from './reservations.js';
 import { growInQuota, isWaiting, requestsOf } from './waiting.js';
 import type { WaitingRequest } from './waiting.js';
 

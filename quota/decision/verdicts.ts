@@ -1,5 +1,5 @@
 import type { QuotaRequest } from '../quota-config.js';
-import { wantedTypes } from './best-effort.js';
+import { wantedTypes } from './serving.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { DecisionPass } from './pass.js';
 import { unitsOf } from '../../domain/units.js';

@@ -1,8 +1,8 @@
-import { NO_PROJECT } from '../quota-config.js';
 import { chipsOfUnits } from '../../domain/accelerators.js';
 import { count, type EpochMs, type QuotaUnits } from '../../domain/units.js';
-import type { Rebuilding } from '../published-state.js';
-import type { QuotaConfig } from '../quota-config.js';
+import { jobOfLeaseKey } from '../../domain/lease.js';
+import { NO_PROJECT, type QuotaConfig } from '../quota-config.js';
+import type { Rebuilding, PoolSnapshot, StuckSlice } from '../published-state.js';
 import type { DueTime, Explanation, Holder, Reason, ReasonCode } from './explanation.js';
 
 /** Names and times as sentences write them. */
@@ -233,3 +233,18 @@ export function dueText({ at, what, of }: DueTime, words: Wording): string {
       return `${who} has no chips yet and gives its place back at ${time}`;
   }
 }
+
+/** `slice s of job j is being deleted for 22 min: ANSWER; that does not change by itself` */
+export function stuckText({ id, slice, since, answer, isFinal }: StuckSlice, now: EpochMs): string {
+  const minutes = Math.max(0, Math.round((now - since) / 60_000));
+  const last = isFinal ? '; that answer does not change by itself' : '';
+  return `slice ${slice} of job ${jobOfLeaseKey(id)} is being deleted for ${minutes} min, and its chips count until it is gone: ${answer}${last}`;
+}
+
+/** The remedy for a person, in one sentence. Own machines name their own verb in their answer. */
+export const releaseRemedy = (job: string, pool: string): string =>
+  `mend what refuses, or look that nothing of it is left; then an admin of the pool says: jobctl quota release ${job} --pool ${pool} --because '..'`;
+
+/** The stuck slices of one job. */
+export const stuckOf = ({ stuck = [] }: Pick<PoolSnapshot, 'stuck'>, job: string): readonly StuckSlice[] =>
+  stuck.filter(({ id }) => jobOfLeaseKey(id) === job);

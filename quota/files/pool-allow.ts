@@ -5,7 +5,7 @@ import { REQUEST_SECTIONS } from '../../domain/job-file/machine-request.js';
 import type { Report } from '../../domain/job-file/report.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { givenByTables, type GivenByPool } from '../../domain/pool-tables.js';
-import type { PoolChoices } from '../allow/allowed.js';
+import type { PoolChoices } from '../allowed.js';
 
 const allowForms = (hasPlace: boolean): string =>
   REQUEST_SECTIONS.flatMap(({ allowForm }) => (allowForm.includes('/') === hasPlace ? [allowForm] : [])).join(', ');

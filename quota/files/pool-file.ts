@@ -1,24 +1,26 @@
 import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
-import { Report } from '../../domain/job-file/report.js';
-import { checkForm } from '../../domain/job-file/schema-problems.js';
-import { resolveInventory } from '../../domain/machine-kinds/machines/inventory.js';
+import { Report, checkForm } from '../../domain/job-file/report.js';
+import { resolveInventory } from '../../domain/machine-kinds/machines/section.js';
 import type { OwnMachine } from '../../domain/machine-kinds/machines/words.js';
 import { checkPoolTables, checkPoolZone, tierPurchase } from '../../domain/pool-tables.js';
 import type { Path, Problem } from '../../domain/problem.js';
-import { type AccessRules, NO_ACCESS_RULES } from '../access-roles.js';
-import { poolFileSchema, type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
-import type { PoolRules } from '../quota-config.js';
-import { accessRulesOf } from './access-section.js';
-import { MOST_POOL_FILE } from '../file-sizes.js';
+import { type AccessRules, NO_ACCESS_RULES } from '../membership.js';
+import {
+  poolFileSchema,
+  type PoolFileForm,
+  RULE_KEYS,
+  accessRulesOf,
+  poolLimitsOf,
+  priorityFloorsOf,
+} from './pool-file-form.js';
+import { type PoolRules, DEFAULT_RULES, twinsOf, type PoolLimits } from '../quota-config.js';
+import { MOST_POOL_FILE } from '../../domain/bounds.js';
 import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
-import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
+import { canonicalGeneration } from '../../domain/accelerators.js';
 import { secondsOf } from '../../domain/job-file/fields.js';
 import type { QuotaUnits } from '../../domain/units.js';
-import { DEFAULT_RULES, twinsOf } from '../quota-config.js';
 import { checkAllow, poolChoicesOf } from './pool-allow.js';
-import { poolLimitsOf, priorityFloorsOf } from './pool-limits-form.js';
-import type { PoolChoices } from '../allow/allowed.js';
-import type { PoolLimits } from '../pool-limits.js';
+import type { PoolChoices } from '../allowed.js';
 
 const POOL_FILE = { schema: poolFileSchema(), title: 'a pool file' };
 

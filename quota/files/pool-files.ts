@@ -2,12 +2,12 @@ import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { formatProblem } from '../../domain/problem.js';
 import type { Path, Problem } from '../../domain/problem.js';
-import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
+import { canonicalGeneration } from '../../domain/accelerators.js';
 import { parsePoolFile } from './pool-file.js';
 import { type PoolFileForm, RULE_KEYS } from './pool-file-form.js';
 import { findProject, isSameProject, NO_PROJECT, UNLIMITED } from '../quota-config.js';
 import type { LimitedQuota, QuotaConfig } from '../quota-config.js';
-import { looseName } from '../name-pattern.js';
+import { looseName } from '../membership.js';
 import { MOST_LOOSE, parseQuotaFile, poolHas } from './quota-file.js';
 import { located, TomlPositions } from './toml-text.js';
 

@@ -1,16 +1,16 @@
-import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
+import { canonicalGeneration } from '../../domain/accelerators.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import type { Mapping } from '../../domain/job-file/plain-tree.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { formatProblem, showValue } from '../../domain/problem.js';
 import type { Path, Problem } from '../../domain/problem.js';
 import type { QuotaUnits } from '../../domain/units.js';
-import { looseName, patternProblem } from '../name-pattern.js';
+import { looseName, patternProblem } from '../membership.js';
 import { nominalQuota } from '../nominal-quota.js';
 import { MOST_TIERS, projectKey, twinsOf } from '../quota-config.js';
 import { MOST_UNITS, unitsOf } from '../../domain/units.js';
 import type { LimitedQuota, QuotaProject } from '../quota-config.js';
-import { MOST_QUOTA_FILE } from '../file-sizes.js';
+import { MOST_QUOTA_FILE } from '../../domain/bounds.js';
 import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
 
 export type ParsedQuotaFile =

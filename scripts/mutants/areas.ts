@@ -55,7 +55,7 @@ export const AREAS: readonly Area[] = [
   },
   {
     name: 'workflows/quota: lease book',
-    mutate: ['workflows/quota/{lease-book,lease-row,lease-rows,freed-leases,columns,packed-book,packed-freed}.ts'],
+    mutate: ['workflows/quota/{lease-book,lease-row,lease-rows,freed-leases,columns,packed-book}.ts'],
     tests: [
       'test/workflows/lease-*.test.ts',
       'test/workflows/columns.test.ts',
@@ -78,10 +78,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'cloud/machines/cloud-tpu',
     // What reads and writes Google's words. The calls themselves are tested against a rehearsed cloud.
-    mutate: [
-      'cloud/machines/cloud-tpu/{api-error,classify-error,condition,create-request}.ts',
-      'cloud/machines/cloud-tpu/{guest-attributes,observation,owned,refusal-scope}.ts',
-    ],
+    mutate: ['cloud/machines/cloud-tpu/{classify-error,condition,create-request,guest-attributes,observation}.ts'],
     tests: [
       'test/cloud/classify-error.test.ts',
       'test/cloud/condition.test.ts',
@@ -97,15 +94,15 @@ export const AREAS: readonly Area[] = [
     name: 'activities/attempt',
     // What decides between a host, its slice and the store. The rest calls hosts, and is tested on stacks.
     mutate: [
-      'activities/attempt/{attempt-hosts,ends,exit-proof,host-patience,host-warnings}.ts',
-      'activities/attempt/{log-limit,lost-tail,own-ends,slice-guard}.ts',
-      'activities/attempt/{store-patience,submitted-files,unreachable-hosts}.ts',
+      'activities/attempt/{attempt-hosts,ends,host-warnings,lost-tail}.ts',
+      'activities/attempt/{slice-guard,store-patience,submitted-files,unreachable-hosts}.ts',
     ],
     tests: [
       'test/activities/{attempt-hosts,host-patience,host-warnings}.test.ts',
-      'test/activities/{log-stream-limit,lost-tail,run-end,slice-guard,store-patience}.test.ts',
+      'test/activities/{lost-tail,run-end,slice-guard,store-patience}.test.ts',
       'test/activities/{stored-ends,submitted-files,unreachable-hosts}.test.ts',
       'test/domain/hooks.test.ts',
+      'test/domain/recovery/broken-machine.test.ts',
     ],
     leastScore: 85,
   },

@@ -1,11 +1,11 @@
 import type { JobClient } from '../../client/job-client.js';
 import type { StoreReader } from '../../cloud/store/port.js';
-import type { AccessObject } from '../../domain/access/table.js';
+import type { AccessObject } from '../../domain/access.js';
 import { jobOwnerObject } from '../../domain/store-layout.js';
 import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import type { PoolSource } from '../../activities/pool-source.js';
 import type { QuotaSource } from '../../activities/quota-source.js';
-import { type AccessRules, NO_ACCESS_RULES } from '../../quota/access-roles.js';
+import { type AccessRules, NO_ACCESS_RULES } from '../../quota/membership.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { ApiError } from '../problem.js';
 

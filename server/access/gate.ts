@@ -1,7 +1,7 @@
 import type { AuditLine } from '../../contract/api/callers.js';
 import type { RouteVerb } from '../../contract/operations.js';
-import { type AccessAnswer, type AccessObject, type AccessVerb, decideAccess } from '../../domain/access/table.js';
-import { rolesOf } from '../../quota/access-roles.js';
+import { type AccessAnswer, type AccessObject, type AccessVerb, decideAccess } from '../../domain/access.js';
+import { rolesOf } from '../../quota/membership.js';
 import type { AuditLog } from '../audit/audit-log.js';
 import type { Caller } from '../identity/verifier.js';
 import { ApiError } from '../problem.js';

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
-import { messageOf } from '../../domain/error-words.js';
+import { messageOf } from '../../domain/errors.js';
 import { QUOTA_NAME } from '../../domain/identity.js';
-import type { Subject } from '../../domain/access/principal.js';
+import type { Subject } from '../../domain/access.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { IssuerConfig } from '../config.js';
 import { ApiError } from '../problem.js';

@@ -8,7 +8,7 @@ import { dear as dearly, type Serve } from './serve.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import type { PoolFiles } from '../../quota/files/pool-files.js';
 import type { ApiPlan } from '../dear-tasks.js';
-import { rolesOf } from '../../quota/access-roles.js';
+import { rolesOf } from '../../quota/membership.js';
 import { findProject } from '../../quota/quota-config.js';
 import type { DearWork } from '../dear-work.js';
 import type { Caller } from '../identity/verifier.js';

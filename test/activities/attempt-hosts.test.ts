@@ -9,7 +9,7 @@ import {
   runIdOf,
   runPlace,
 } from '../../activities/attempt/attempt-hosts.js';
-import { attend } from '../../activities/attempt/own-ends.js';
+import { attend } from '../../activities/attempt/ends.js';
 import type { SliceGuard } from '../../activities/attempt/slice-guard.js';
 import {
   HostKeyMismatch,

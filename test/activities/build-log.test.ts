@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Writable } from 'node:stream';
-import { BuildLog } from '../../activities/building/build-log.js';
+import { BuildLog } from '../../activities/await-build.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { CloudRefused, CloudUnavailable } from '../../cloud/machines/port.js';
 import type { StorePort } from '../../cloud/store/port.js';

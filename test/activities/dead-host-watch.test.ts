@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setMaxListeners } from 'node:events';
-import { DeadHostWatch, type DeadHostParts } from '../../activities/attempt/dead-host-watch.js';
+import { DeadHostWatch, type DeadHostParts } from '../../activities/attempt/supervise.js';
 import { Routes, type WatchedHost } from '../../activities/attempt/routes.js';
 
 const host = (index: number): WatchedHost =>

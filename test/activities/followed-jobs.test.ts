@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { FollowedJobs } from '../../activities/attempt/followed-jobs.js';
-import { BuildLog } from '../../activities/building/build-log.js';
+import { BuildLog } from '../../activities/await-build.js';
 import { LogStream } from '../../activities/attempt/log-stream.js';
 import { FollowMarks, MARK_EVERY_MS } from '../../client/follow-marks.js';
 import { LogFollower } from '../../client/log-follower.js';

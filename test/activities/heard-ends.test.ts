@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { exitRecordOf } from '../../activities/attempt/ends.js';
 import type { HostConnection, RunStatus } from '../../cloud/hosts/port.js';
-import { formatExitRecord, parseExitRecord, parseState } from '../../cloud/hosts/run-status.js';
+import { formatExitRecord, parseExitRecord, parseState } from '../../cloud/hosts/runner-client.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import { until } from '../until.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { HostSilent, Patience } from '../../activities/attempt/host-patience.js';
+import { HostSilent, Patience } from '../../activities/attempt/unreachable-hosts.js';
 import type { HostTarget } from '../../cloud/hosts/port.js';
 
 const host = (index: number, slice = 0): HostTarget => ({

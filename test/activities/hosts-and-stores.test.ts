@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { outputsOf } from '../../activities/attempt/outputs.js';
-import { hostUpload } from '../../activities/attempt/watched-hosts.js';
+import { hostUpload } from '../../activities/attempt/routes.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { openStore } from '../../cloud/store/open-store.js';
 import { reachesStore, type SshTarget } from '../../cloud/hosts/port.js';

@@ -5,7 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Builds } from '../../cloud/builds/port.js';
 import { CloudRefused, CloudUnavailable } from '../../cloud/machines/port.js';
 import type { BuildActivities, DeleteBuildInput } from '../../contract/build.js';
-import type { BuildCondition } from '../../domain/build/condition.js';
+import type { BuildCondition } from '../../domain/build/spec.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 
 const INPUT: DeleteBuildInput = {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { connectingKey, JobKeyUnknown } from '../../activities/connecting-key.js';
+import { connectingKey, JobKeyUnknown, acceptedPublicKey } from '../../activities/connecting-key.js';
 import type { Installation } from '../../activities/dependencies.js';
-import { acceptedPublicKey } from '../../activities/job-key-record.js';
 import { keyReader } from '../../cloud/hosts/private-key.js';
-import { jobKeysOf } from '../../cloud/job-keys/job-keys.js';
+import { jobKeysOf } from '../../cloud/job-keys/open-job-keys.js';
 import type { JobKeys } from '../../cloud/job-keys/port.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';

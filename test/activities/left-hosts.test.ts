@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type HostConnection, type HostTarget, HostUnreachable, type RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import type { MachineKindName, MachineRef } from '../../domain/machines.js';
-import type { StopNotice } from '../../domain/stop-notice.js';
+import type { StopNotice } from '../../domain/early-end.js';
 import { attemptInput, supervision } from './supervision.js';
 
 const SAVES_MS = 300;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { logLimitOf } from '../../activities/attempt/log-limit.js';
-import { LogStream } from '../../activities/attempt/log-stream.js';
+import { logLimitOf, LogStream } from '../../activities/attempt/log-stream.js';
 import { StoreUnavailable } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { lostTailObject } from '../../domain/store-layout.js';

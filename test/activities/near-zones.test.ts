@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type PlaceOfBucket, withNearZones } from '../../activities/near-zones.js';
-import type { BucketPlace } from '../../domain/bucket-place.js';
+import type { BucketPlace } from '../../domain/store-place.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { askedMachines, machineRequestOf } from '../../domain/machines.js';
 

@@ -5,8 +5,8 @@ import { explainError } from '../../cli/terminal/explain-error.js';
 import { ExitCode } from '../../cli/terminal/cli-error.js';
 import { MachineNotFound, PoolRefused } from '../../client/errors.js';
 import type { MachinesInput } from '../../contract/machines.js';
-import { FailureType } from '../../domain/failure-types.js';
-import { unknownPool } from '../../quota/pool-names.js';
+import { FailureType } from '../../domain/errors.js';
+import { unknownPool } from '../../activities/pool-source.js';
 
 type Outside = Parameters<typeof machinesActivities>[0];
 

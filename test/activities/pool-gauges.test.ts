@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PoolGauges, type PoolMeter } from '../../activities/pool-gauges.js';
+import { PoolGauges, type PoolMeter } from '../../activities/quota-publisher.js';
 import { poolCounts } from '../../quota/pool-accounts.js';
 import { packState, type PoolSnapshot } from '../../quota/published-state.js';
 import type { QuotaLease } from '../../quota/quota-config.js';

@@ -5,7 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { asFailure } from '../../activities/failures.js';
 import { isLasting, runHook } from '../../activities/attempt/run-hook.js';
 import type { ActivityDependencies } from '../../activities/dependencies.js';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import { HostKeyUnverified, type HostsPort, HostUnfit, HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import type { HookInput } from '../../contract/job-activities.js';

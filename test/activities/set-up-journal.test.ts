@@ -7,8 +7,8 @@ import { SetUpJournal } from '../../activities/attempt/set-up-journal.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import type { FileSource } from '../../domain/file-source.js';
-import { MOST_NAMED, unreadyText, type UnreadyHost } from '../../domain/unready-hosts.js';
+import type { FileSource } from '../../domain/local-files.js';
+import { MOST_NAMED, unreadyText, type UnreadyHost } from '../../domain/job-events/causes.js';
 import { withHost } from '../hosts/session.js';
 import { until } from '../until.js';
 

@@ -4,7 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { SliceGuard } from '../../activities/attempt/slice-guard.js';
 import type { ReadySlice } from '../../contract/job-activities.js';
 import { CloudUnavailable, type Machines, type MachinesOf } from '../../cloud/machines/port.js';
-import type { LostSlice } from '../../domain/recovery/slice-loss.js';
+import type { LostSlice } from '../../domain/recovery/facts.js';
 import type { Condition, Ownership } from '../../domain/slice.js';
 
 const OWNERSHIP: Ownership = { owner: 'o', job: 'train', run: 'r', generation: 1, spec: 's' };

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
-import { exitRecordOf, keepEnd, storedEnds } from '../../activities/attempt/ends.js';
+import { exitRecordOf, keepEnd, storedEnds, exitProofs } from '../../activities/attempt/ends.js';
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { JobSettings } from '../../contract/job.js';
-import { deriveJobKey, jobKeysOf } from '../../cloud/job-keys/job-keys.js';
+import { deriveJobKey, jobKeysOf } from '../../cloud/job-keys/open-job-keys.js';
 import { MOST_RECORD_BYTES } from '../../cloud/store/port.js';
-import { exitProofs } from '../../activities/attempt/exit-proof.js';
-import { formatExitRecord, parseExitRecord } from '../../cloud/hosts/run-status.js';
+import { formatExitRecord, parseExitRecord } from '../../cloud/hosts/runner-client.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 
 const SECRET = { id: 'k', secret: createSecretKey(Buffer.alloc(32, 7)) };

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { submittedFiles } from '../../activities/attempt/submitted-files.js';
 import type { StoredSource } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 
 const MIB = 1024 * 1024;
 

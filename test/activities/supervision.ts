@@ -3,7 +3,7 @@ import type { ActivityDependencies } from '../../activities/dependencies.js';
 import { Routes } from '../../activities/attempt/routes.js';
 import { superviseAttempt } from '../../activities/attempt/supervise.js';
 import type { HostConnection, HostTarget } from '../../cloud/hosts/port.js';
-import { formatExitRecord, parseExitRecord } from '../../cloud/hosts/run-status.js';
+import { formatExitRecord, parseExitRecord } from '../../cloud/hosts/runner-client.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { MachineRef } from '../../domain/machines.js';

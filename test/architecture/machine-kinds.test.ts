@@ -11,7 +11,7 @@ import { cliKind } from '../../cli/doctor/machine-kinds.js';
 import { redactValue } from '../../client/export/redact-value.js';
 import { Pseudonyms } from '../../client/export/pseudonyms.js';
 import type { Machines } from '../../cloud/machines/port.js';
-import { allowedIn, notAllowed } from '../../quota/allow/allowed.js';
+import { allowedIn, notAllowed } from '../../quota/allowed.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 import { guestAttributesOf } from '../../worker/open-machines.js';
 import { LEAST_SECTIONS } from '../domain/kind-jobs.js';

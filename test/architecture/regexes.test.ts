@@ -26,14 +26,14 @@ const MADE: Readonly<Record<string, string>> = {
   'cli/terminal/print.ts': 'of the names of verbs',
   'client/export/pseudonyms.ts': 'of constants',
   'client/job-query.ts': 'of the form of suffixes',
-  'cloud/job-keys/openssh-key.ts': 'of a number',
+  'cloud/job-keys/open-job-keys.ts': 'of a number',
   'domain/job-file/foreign/batch-script.ts': 'of constants',
   'domain/job-file/interpolation.ts': 'of REFERENCE',
   'domain/job-file/secret-looks.ts': 'of constants',
-  'domain/machine-kinds/compute-engine/machine-types.ts': 'of constants',
-  'domain/machine-kinds/machines/accelerator-names.ts': 'of letters, digits and constants',
+  'domain/machine-kinds/compute-engine/words.ts': 'of constants',
+  'domain/machine-kinds/machines/words.ts': 'of letters, digits and constants',
   'domain/modules/docker.ts': 'of constants',
-  'domain/object-glob.ts': 'of the globs of store-layout.ts and split-store.ts, of which none has more than two stars',
+  'cloud/store/port.ts': 'of the globs of store-layout.ts and open-store.ts, of which none has more than two stars',
   'quota/published-state.ts': 'of a number',
 };
 

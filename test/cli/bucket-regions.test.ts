@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { farBuckets } from '../../cli/place/bucket-regions.js';
-import { farRegions } from '../../domain/bucket-place.js';
+import { farRegions } from '../../domain/store-place.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { jobctl } from './command-line.js';

@@ -14,7 +14,7 @@ import { type Route, routeOf } from '../../cli/jobs/hosts/route.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { JobRow } from '../../client/job-rows.js';
 import { openJobKeys } from '../../cloud/job-keys/open-job-keys.js';
-import { newKeyLine } from '../../cloud/keys/key-line.js';
+import { newKeyLine } from '../../cloud/keys/key-reference.js';
 import { parseHostKey } from '../../cloud/hosts/host-key-record.js';
 import { readPrivateKey } from '../../cloud/hosts/private-key.js';
 import type { JobView } from '../../contract/job.js';

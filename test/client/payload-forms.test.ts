@@ -16,7 +16,7 @@ import * as quota from '../../contract/quota.js';
 import * as slice from '../../contract/slice.js';
 import type { SliceActivities } from '../../contract/slice.js';
 import type { WorkflowType } from '../../contract/workflow-ids.js';
-import { OWN_SIGNALS, type OwnSignal } from '../../domain/own-workflows.js';
+import { OWN_SIGNALS, type OwnSignal } from '../../domain/temporal-server.js';
 import type { JobCarry } from '../../workflows/job/state.js';
 
 /**

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { writeHistory } from '../../activities/quota-store.js';
+import { writeHistory } from '../../activities/quota.js';
 import { readPoolHistory } from '../../client/pool-state.js';
 import { ensureStore, openStore } from '../../cloud/store/open-store.js';
 import type { StorePort } from '../../cloud/store/port.js';

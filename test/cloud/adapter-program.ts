@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { listEverything } from '../../cloud/machines/cloud-tpu/audit.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import type { RehearsalEndpoints } from '../../rehearsal/index.js';
 import { GOOGLE_PROJECT, slicePlan } from './cloud-tpu-plan.js';
 

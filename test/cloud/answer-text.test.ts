@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answerText } from '../../cloud/answer-text.js';
+import { answerText } from '../../cloud/exchange.js';
 
 describe('an answer of a provider', () => {
   let endless: Server;

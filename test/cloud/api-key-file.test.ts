@@ -3,8 +3,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
-import { ApiKeyFile } from '../../cloud/temporal/api-key-file.js';
-import { newSigningKey, signApiKey } from '../../cloud/temporal/api-keys.js';
+import { ApiKeyFile, newSigningKey, signApiKey } from '../../cloud/temporal/login-files.js';
 
 const DAY_MS = 86_400_000;
 const LOOK_MS = 10_000;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { buildCondition, type SeenBuild } from '../../cloud/builds/observation.js';
+import { buildCondition, type SeenBuild } from '../../cloud/builds/kubernetes-builds.js';
 import type { SeenEvent, SeenJob, SeenPod } from '../../cloud/machines/kubernetes/observation.js';
 
 const JOB: SeenJob = {

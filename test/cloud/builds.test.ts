@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import { buildHash } from '../../cloud/builds/inputs.js';
+import { buildHash, type OwnedBuild, DEFAULT_BUILD_SETTINGS } from '../../cloud/builds/port.js';
 import { KubernetesBuilds } from '../../cloud/builds/kubernetes-builds.js';
 import { buildName } from '../../cloud/builds/manifest.js';
-import type { OwnedBuild } from '../../cloud/builds/port.js';
-import { DEFAULT_BUILD_SETTINGS } from '../../cloud/builds/settings.js';
-import type { BuildCondition } from '../../domain/build/condition.js';
+import type { BuildCondition } from '../../domain/build/spec.js';
 import type { RemoteBuild } from '../../domain/build/remote.js';
 import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { GitServer, type GitTree } from '../building/git-server.js';

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { refusalText } from '../../cloud/google-refusal.js';
-import { apiErrorOf, type ApiError, codeName } from '../../cloud/machines/cloud-tpu/api-error.js';
 import {
+  apiErrorOf,
+  type ApiError,
+  codeName,
   classifyCreateError,
   classifyDeleteError,
   classifyReadError,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ComputeFailure, refusalScope } from '../../cloud/machines/compute-engine/refusal-scope.js';
+import { type ComputeFailure, refusalScope } from '../../cloud/machines/compute-engine/compute-api.js';
 import type { RefusalScope } from '../../domain/slice.js';
 
 const ZONE = "projects/p/zones/us-central1-b'";

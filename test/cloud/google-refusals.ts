@@ -1,4 +1,4 @@
-import type { ApiError } from '../../cloud/machines/cloud-tpu/api-error.js';
+import type { ApiError } from '../../cloud/machines/cloud-tpu/classify-error.js';
 import type { RefusalScope } from '../../domain/slice.js';
 
 /**

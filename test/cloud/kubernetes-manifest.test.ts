@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { AGENT } from '../../cloud/machines/kubernetes/agent.js';
+import { AGENT } from '../../cloud/machines/kubernetes/pod-template.js';
 import { manifestOf } from '../../cloud/machines/kubernetes/manifest.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { KINDS } from '../../domain/machine-kinds/registry.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import { NEEDED_RIGHTS } from '../../cloud/machines/kubernetes/rights.js';
+import { NEEDED_RIGHTS } from '../../cloud/machines/kubernetes/inspect.js';
 
 interface Rule {
   readonly apiGroups: readonly string[];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { logSides } from '../../cloud/store/log-sides.js';
+import { logSides } from '../../cloud/store/log-starts.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { logChunkObject, logPrefix } from '../../domain/store-layout.js';
 

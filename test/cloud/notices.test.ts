@@ -3,9 +3,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
-import { ForbiddenAddress, guardedPost, mayReach, type Resolve } from '../../cloud/notices/guarded-post.js';
+import {
+  ForbiddenAddress,
+  guardedPost,
+  mayReach,
+  type Resolve,
+  deliveryOf,
+  noticeSender,
+  signatureOf,
+  signingKey,
+  slackBody,
+} from '../../cloud/notices/sender.js';
 import type { Destination, NoticeMessage } from '../../cloud/notices/port.js';
-import { deliveryOf, noticeSender, signatureOf, signingKey, slackBody } from '../../cloud/notices/sender.js';
 
 const KEY = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const LOOPBACK = { networks: ['127.0.0.0/8', '::1/128'] };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ApiNode, ApiQueuedResource } from '../../cloud/machines/cloud-tpu/observation.js';
-import { ownedIn } from '../../cloud/machines/cloud-tpu/owned.js';
+import { type ApiNode, type ApiQueuedResource, ownedIn } from '../../cloud/machines/cloud-tpu/observation.js';
 import { labelsOf } from '../../domain/identity.js';
 import { ownership } from './cloud-tpu-plan.js';
 

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { AGENT } from '../../cloud/machines/kubernetes/agent.js';
+import { AGENT } from '../../cloud/machines/kubernetes/pod-template.js';
 import type { Observation, SeenJob, SeenPod } from '../../cloud/machines/kubernetes/observation.js';
-import { rayClusterCondition } from '../../cloud/machines/ray-cluster/condition.js';
-import { workersWithPlace } from '../../cloud/machines/ray-cluster/lease-gate.js';
-import { rayClusterManifest } from '../../cloud/machines/ray-cluster/manifest.js';
-import { seenCluster, seenRayPod } from '../../cloud/machines/ray-cluster/observation.js';
+import { rayClusterCondition, seenCluster, seenRayPod } from '../../cloud/machines/ray-cluster/kuberay.js';
+import { workersWithPlace, rayClusterManifest } from '../../cloud/machines/ray-cluster/manifest.js';
 import { askedSize } from '../../domain/machines.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { KINDS } from '../../domain/machine-kinds/registry.js';

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { classifyCreateError } from '../../cloud/machines/cloud-tpu/classify-error.js';
+import { classifyCreateError, type ApiError, refusalScope } from '../../cloud/machines/cloud-tpu/classify-error.js';
 import { conditionOf } from '../../cloud/machines/cloud-tpu/condition.js';
-import type { ApiError } from '../../cloud/machines/cloud-tpu/api-error.js';
-import { refusalScope } from '../../cloud/machines/cloud-tpu/refusal-scope.js';
 import type { RefusalScope } from '../../domain/slice.js';
 import { ownership } from './cloud-tpu-plan.js';
 import { GOOGLE_REFUSALS } from './google-refusals.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { copySystemObjects, splitReader, splitStore, strayGlobs, strayObjects } from '../../cloud/store/split-store.js';
+import { copySystemObjects, splitReader, splitStore, strayGlobs, strayObjects } from '../../cloud/store/open-store.js';
 import { MapStore } from '../cli/map-store.js';
 import { startRehearsedCloud } from './rehearsed-cloud.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import type { StorePort, StoreReader } from '../../cloud/store/port.js';
 
 export interface StoreUnderTest {

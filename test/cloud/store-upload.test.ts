@@ -5,9 +5,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { OAuth2Client } from 'google-auth-library';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { type SendUpload, uploadInChunks } from '../../cloud/store/resumable-upload.js';
-import { uploadSender } from '../../cloud/store/upload-sender.js';
-import type { FileSource } from '../../domain/file-source.js';
+import { type SendUpload, uploadInChunks, uploadSender } from '../../cloud/store/resumable-upload.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { startTcpCutter, type TcpCutter } from '../hosts/tcp-cutter.js';
 import { startRehearsedCloud, type RehearsedCloud } from './rehearsed-cloud.js';
 

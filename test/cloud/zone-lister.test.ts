@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { CallBudget } from '../../cloud/machines/call-budget.js';
-import { ZoneLister, type WatchOptions, type ZoneListing } from '../../cloud/machines/cloud-tpu/zone-lister.js';
+import { CallBudget } from '../../cloud/machines/api-load.js';
+import { ZoneLister, type ZoneWatch, type ZoneListing } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 
-const watching = (over: Partial<WatchOptions> = {}): WatchOptions => ({
+const watching = (over: Partial<ZoneWatch> = {}): ZoneWatch => ({
   isUrgent: true,
   needsQueuedResources: true,
   signal: new AbortController().signal,

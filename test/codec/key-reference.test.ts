@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CodecKeyError, newCodecKey, parseCodecKey, splitReferences } from '../../cloud/codec/codec-key.js';
-import { loadCodecKey, openCodec } from '../../cloud/codec/open-codec.js';
+import { loadCodecKey, openCodec } from '../../cloud/codec/payload-codec.js';
 
 const GOOD = newCodecKey(new Date(Date.UTC(2026, 10, 21)), 'k1');
 const SECRET_PART = GOOD.slice('k1:'.length);

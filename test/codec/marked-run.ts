@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { FailureType } from '../../domain/failure-types.js';
+import { FailureType } from '../../domain/errors.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import type { TestStack } from '../end-to-end/test-stack.js';
 import { until } from '../until.js';

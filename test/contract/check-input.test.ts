@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { formatProblems } from '../../domain/problem.js';
-import { inputProblems } from '../../workflows/job/check-input.js';
+import { inputProblems } from '../../workflows/job/accept.js';
 
 const JOB = { tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a' } };
 const EXAMPLE = '  start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { inputProblems } from '../../workflows/job/check-input.js';
+import { inputProblems } from '../../workflows/job/accept.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { EXAMPLES } from './examples.js';
 

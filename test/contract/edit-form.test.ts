@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { editForm } from '../../contract/job-forms.js';
-import { MOST_INPUT_BYTES, MOST_KEY_CHARACTERS, MOST_SET } from '../../domain/job-input-size.js';
+import { MOST_INPUT_BYTES, MOST_KEY_CHARACTERS, MOST_SET } from '../../domain/bounds.js';
 
 /** By whoever may send an update: a path of 100,000 keys took all memory of the worker that held the job, and of every other job. */
 describe('the form of an edit', () => {

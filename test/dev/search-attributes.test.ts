@@ -9,9 +9,8 @@ import {
   missingSearchAttributes,
   SearchAttributeTypeConflict,
 } from '../../client/namespace.js';
-import { JOB_SEARCH_ATTRIBUTES } from '../../domain/search-attributes.js';
-import { startTestServer, TEMPORAL_START_MS, testServer } from '../temporal-server.js';
-import type { TestServer } from '../temporal-server.js';
+import { JOB_SEARCH_ATTRIBUTES } from '../../domain/temporal-server.js';
+import { startTestServer, TEMPORAL_START_MS, testServer, type TestServer } from '../temporal-server.js';
 
 const DATETIME = 6;
 

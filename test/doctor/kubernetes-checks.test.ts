@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { kubernetesChecks, type WantedPods } from '../../cli/doctor/kubernetes.js';
-import type { ClusterFacts, NodeFact } from '../../cloud/machines/kubernetes/inspect.js';
-import { NEEDED_RIGHTS } from '../../cloud/machines/kubernetes/rights.js';
+import { type ClusterFacts, type NodeFact, NEEDED_RIGHTS } from '../../cloud/machines/kubernetes/inspect.js';
 
 type Rest = NonNullable<ClusterFacts['rest']>;
 const known = <T>(value: T) => ({ known: true, value }) as const;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/accelerator-names.js';
+import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/words.js';
 
 const TYPES = {
   TPU: 'v2 v3 v4 v4i v5e v5p v5litepod v5lite v5-lite v6e v7x v7 tpu7x tpu-v6e cloud-tpu v4-8 v5litepod-16 trillium',

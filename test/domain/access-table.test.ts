@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ACCESS_ROLES, ACCESS_VERBS, decideAccess } from '../../domain/access/table.js';
+import { ACCESS_ROLES, ACCESS_VERBS, decideAccess } from '../../domain/access.js';
 
 /** Written by hand from docs/access.md: + allowed. In the order owner, service, member, admin, operator, authenticated. */
 const WANT: Readonly<Record<string, string>> = {

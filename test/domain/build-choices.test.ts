@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { buildChoices } from '../../domain/build/choices.js';
+import { buildChoices } from '../../domain/job-choices.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 
 const REMOTE = { image: 'host/train', repository: 'https://host/a.git', commit: '1f'.repeat(20) };

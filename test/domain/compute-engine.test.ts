@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { resolveJob } from '../../domain/job-file/resolve.js';
-import { machineTypeOf } from '../../domain/machine-kinds/compute-engine/machine-types.js';
-import { vmNames } from '../../domain/machine-kinds/compute-engine/plan.js';
-import type { ComputeEnginePlan, ComputeEngineSection } from '../../domain/machine-kinds/compute-engine/words.js';
+import {
+  machineTypeOf,
+  vmNames,
+  type ComputeEnginePlan,
+  type ComputeEngineSection,
+} from '../../domain/machine-kinds/compute-engine/words.js';
 import { KINDS } from '../../domain/machine-kinds/registry.js';
 import { askedMachines, askedSize, kindOfJob, machineKind } from '../../domain/machines.js';
 import type { JobSpec } from '../../domain/job-spec.js';

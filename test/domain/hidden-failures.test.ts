@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { hiddenFailures } from '../../domain/job-file/hidden-failures.js';
-import type { Script } from '../../domain/job-file/hidden-sentences.js';
+import { hiddenFailures, type Script } from '../../domain/job-file/hidden-failures.js';
 
 const COMMAND: Script = { sort: 'command', pipes: 'all' };
 const PLAIN: Script = { sort: 'command', pipes: 'last' };

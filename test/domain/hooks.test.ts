@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hooksAfter, hookText } from '../../domain/hooks.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { commandScript } from '../../domain/modules/command.js';
-import { ownEnds, attendEveryMs } from '../../activities/attempt/own-ends.js';
+import { ownEnds, attendEveryMs } from '../../activities/attempt/ends.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { formatProblems } from '../../domain/problem.js';
 

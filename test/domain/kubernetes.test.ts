@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { resolveJob } from '../../domain/job-file/resolve.js';
-import type { KubernetesPlan, KubernetesSection } from '../../domain/machine-kinds/kubernetes/words.js';
+import {
+  type KubernetesPlan,
+  type KubernetesSection,
+  objectName,
+} from '../../domain/machine-kinds/kubernetes/words.js';
 import { accountIn, placeOfAccount } from '../../domain/machine-kinds/kubernetes/plan.js';
-import { objectName } from '../../domain/machine-kinds/kubernetes/names.js';
 import { KINDS } from '../../domain/machine-kinds/registry.js';
 import { askedMachines, askedSize, kindOfJob, machineKind } from '../../domain/machines.js';
 import type { JobSpec } from '../../domain/job-spec.js';

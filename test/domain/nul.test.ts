@@ -5,7 +5,7 @@ import { parseJobFile, parseJobFlags } from '../../domain/job-file/parse.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
 import { shellQuote } from '../../domain/shell-quote.js';
-import { endFact } from '../../workflows/job/end-fact.js';
+import { endFact } from '../../workflows/job/attempt-record.js';
 
 const TPU = 'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\n';
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isNamedOutput } from '../../domain/output-patterns.js';
+import { isNamedOutput } from '../../domain/outputs.js';
 
 const PATHS = [
   'a',

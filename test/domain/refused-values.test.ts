@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
-import { assign } from '../../domain/job-file/assignment.js';
+import { assign } from '../../domain/job-file/edit.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { jobFileSchema } from '../../domain/job-file/sections.js';
 import { formatPath, type Path, type Problem, showValue } from '../../domain/problem.js';

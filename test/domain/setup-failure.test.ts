@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';
-import type { SetUpFailure } from '../../domain/setup-failure.js';
+import { afterSetUpFailure, judgeSetUpFailure, type SetUpFailure } from '../../domain/setup-record.js';
 
 /** What the programs printed; those that were seen here or are quoted in issues of theirs. */
 const TEXTS: readonly (readonly [SetUpFailure['kind'], string])[] = [

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { groupStacks, placesText, rangesText, sharedCallers, withoutWaiting } from '../../domain/stacks/groups.js';
 import {
+  groupStacks,
+  placesText,
+  rangesText,
+  sharedCallers,
+  withoutWaiting,
   type Frame,
   frameOf,
   framesOf,
@@ -9,8 +13,10 @@ import {
   type ProcessStacks,
   processOf,
   threadOf,
+  parseStacks,
+  stacksText,
+  storedStacksText,
 } from '../../domain/stacks/stack.js';
-import { parseStacks, stacksText, storedStacksText } from '../../domain/stacks/text.js';
 import { visibleText } from '../../domain/visible-text.js';
 
 /** What hosts may say. */

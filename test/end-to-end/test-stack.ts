@@ -9,7 +9,7 @@ import { ensureOwner } from '../../client/installation.js';
 import { jobDataConverter } from '../../client/connect.js';
 import { JobClient } from '../../client/job-client.js';
 import type { CodecReferences } from '../../cloud/codec/codec-key.js';
-import { newKeyLine } from '../../cloud/keys/key-line.js';
+import { newKeyLine } from '../../cloud/keys/key-reference.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { CHANGES } from '../../contract/changes.js';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
-import { fingerprintOfLine } from '../../cloud/hosts/host-key-record.js';
+import { memoryHostKeyPins, fingerprintOfLine } from '../../cloud/hosts/host-key-record.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import { HostKeyMismatch, HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';

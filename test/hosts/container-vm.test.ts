@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import type { HostConnection, HostsPort, RunRequest } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { takeStacks } from '../../cloud/hosts/stacks/take-stacks.js';

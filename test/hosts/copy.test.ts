@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fetchFile } from '../../cli/jobs/hosts/remote-files.js';
 import { SafeFolder } from '../../cli/terminal/safe-folder.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { HostFileError } from '../../cloud/hosts/port.js';
 import { startNamespace } from './namespace.js';
 import type { HostSession } from './session.js';

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ExitRecordUpload } from '../../cloud/hosts/port.js';
-import { parseExitRecord } from '../../cloud/hosts/run-status.js';
+import { parseExitRecord } from '../../cloud/hosts/runner-client.js';
 import { until } from '../until.js';
 import { ended, pids, request } from './run.js';
 import { type HostSession, isAlive, never, withHost } from './session.js';

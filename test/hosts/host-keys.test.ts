@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { recordedKeys } from '../../cli/jobs/hosts/keys.js';
-import { GuestHostKeys } from '../../cloud/hosts/guest-host-keys.js';
+import { GuestHostKeys, type HostKeyPolicy, StoredHostKeys } from '../../cloud/hosts/stored-host-keys.js';
 import { fingerprintOfLine, hostKeysOf } from '../../cloud/hosts/host-key-record.js';
-import type { HostsPort, SshTarget } from '../../cloud/hosts/port.js';
-import { HostKeyMismatch, HostKeyUnverified, HostUnreachable } from '../../cloud/hosts/port.js';
+import {
+  type HostsPort,
+  type SshTarget,
+  HostKeyMismatch,
+  HostKeyUnverified,
+  HostUnreachable,
+} from '../../cloud/hosts/port.js';
 import { createSshHosts, type SshHostsOptions } from '../../cloud/hosts/ssh-fleet.js';
-import { type HostKeyPolicy, StoredHostKeys } from '../../cloud/hosts/stored-host-keys.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { WebSocketServer } from 'ws';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import { createPodHosts } from '../../cloud/hosts/pod-fleet.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';

@@ -8,10 +8,10 @@ import { onEachHost, oneHost, type SshReach } from '../../cli/jobs/hosts/reach.j
 import { loginKey, loggedInAs } from '../../cli/jobs/hosts/keys.js';
 import { startOpenSsh } from '../../cli/jobs/hosts/shell.js';
 import type { Route } from '../../cli/jobs/hosts/route.js';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
-import { deriveJobKey } from '../../cloud/job-keys/job-keys.js';
+import { deriveJobKey } from '../../cloud/job-keys/open-job-keys.js';
 import type { JobView } from '../../contract/job.js';
 import { type LoginTry, tryLogin } from './open-ssh-client.js';
 import { type OpenSshd, startOpenSshd } from './open-sshd.js';

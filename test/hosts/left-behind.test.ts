@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LEFT_BEHIND } from '../../cloud/hosts/runner/left-behind.js';
+import { LEFT_BEHIND } from '../../cloud/hosts/runner/container.js';
 import { ended, NOTICE, request } from './run.js';
 import { type HostSession, isAlive, withHost } from './session.js';
 import { until } from '../until.js';

@@ -3,8 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CONTAINER_ENTRY } from '../../cloud/hosts/runner/container.js';
-import { LEFT_BEHIND } from '../../cloud/hosts/runner/left-behind.js';
+import { CONTAINER_ENTRY, LEFT_BEHIND } from '../../cloud/hosts/runner/container.js';
 import { until } from '../until.js';
 
 const asRoot = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];

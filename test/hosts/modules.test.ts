@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createHash, randomBytes } from 'node:crypto';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import type { ModuleOutcome } from '../../cloud/hosts/port.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import type { HostSession } from './session.js';
 import { never, withHost } from './session.js';
 

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DeliveredOutputs } from '../../activities/attempt/delivered-outputs.js';
+import { DeliveredOutputs } from '../../activities/attempt/outputs.js';
 import { type AttemptHost, commandHostsOf, type HostCaller } from '../../activities/attempt/attempt-hosts.js';
 import { Restore } from '../../activities/attempt/restore.js';
 import { RUNNER_NAME } from '../../cloud/hosts/runner/index.js';

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { deliverOutputs } from '../../cloud/hosts/deliver-outputs.js';
+import { deliverOutputs, Talk } from '../../cloud/hosts/deliver-outputs.js';
 import type { OutputsTaker, Taken } from '../../cloud/hosts/port.js';
 import type { ExecOptions } from '../../cloud/hosts/remote-exec.js';
 import type { RunnerClient } from '../../cloud/hosts/runner-client.js';
-import { Talk } from '../../cloud/hosts/talk.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { never } from './session.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { OutputsTaker, RunOutputs, Taken } from '../../cloud/hosts/port.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { type OutputsManifest, readManifest } from '../../domain/stored-outputs.js';
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AGENT } from '../../cloud/machines/kubernetes/agent.js';
+import { AGENT } from '../../cloud/machines/kubernetes/pod-template.js';
 import { until } from '../until.js';
 
 /** Shells that an image may have as its sh, as far as this computer has them. */

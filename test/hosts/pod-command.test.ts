@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { podCommand } from '../../cloud/hosts/pod-command.js';
+import { podCommand } from '../../cloud/hosts/pod-exec.js';
 import { until } from '../until.js';
 import { isAlive } from './session.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { HostLink } from '../../cloud/hosts/host-link.js';
-import { putContents } from '../../cloud/hosts/put-contents.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { HostLink } from '../../cloud/hosts/remote-exec.js';
+import { putContents } from '../../cloud/hosts/file-copy.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { never } from './session.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

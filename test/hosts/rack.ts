@@ -1,6 +1,5 @@
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
-import { StoredHostKeys } from '../../cloud/hosts/stored-host-keys.js';
-import type { GuestHostKeys } from '../../cloud/hosts/guest-host-keys.js';
+import { StoredHostKeys, type GuestHostKeys } from '../../cloud/hosts/stored-host-keys.js';
 import { createOwnMachines, type OwnMachines } from '../../cloud/machines/own/own-machines.js';
 import { MachineVisits, type VisitOptions } from '../../cloud/machines/own/machine-visits.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';

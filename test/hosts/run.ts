@@ -1,5 +1,5 @@
 import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
-import type { StopNotice } from '../../domain/stop-notice.js';
+import type { StopNotice } from '../../domain/early-end.js';
 import type { HostSession } from './session.js';
 import { never } from './session.js';
 import { until } from '../until.js';

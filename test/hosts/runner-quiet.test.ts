@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HostConnection } from '../../cloud/hosts/port.js';
-import { parseState } from '../../cloud/hosts/run-status.js';
+import { parseState } from '../../cloud/hosts/runner-client.js';
 import { until } from '../until.js';
 import { ended, request } from './run.js';
 import { type HostSession, withHost } from './session.js';

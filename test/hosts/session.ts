@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SshHostsOptions } from '../../cloud/hosts/ssh-fleet.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import type { HostConnection, HostsPort } from '../../cloud/hosts/port.js';
 import { until } from '../until.js';
 import type { TestHost, TestHostOptions } from './ssh-host.js';

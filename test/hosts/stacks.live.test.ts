@@ -5,8 +5,15 @@ import { join } from 'node:path';
 import type { PySpySource } from '../../cloud/hosts/port.js';
 import { pySpyFrom, pySpyPath } from '../../cloud/hosts/stacks/py-spy.js';
 import { takeStacks } from '../../cloud/hosts/stacks/take-stacks.js';
-import { groupStacks, placesText, withoutWaiting } from '../../domain/stacks/groups.js';
-import { frameText, framesOf, type HostStacks, isPython } from '../../domain/stacks/stack.js';
+import {
+  groupStacks,
+  placesText,
+  withoutWaiting,
+  frameText,
+  framesOf,
+  type HostStacks,
+  isPython,
+} from '../../domain/stacks/stack.js';
 import { until } from '../until.js';
 import { hangsIn } from './hanging-python.js';
 import { NOTICE, request } from './run.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { fetchAnswer } from '../../cloud/hosts/store-fetch-answer.js';
+import { fetchAnswer } from '../../cloud/hosts/store-fetch.js';
 
 const STALL = 'curl: (28) Operation too slow. Less than 1 bytes/sec transferred the last 10 seconds';
 

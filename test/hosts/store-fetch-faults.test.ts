@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { partName } from '../../cloud/hosts/file-copy-scripts.js';
+import { partName } from '../../cloud/hosts/file-copy.js';
 import { copiedPath } from '../../cloud/hosts/module-program.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import { HostFileError } from '../../cloud/hosts/port.js';

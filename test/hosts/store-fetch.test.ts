@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { applyModule } from './apply-modules.js';
 import type { HostSession } from './session.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { modulePlans } from '../../activities/module-plans.js';
 import type { ModuleFiles } from '../../domain/modules/module.js';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import type { HostConnection, HostsPort } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import type { JobSpec } from '../../domain/job-spec.js';

@@ -9,7 +9,7 @@ import {
 } from '../../client/export/export-job.js';
 import type { AttemptRecord } from '../../contract/job-activities.js';
 import { verdictOn } from '../../domain/recovery/evidence.js';
-import { endFact } from '../../workflows/job/end-fact.js';
+import { endFact } from '../../workflows/job/attempt-record.js';
 
 /** An export (`jobctl export`), packed or not. */
 export function readIncident(file: string): Incident {

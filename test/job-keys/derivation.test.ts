@@ -5,9 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
-import { deriveJobKey, jobKeysOf } from '../../cloud/job-keys/job-keys.js';
-import { ed25519KeyPair } from '../../cloud/job-keys/openssh-key.js';
-import type { NamedKey } from '../../cloud/keys/key-line.js';
+import { deriveJobKey, jobKeysOf, ed25519KeyPair } from '../../cloud/job-keys/open-job-keys.js';
+import type { NamedKey } from '../../cloud/keys/key-reference.js';
 
 const secretOf = (id: string, bytes: Buffer = randomBytes(32)): NamedKey => ({ id, secret: createSecretKey(bytes) });
 const JOB = { id: 'train-7f3k', run: '0192f0aa-1111-7222-8333-444455556666' };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { JobKeySecretError, openJobKeys, refuseStoredSecrets } from '../../cloud/job-keys/open-job-keys.js';
-import { newKeyLine } from '../../cloud/keys/key-line.js';
+import { newKeyLine } from '../../cloud/keys/key-reference.js';
 import { loadWorkerConfig } from '../../worker/config.js';
 import { readJobKeys } from '../../worker/keys.js';
 

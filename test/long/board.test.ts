@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { stripVTControlCharacters } from 'node:util';
 import { textWidth } from '../../cli/terminal/render/columns.js';
 import type { JobView } from '../../contract/job.js';
-import { eachOf } from '../../domain/each-of.js';
+import { eachOf } from '../../domain/semaphore.js';
 import type { Outcome } from '../../domain/job-state.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';

@@ -18,7 +18,7 @@ export const TEMPORAL_UI_VERSION = '2.42.1';
 const COMPOSE_VERSION = 'v2.40.3';
 /** The last that a plain build makes (tried, 2026-11). */
 const BUILDX_VERSION = 'v0.20.1';
-/** Of the image that a worker builds with unless it is told otherwise (cloud/builds/settings.ts). */
+/** Of the image that a worker builds with unless it is told otherwise (cloud/builds/port.ts). */
 const BUILDKIT_VERSION = 'v0.20.2';
 /** 3.5, July 2025. */
 const PROMETHEUS_VERSION = 'v0.305.0';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { newCodecKey } from '../../cloud/codec/codec-key.js';
-import { openCodec } from '../../cloud/codec/open-codec.js';
+import { openCodec } from '../../cloud/codec/payload-codec.js';
 import { ensureSearchAttributes } from '../../client/namespace.js';
 import { dataConverterOf } from '../../worker/workflow-code.js';
 import { isFoundIn } from '../codec/marked-job.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeHistory } from '../../activities/quota-store.js';
+import { writeHistory } from '../../activities/quota.js';
 import { readPoolState } from '../../client/pool-state.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import type { HostConnection, HostsPort } from '../../cloud/hosts/port.js';
 import { TEST_IMAGE, useDockerDaemon } from '../hosts/docker-daemon.js';
 import { hasOpenSshd, startOpenSshd } from '../hosts/open-sshd.js';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { exportJob, type Incident } from '../../client/export/export-job.js';
-import type { Evidence } from '../../domain/recovery/evidence.js';
-import { signSeen } from '../../domain/recovery/signs-of-life.js';
+import { type Evidence, signSeen } from '../../domain/recovery/evidence.js';
 import { signObject } from '../../domain/store-layout.js';
 import { type Door, openDoor } from '../end-to-end/door.js';
 import { jobFile } from '../end-to-end/job-files.js';

@@ -3,7 +3,7 @@
  * stands on its next line of stdin, and waits for its end, which is not its own.
  */
 import { createInterface } from 'node:readline';
-import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import type { SshTarget, RunRequest } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { never } from '../hosts/session.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Subject } from '../../domain/access/principal.js';
-import { type AccessRules, maySubmitFor, NO_ACCESS_RULES, rolesOf } from '../../quota/access-roles.js';
+import type { Subject } from '../../domain/access.js';
+import { type AccessRules, maySubmitFor, NO_ACCESS_RULES, rolesOf } from '../../quota/membership.js';
 import type { LimitedQuota } from '../../quota/quota-config.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 

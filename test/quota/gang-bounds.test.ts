@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { decide } from '../../quota/decide.js';
-import { gangBounds } from '../../quota/gang-bounds.js';
-import { nominalQuota } from '../../quota/nominal-quota.js';
+import { gangBounds, nominalQuota } from '../../quota/nominal-quota.js';
 import { DEFAULT_RULES } from '../../quota/quota-config.js';
 import type { LimitedQuota, QuotaLease } from '../../quota/quota-config.js';
 import { lease, pool, project, request } from './builders.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../quota/file-sizes.js';
+import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../domain/bounds.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 import { parseQuotaFile } from '../../quota/files/quota-file.js';
 import { findProject } from '../../quota/quota-config.js';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { resolveProject } from '../../quota/membership.js';
-import { patternProblem } from '../../quota/name-pattern.js';
+import { resolveProject, patternProblem } from '../../quota/membership.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { pool, project } from './builders.js';

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Subject } from '../../domain/access/principal.js';
-import { maySubmitFor, NO_ACCESS_RULES, rolesOf } from '../../quota/access-roles.js';
+import type { Subject } from '../../domain/access.js';
+import { maySubmitFor, NO_ACCESS_RULES, rolesOf, isMember, resolveProject, looseName } from '../../quota/membership.js';
 import { judgeSubmission } from '../../quota/submission.js';
-import { isMember, resolveProject } from '../../quota/membership.js';
-import { looseName } from '../../quota/name-pattern.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { pool, project } from './builders.js';
 import { accepted, POOL, problemsOf, SCHEMA, SHARES } from './quota-files.js';

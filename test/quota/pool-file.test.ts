@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PoolFileReader } from '../../activities/pool-file-reader.js';
+import { PoolFileReader } from '../../activities/operator-file.js';
 import { poolSource, type PoolSource } from '../../activities/pool-source.js';
 import { formatProblems } from '../../domain/problem.js';
-import { NO_ACCESS_RULES } from '../../quota/access-roles.js';
+import { NO_ACCESS_RULES } from '../../quota/membership.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 
 function problemsOf(text: string): readonly string[] {

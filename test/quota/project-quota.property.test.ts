@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Pricing } from '../../domain/slice.js';
-import { Nominal } from '../../quota/decision/nominal-left.js';
-import { ProjectQuota } from '../../quota/decision/project-quota.js';
-import type { Workload } from '../../quota/decision/project-quota.js';
+import { Nominal, ProjectQuota, type Workload } from '../../quota/decision/project-quota.js';
 import { ShapeTable } from '../../quota/decision/shapes.js';
 import { DEFAULT_RULES, NO_MEMORY } from '../../quota/quota-config.js';
 import { lease, project } from './builders.js';

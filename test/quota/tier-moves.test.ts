@@ -2,8 +2,15 @@ import assert from 'node:assert/strict';
 import type { PoolFacts } from '../../contract/quota-activities.js';
 import { leaseKey } from '../../domain/lease.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { DEFAULT_RULES, NO_MEMORY, type QuotaConfig, type TierRule, UNLIMITED } from '../../quota/quota-config.js';
-import { moveMemory, tierMoves } from '../../quota/tier-moves.js';
+import {
+  DEFAULT_RULES,
+  NO_MEMORY,
+  type QuotaConfig,
+  type TierRule,
+  UNLIMITED,
+  moveMemory,
+  tierMoves,
+} from '../../quota/quota-config.js';
 import { emptyCarry, PoolRecords } from '../../workflows/quota/pool-records.js';
 import { DEMAND, JOB } from '../workflows/lease-messages.js';
 import { pool } from './builders.js';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import proto from '@temporalio/proto';
 import { DefaultLogger, Runtime, Worker, type WorkflowBundleOption } from '@temporalio/worker';
-import { openCodec } from '../../cloud/codec/open-codec.js';
+import { openCodec } from '../../cloud/codec/payload-codec.js';
 import { dataConverterOf } from '../../worker/workflow-code.js';
 import { CODEC_KEY_FILE } from './recording.js';
 import { LOADING } from '../../worker/workflow-code.js';

@@ -2,7 +2,7 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import proto from '@temporalio/proto';
 import { Pseudonyms } from '../../client/export/pseudonyms.js';
 import { type DecodePayloads, EventRedaction } from '../../client/export/redact-event.js';
-import { openCodec } from '../../cloud/codec/open-codec.js';
+import { openCodec } from '../../cloud/codec/payload-codec.js';
 import type { RecordedHistory } from './recorded.js';
 
 /** Temporal's JSON of a history's events. */

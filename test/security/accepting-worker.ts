@@ -7,7 +7,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { ActivityDependencies } from '../../activities/dependencies.js';
 import { jobRecordActivities } from '../../activities/job-records.js';
-import { PoolFileReader } from '../../activities/pool-file-reader.js';
+import { PoolFileReader } from '../../activities/operator-file.js';
 import { poolSource } from '../../activities/pool-source.js';
 import { quotaSource } from '../../activities/quota-source.js';
 import { keyReader } from '../../cloud/hosts/private-key.js';

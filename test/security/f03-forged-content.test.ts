@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { submittedFiles } from '../../activities/attempt/submitted-files.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import type { FileSource } from '../../domain/file-source.js';
+import type { FileSource } from '../../domain/local-files.js';
 import { bundleObject, fileObject } from '../../domain/store-layout.js';
 import type { Rehearsal } from '../../rehearsal/index.js';
 import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Trust } from '../../activities/authorization.js';
-import { underPoolRules } from '../../activities/pool-rules.js';
+import { underPoolRules } from '../../activities/job-records.js';
 import { choicesOf } from '../../domain/job-choices.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { formatProblems } from '../../domain/problem.js';
-import { allowedIn, allowedInEdits, type AllowMode, notAllowed } from '../../quota/allow/allowed.js';
-import { matchesPattern } from '../../quota/allow/pattern.js';
+import { allowedIn, allowedInEdits, type AllowMode, notAllowed, matchesPattern } from '../../quota/allowed.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 

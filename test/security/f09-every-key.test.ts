@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
-import { buildChoices } from '../../domain/build/choices.js';
-import { buildForm } from '../../domain/build/section.js';
+import { buildChoices, choicesOf } from '../../domain/job-choices.js';
+import { buildForm } from '../../domain/build/spec.js';
 import { CHOICE_KEYS, type ChoiceKey } from '../../domain/choices.js';
-import { choicesOf } from '../../domain/job-choices.js';
 import { REQUEST_SECTIONS } from '../../domain/job-file/machine-request.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
-import { allowedIn, notAllowed } from '../../quota/allow/allowed.js';
+import { allowedIn, notAllowed } from '../../quota/allowed.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 
 /**

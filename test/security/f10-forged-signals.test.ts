@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { leaseMessageForm } from '../../contract/quota-forms.js';
 import { leaseMessagesSignal } from '../../contract/quota.js';
 import type { Demand } from '../../domain/lease.js';
-import { Inbox } from '../../workflows/inbox.js';
+import { Inbox, notAhead } from '../../workflows/inbox.js';
 import { LeaseHold } from '../../workflows/job/lease.js';
-import { notAhead } from '../../workflows/plausible.js';
 import { BareRun } from '../workflows/bare-run.js';
 
 /**

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { V1PodSpec } from '@kubernetes/client-node';
 import { buildJob } from '../../cloud/builds/manifest.js';
-import { DEFAULT_BUILD_SETTINGS } from '../../cloud/builds/settings.js';
+import { DEFAULT_BUILD_SETTINGS } from '../../cloud/builds/port.js';
 import { openCluster } from '../../cloud/machines/kubernetes/cluster.js';
 import { createPods } from '../../cloud/machines/kubernetes/create-pods.js';
 import * as library from '../../cloud/machines/kubernetes/library.js';

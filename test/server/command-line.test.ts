@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
-import { copySystemObjects } from '../../cloud/store/split-store.js';
+import { copySystemObjects } from '../../cloud/store/open-store.js';
 import { loadServerConfig } from '../../server/config.js';
 import type * as RunServer from '../../server/run-server.js';
 import { load } from '../built.js';

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { copySystemObjects, splitStore } from '../../cloud/store/split-store.js';
+import { copySystemObjects, splitStore } from '../../cloud/store/open-store.js';
 import { programArguments } from '../built.js';
 import { TestStack, type StackOptions } from '../end-to-end/test-stack.js';
 import { freePort } from '../temporal-server.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isOneOf } from '../../domain/access/principal.js';
+import { isOneOf } from '../../domain/access.js';
 import { loadServerConfig } from '../../server/config.js';
 import { type Caller, TokenVerifier } from '../../server/identity/verifier.js';
 import { ApiError } from '../../server/problem.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { NativeConnection } from '@temporalio/worker';
 import { generate } from 'selfsigned';
 import { createNamespace, ensureSearchAttributes } from '../../client/namespace.js';
-import { serverTooOld } from '../../domain/temporal-version.js';
+import { serverTooOld } from '../../domain/temporal-server.js';
 import { connectWorker } from '../../worker/temporal-connection.js';
 import type { WorkerConfig } from '../../worker/config.js';
 import { jobctl } from '../cli/command-line.js';

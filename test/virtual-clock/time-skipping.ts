@@ -7,7 +7,7 @@ import { Connection, type ConnectionOptions } from '@temporalio/client';
 import { InternalConnectionOptionsSymbol } from '@temporalio/client/lib/connection.js';
 import { msToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import { cachedCliPath } from '../../cli/local/dev/temporal-server/executables.js';
-import { JOB_SEARCH_ATTRIBUTES, KEYWORD } from '../../domain/search-attributes.js';
+import { JOB_SEARCH_ATTRIBUTES, KEYWORD } from '../../domain/temporal-server.js';
 import { freePort } from '../temporal-server.js';
 import { until } from '../until.js';
 

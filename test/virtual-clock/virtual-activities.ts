@@ -5,7 +5,7 @@ import { leaseAnswerSignal } from '../../contract/slice.js';
 import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import type { MachinePlan, MachineRef } from '../../domain/machines.js';
 import type { Condition, CreateAnswer } from '../../domain/slice.js';
-import type { StopNotice } from '../../domain/stop-notice.js';
+import type { StopNotice } from '../../domain/early-end.js';
 import type { Timings } from '../../domain/timings.js';
 import { plainActivities } from './plain-activities.js';
 import type { VirtualActivities, VirtualServer } from './virtual-server.js';

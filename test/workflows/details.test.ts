@@ -9,7 +9,7 @@ import { jobDetails, type JobFacts } from '../../workflows/job/details.js';
 import { codeTable, MOST_ENCODED_BYTES, plain } from '../../workflows/markdown.js';
 import type { SliceView } from '../../contract/job.js';
 import type { LeaseRow } from '../../workflows/quota/lease-book.js';
-import { poolDetails, type PoolInView } from '../../workflows/quota/details.js';
+import { poolDetails, type PoolInView } from '../../workflows/quota/queries.js';
 import { sliceDetails, type SliceStage } from '../../workflows/slice/details.js';
 
 const AT = Date.UTC(2026, 10, 21, 14, 50, 37);

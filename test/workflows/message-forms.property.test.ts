@@ -9,7 +9,7 @@ import type { LeaseMessage } from '../../domain/lease.js';
 import { MACHINE_KINDS, machineKind } from '../../domain/machines.js';
 import { decide } from '../../quota/decide.js';
 import { packState } from '../../quota/published-state.js';
-import { poolDetails } from '../../workflows/quota/details.js';
+import { poolDetails } from '../../workflows/quota/queries.js';
 import { LeaseBook } from '../../workflows/quota/lease-book.js';
 import { toLease, toRequest } from '../../workflows/quota/lease-row.js';
 import { packBook, unpackBook } from '../../workflows/quota/packed-book.js';

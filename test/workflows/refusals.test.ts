@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { budgetLeft, NO_RETRIES, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { REFUSAL_SCOPES, type RefusalScope } from '../../domain/slice.js';
-import { REFUSALS } from '../../domain/recovery/slice-loss.js';
+import { REFUSALS } from '../../domain/recovery/facts.js';
 import { Refusals } from '../../workflows/job/refusals.js';
 import { GOOGLE_REFUSALS } from '../cloud/google-refusals.js';
 

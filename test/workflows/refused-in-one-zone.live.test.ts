@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiError } from '../../cloud/machines/cloud-tpu/api-error.js';
-import { classifyCreateError } from '../../cloud/machines/cloud-tpu/classify-error.js';
+import { type ApiError, classifyCreateError } from '../../cloud/machines/cloud-tpu/classify-error.js';
 import { conditionOf } from '../../cloud/machines/cloud-tpu/condition.js';
 import type { Condition } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';

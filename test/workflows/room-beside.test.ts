@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { gangsBeside, type LeaseRow, newRow, toLeases, unitsInUse } from '../../workflows/quota/lease-row.js';
-import { withoutRoomBeside } from '../../workflows/quota/room-beside.js';
+import { withoutRoomBeside } from '../../workflows/quota/without-room.js';
 import { slicePlan } from '../cloud/cloud-tpu-plan.js';
 
 const config = (...tiers: readonly number[]): QuotaConfig => ({

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AttemptEnd } from '../../contract/job-activities.js';
 import type { Condition } from '../../domain/slice.js';
-import { endingWith, firstSave, savesAt } from '../../domain/slice-end.js';
-import type { StopNotice } from '../../domain/stop-notice.js';
+import { endingWith, firstSave, savesAt, type StopNotice } from '../../domain/early-end.js';
 import { READY } from '../virtual-clock/plain-activities.js';
 import { type Answers, START, WaitingJob } from './waiting-job.js';
 

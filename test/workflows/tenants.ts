@@ -18,7 +18,7 @@ import type { MachineRef } from '../../domain/machines.js';
 import { grantedSignal, prioritySignal, restateSignal, revokedSignal, sliceNewsSignal } from '../../contract/job.js';
 import { giveUpSignal, leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../../contract/slice.js';
 import { sliceWorkflowId } from '../../contract/workflow-ids.js';
-import { Sequence } from '../../workflows/sequence.js';
+import { Sequence } from '../../workflows/one-at-a-time.js';
 
 /** Jobs and slices that do to a pool what real ones do, and nothing else: they ask, hold, give back, and tell what is live. */
 export { quota } from '../../workflows/quota.js';

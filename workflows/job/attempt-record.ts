@@ -5,13 +5,16 @@ import { placeIn } from '../../domain/job-events/causes.js';
 import type { Cause, CauseOf, Told } from '../../domain/job-events/kinds.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Evidence } from '../../domain/recovery/evidence.js';
-import type { Facts } from '../../domain/recovery/facts.js';
+import { type Facts, type Fact, REFUSALS } from '../../domain/recovery/facts.js';
 import { count, type EpochMs } from '../../domain/units.js';
+import { MOST_ANSWER } from '../../domain/lease.js';
+import type { RefusalScope } from '../../domain/slice.js';
+import { boundedLine } from '../../domain/visible-text.js';
 import { attemptRecord } from '../activity-options.js';
 import type { AttemptResult } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
-import { asksForRestart } from './end-fact.js';
 import type { JobStory } from './story.js';
+import type { SliceLoss } from './slices.js';
 
 export interface AttemptFacts {
   readonly input: AttemptInput;
@@ -155,5 +158,106 @@ export function endCause(result: AttemptResult, spec: JobSpec): EndCause {
     case 'requeued':
     case 'restarted':
       return { cause: { kind: 'interrupted', facts: { by: result.kind } } };
+  }
+}
+
+const asksForRestart = (code: number, command: JobSpec['command']): boolean =>
+  command?.restartOn?.includes(code) ?? false;
+
+/** The end of an attempt, as a fact for `decide`. If several slices are lost, the first one counts. */
+export function endFact(
+  result: AttemptResult,
+  { command }: Pick<JobSpec, 'command'>,
+  isMachineAtFault = false,
+): Fact<'attempt ended', 'end'> {
+  switch (result.kind) {
+    case 'unwatched':
+      return 'unwatched';
+    case 'revoked':
+    case 'stopped':
+    case 'requeued':
+    case 'restarted':
+      return 'interrupted';
+    case 'slices-lost':
+      return result.slices[0]?.cause === 'preempted' ? 'slices preempted' : 'slices failed';
+    case 'ended-before':
+      return 'ended before';
+    case 'exited':
+      // It was told to end, and after a reset nothing here knows by whom. The exit answers that, and is not its own end.
+      if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
+      if (asksForRestart(result.code, command)) return 'restart code';
+      return isMachineAtFault ? 'machine at fault' : 'another code';
+    case 'run-duration-over':
+      return 'run duration over';
+    case 'timed-out':
+      return 'run time over';
+    case 'no-output':
+      return 'silent';
+    case 'set-up-timed-out':
+      return 'set-up time over';
+    case 'run-lost':
+      return 'run lost';
+    case 'module-failed':
+      return 'module failed';
+    case 'host-bad':
+      return 'host bad';
+    case 'worker-failed':
+      return result.isPermanent ? 'module failed' : 'worker failed';
+  }
+}
+
+/**
+ * A loss as a fact for `decide`.
+ * @param zones number of zones that the job names
+ * @param ready number of its slices that are ready
+ */
+export function lossFact(loss: SliceLoss, zones: number, ready: number): Fact<'not ready', 'because'> {
+  switch (loss.cause) {
+    case 'refused':
+      return REFUSALS[scopeFor(loss.scope, zones, ready)];
+    case 'lease':
+      return 'lease lost';
+    default:
+      return loss.cause;
+  }
+}
+
+/**
+ * If the job names one zone, a missing right counts as the installation's: no other zone may let it in, and ready slices stay. If
+ * it names several, the others are asked, even if one zone's message speaks of all. A gang that is partly ready does not give its
+ * slices up for such a message.
+ */
+function scopeFor(scope: RefusalScope, zones: number, ready: number): RefusalScope {
+  if (scope === 'permission') return zones === 1 ? 'installation' : scope;
+  if (scope === 'installation') return zones > 1 && ready === 0 ? 'permission' : scope;
+  return scope;
+}
+
+interface LossPlace {
+  /** Number of slices that were requested together. */
+  readonly requested: number | undefined;
+  readonly zone: string;
+  /** Provider of its machines, such as `Cloud TPU`. */
+  readonly provider: string;
+}
+
+/** It stands in each of the job's events, so the provider's own text is shortened. */
+export function lossCause(loss: SliceLoss, { requested, zone, provider }: LossPlace): Cause {
+  const { index: slice, message: whole } = loss;
+  const message = whole.length <= MOST_ANSWER ? whole : `${boundedLine(whole, MOST_ANSWER)} ..`;
+  const place = { slice, ...(requested !== undefined && { requested }) };
+  const facts = { ...place, message };
+  switch (loss.cause) {
+    case 'preempted':
+      return { kind: 'preempted', facts };
+    case 'failed':
+      return { kind: 'slice-failed', facts };
+    case 'late':
+      return { kind: 'slice-late', facts: { ...facts, zone } };
+    case 'lease':
+      return { kind: 'lease-lost', facts: { message } };
+    case 'refused':
+      if ('isByPool' in loss) return { kind: 'no-room', facts: { ...place, zone } };
+      return { kind: 'refused', facts: { ...facts, zone, provider, scope: loss.scope } };
   }
 }

@@ -1,11 +1,10 @@
 import type { AttemptEnd, AttemptInput, ReadySlice, SetUpEnd } from '../../contract/job-activities.js';
 import type { JobSettings, UnreachableHost } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
-import type { Reaction } from '../../domain/job-events/causes.js';
+import type { Reaction, UnreadyHosts } from '../../domain/job-events/causes.js';
 import type { LeftReport } from '../../domain/left-processes.js';
 import type { OutputsReport } from '../../domain/outputs.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { UnreadyHosts } from '../../domain/unready-hosts.js';
 import type { InterruptedEnd } from './interruption.js';
 import type { JobFile } from './job-file.js';
 

@@ -2,10 +2,10 @@ import { ActivityFailure, ApplicationFailure, CancellationScope, isCancellation 
 import { attemptTroubleForm, unreachableHostsForm } from '../../contract/job-forms.js';
 import type { AttemptInput, ReadySlice } from '../../contract/job-activities.js';
 import { attemptTroubleSignal, unreachableHostsSignal } from '../../contract/job.js';
-import { FailureType } from '../../domain/failure-types.js';
+import { FailureType } from '../../domain/errors.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Facts } from '../../domain/recovery/facts.js';
-import { endingWith, firstSave } from '../../domain/slice-end.js';
+import { endingWith, firstSave } from '../../domain/early-end.js';
 import type { Inbox } from '../inbox.js';
 import { meter } from '../meter.js';
 import { attemptInput, type AttemptParts, type AttemptResult } from './attempt.js';

@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { AttemptInput, JobActivities } from '../../contract/job-activities.js';
 import { decide } from '../../domain/recovery/decide.js';
-import { afterWorkerError, type WorkerErrors } from '../../domain/recovery/worker-errors.js';
+import { afterWorkerError, type WorkerErrors } from '../../domain/recovery/budgets.js';
 import type { Timings } from '../../domain/timings.js';
 import { bookkeeping, endingSetUp, onClaimedWorker } from '../activity-options.js';
 import type { JobStory } from './story.js';

@@ -18,8 +18,8 @@ import { attachSignal, releaseSliceSignal, type SliceMemo } from '../../contract
 import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { sliceName } from '../../domain/identity.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import type { LostSlice } from '../../domain/recovery/slice-loss.js';
-import type { JobSearchAttribute } from '../../domain/search-attributes.js';
+import type { LostSlice } from '../../domain/recovery/facts.js';
+import type { JobSearchAttribute } from '../../domain/temporal-server.js';
 import {
   askedMachines,
   formatSlices,

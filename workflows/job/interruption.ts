@@ -2,7 +2,7 @@ import { CancellationScope, condition, sleep } from '@temporalio/workflow';
 import { type Cause, toldText } from '../../domain/job-events/kinds.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Fact } from '../../domain/recovery/facts.js';
-import type { StopNotice } from '../../domain/stop-notice.js';
+import type { StopNotice } from '../../domain/early-end.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { Preemption } from '../../quota/quota-config.js';
 import { type Request, type Requests, requestCause } from './requests.js';

@@ -5,7 +5,7 @@ import type { Kept, KeptNoMore } from '../../domain/job-events/kinds.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { askedMachines, usdPerHour } from '../../domain/machines.js';
-import type { LostSlice } from '../../domain/recovery/slice-loss.js';
+import type { LostSlice } from '../../domain/recovery/facts.js';
 import type { Timings } from '../../domain/timings.js';
 import { count, type EpochMs } from '../../domain/units.js';
 import { watching } from '../activity-options.js';

@@ -14,10 +14,8 @@ import {
   restateSignal,
   revokedSignal,
 } from '../../contract/job.js';
-import type { Inbox } from '../inbox.js';
-import { ofThisTime } from '../plausible.js';
-import { OneAtATime } from '../one-at-a-time.js';
-import { Sequence } from '../sequence.js';
+import { type Inbox, ofThisTime } from '../inbox.js';
+import { OneAtATime, Sequence } from '../one-at-a-time.js';
 import type { Revocation } from './interruption.js';
 import { chainRunId } from './story.js';
 

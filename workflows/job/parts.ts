@@ -1,4 +1,12 @@
-import { setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  setHandler,
+  workflowInfo,
+  CancellationScope,
+  condition,
+  getExternalWorkflowHandle,
+  isCancellation,
+  log,
+} from '@temporalio/workflow';
 import { cancelNoteForm, priorityNewsForm } from '../../contract/job-forms.js';
 import {
   cancelNoteSignal,
@@ -13,12 +21,16 @@ import { contentHash } from '../../domain/content-hash.js';
 import { askedMachines, formatSlices } from '../../domain/machines.js';
 import type { Priority } from '../../domain/job-spec.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { buildNewsForm } from '../../contract/build-forms.js';
+import { buildLeftSignal, type BuildNews, type BuildNewsFrom, buildNewsSignal } from '../../contract/build.js';
+import { buildText, type RemoteBuild } from '../../domain/build/remote.js';
+import { JobPhase } from '../../domain/job-state.js';
 import { Inbox } from '../inbox.js';
+import { buildMail } from '../activity-options.js';
 import { Attempt } from './attempt.js';
 import { Attempts } from './attempts.js';
 import { jobDetails } from './details.js';
 import { Gang } from './gang.js';
-import { ImageBuild } from './image.js';
 import { Interruptions } from './interruption.js';
 import { JobFile } from './job-file.js';
 import { SliceKeeper } from './keep-slices.js';
@@ -31,7 +43,7 @@ import { Slices } from './slices.js';
 import { demandOf, type JobCarry } from './state.js';
 import { chainRunId, JobStory } from './story.js';
 import { takeUpdates } from './updates.js';
-import { ZoneAnswers } from './zone-answers.js';
+import { ZoneAnswers } from './zones.js';
 import { Wait } from './wait.js';
 import { ZoneMoves } from './zone-moves.js';
 import { ZoneRace } from './zone-race.js';
@@ -177,4 +189,84 @@ function reprioritize({ file, lease, story }: Job, { run, priority }: PriorityNe
   file.reprioritize(priority as Priority);
   lease.reprioritize(priority);
   story.note({ kind: 'priority-changed', facts: { priority, before } });
+}
+
+type ImageEnd = Exclude<BuildNews, { kind: 'progress' }> | { readonly kind: 'unwanted' };
+
+/** A build workflow that was terminated tells no job, so the job asks again, which is one activity. */
+const ASK_AGAIN_MS = 10 * 60_000;
+
+/**
+ * The job's side of an image that a cluster builds (docs/adr/0074): it starts or joins the build of these inputs, and waits for
+ * its news. It holds nothing of its pool meanwhile.
+ */
+class ImageBuild {
+  /** Id of the build workflow that the job waits for. */
+  #id: string | undefined;
+  #news: ImageEnd | undefined;
+  readonly #story: JobStory;
+
+  constructor(story: JobStory) {
+    this.#story = story;
+  }
+
+  listen(inbox: Inbox): void {
+    inbox.on(buildNewsSignal, buildNewsForm, (from) => this.#onNews(from));
+  }
+
+  /**
+   * Resolves with the end of the build, or as soon as it is unwanted. A cancel leaves the build too.
+   * @param attempt its logs take the build's output
+   */
+  async untilBuilt(build: RemoteBuild, attempt: number, isUnwanted: () => boolean): Promise<ImageEnd> {
+    const { image, commit, namespace } = build;
+    this.#story.move(JobPhase.Queued, { kind: 'building-image', facts: { image, commit, namespace } });
+    let end: ImageEnd | undefined;
+    try {
+      end = await this.#ended(build, attempt, isUnwanted);
+    } catch (error) {
+      if (isCancellation(error)) await CancellationScope.nonCancellable(() => this.#leave());
+      throw error;
+    }
+    if (end.kind !== 'built') await this.#leave();
+    this.#id = undefined;
+    return end;
+  }
+
+  async #ended(build: RemoteBuild, attempt: number, isUnwanted: () => boolean): Promise<ImageEnd> {
+    this.#news = undefined;
+    const waiter = { id: workflowInfo().workflowId, run: chainRunId(), attempt };
+    for (;;) {
+      // A cancel in the middle would leave a waiter behind that cannot be taken back.
+      const joined = await CancellationScope.nonCancellable(() =>
+        buildMail(`start or join the build of ${buildText(build)}`).joinBuild({ waiter, build }),
+      );
+      if (joined.kind === 'built') return { kind: 'built', digest: joined.digest };
+      if (this.#id !== joined.id) this.#story.note({ kind: 'image-build-joined', facts: { workflow: joined.id } });
+      this.#id = joined.id;
+      const summary = 'before it asks again how its image is';
+      if (await condition(() => this.#news !== undefined || isUnwanted(), ASK_AGAIN_MS, { summary }))
+        return this.#news ?? { kind: 'unwanted' };
+    }
+  }
+
+  #onNews({ build, run, news }: BuildNewsFrom): void {
+    if (run !== chainRunId() || (this.#id !== undefined && build !== this.#id)) return;
+    if (news.kind !== 'progress') this.#news = news;
+    else if (this.#id !== undefined) this.#story.trouble({ kind: 'image-progress', facts: { detail: news.detail } });
+  }
+
+  /** Leaves the build. It ends if this was the last job that waited for it. */
+  async #leave(): Promise<void> {
+    const id = this.#id;
+    if (id === undefined) return;
+    const job = { id: workflowInfo().workflowId, run: chainRunId() };
+    try {
+      await getExternalWorkflowHandle(id).signal(buildLeftSignal, { v: 1, job });
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      log.debug(`${id} has ended: ${String(error)}`);
+    }
+    this.#id = undefined;
+  }
 }

@@ -1,23 +1,28 @@
 import { condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import { type Cause, toldText, withReaction } from '../../domain/job-events/kinds.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
-import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
+import {
+  type Budget,
+  budgetLeft,
+  charge,
+  type Retries,
+  afterEnd,
+  gaveUpText,
+  type QuickEnds,
+} from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact, Facts } from '../../domain/recovery/facts.js';
-import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
-import { endingWith } from '../../domain/slice-end.js';
+import { endingWith } from '../../domain/early-end.js';
 import type { EpochMs } from '../../domain/units.js';
 import { kindOfJob, providerOf } from '../../domain/machines.js';
 import { aside } from '../activity-options.js';
 import { meter } from '../meter.js';
 import type { Attempt, AttemptResult } from './attempt.js';
-import { type EndCause, endCause } from './attempt-record.js';
-import { endFact } from './end-fact.js';
+import { type EndCause, endCause, endFact, lossCause, lossFact } from './attempt-record.js';
 import type { Gang } from './gang.js';
 import type { Interruptions } from './interruption.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import { lossCause, lossFact } from './loss-words.js';
 import { cancelText, type Requests } from './requests.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobCarry } from './state.js';

@@ -1,5 +1,5 @@
 import { CancellationScope, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
-import { messageOf } from '../../domain/error-words.js';
+import { messageOf } from '../../domain/errors.js';
 import type { EventNotice, JobNotice } from '../../contract/job.js';
 import type { Told } from '../../domain/job-events/kinds.js';
 import { targetKey, type WorkflowTarget } from '../../domain/notify.js';

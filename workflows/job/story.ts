@@ -10,7 +10,7 @@ import {
 } from '../../domain/job-events/event.js';
 import { type Told, toldText } from '../../domain/job-events/kinds.js';
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
-import { type JobSearchAttribute, REFUSED_PHASE } from '../../domain/search-attributes.js';
+import { type JobSearchAttribute, REFUSED_PHASE } from '../../domain/temporal-server.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobMemo, JobNotice } from '../../contract/job.js';
 

@@ -10,7 +10,6 @@ import { withFiles } from '../../domain/local-files.js';
 import { formatPath, formatProblems } from '../../domain/problem.js';
 import { durationText, utc } from '../../domain/units.js';
 import { editForm, requeueForm, restartForm, setUpForm, stopForm } from '../../contract/job-forms.js';
-import { mustBeForm, refusal, wrongFile } from '../human-call.js';
 import {
   type EditCall,
   type RequeueCall,
@@ -22,9 +21,13 @@ import {
   setUpUpdate,
   type StopCall,
   stopUpdate,
+  type JobSettings,
 } from '../../contract/job.js';
+import { choicesOf } from '../../domain/job-choices.js';
+import { inputSizeProblem } from '../../domain/bounds.js';
+import { notAllowed } from '../../quota/allowed.js';
+import { mustBeForm, refusal, wrongFile } from '../inbox.js';
 import { attemptInput, type AttemptParts } from './attempt.js';
-import { mustBeUnderRules } from './edit-rules.js';
 import { type JobEdit, type JobFile, sourceOf } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import { personOf, type Requests } from './requests.js';
@@ -34,7 +37,7 @@ import type { JobStory } from './story.js';
 import type { Wait } from './wait.js';
 
 /** The parts of a job that people's updates read or change. */
-export interface UpdatedParts extends AttemptParts {
+interface UpdatedParts extends AttemptParts {
   readonly story: JobStory;
   readonly requests: Requests;
   readonly lease: LeaseHold;
@@ -301,3 +304,17 @@ function mustHaveFiles(spec: JobSpec, files: Readonly<Record<string, string>>): 
 
 const stoppedPhase = (phase: JobPhase): string =>
   phase === JobPhase.Paused || phase === JobPhase.Released ? phase : 'being stopped';
+
+/**
+ * Applies the pool's rules that a job was accepted under to an edit of it. Only validators call it: an edit that a history has
+ * taken is not judged again (docs/adr/0075).
+ * @throws refusal
+ */
+function mustBeUnderRules(edit: JobEdit | undefined, { allowed, limits }: JobSettings): void {
+  if (edit === undefined) return;
+  const { spec, ...carried } = edit;
+  const size = inputSizeProblem(carried, limits?.inputBytes);
+  if (size !== undefined) throw refusal(size);
+  const problems = allowed === undefined ? [] : notAllowed(allowed, choicesOf(spec));
+  if (problems.length > 0) throw refusal(formatProblems(problems));
+}

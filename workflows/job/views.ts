@@ -15,10 +15,10 @@ import { personOf, type Request, type Requests } from './requests.js';
 import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import { chainRunId, type JobStory } from './story.js';
-import type { ZoneAnswers } from './zone-answers.js';
+import type { ZoneAnswers } from './zones.js';
 import type { Wait } from './wait.js';
 import type { ZoneRace } from './zone-race.js';
-import { inTime } from './zone-turns.js';
+import { inTime } from './hedge.js';
 
 /** The parts of a job that people look at. */
 export interface ShownParts {

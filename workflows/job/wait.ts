@@ -14,7 +14,7 @@ import type { Requests } from './requests.js';
 import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import type { JobStory } from './story.js';
-import type { ZoneAnswers } from './zone-answers.js';
+import type { ZoneAnswers } from './zones.js';
 import type { ZoneRace } from './zone-race.js';
 
 export interface WaitParts {

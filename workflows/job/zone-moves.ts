@@ -13,7 +13,7 @@ import type { SliceLoss, Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import type { JobStory } from './story.js';
 import type { Wait } from './wait.js';
-import type { ZoneAnswers } from './zone-answers.js';
+import type { ZoneAnswers } from './zones.js';
 import type { ZoneRace } from './zone-race.js';
 
 export interface ZoneMovesParts {

@@ -5,14 +5,12 @@ import { JobPhase } from '../../domain/job-state.js';
 import { askedMachines } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
 import { type Gang, tellToGo } from './gang.js';
-import type { Hedge } from './hedge.js';
+import { type Hedge, inTime, ZoneTurns } from './hedge.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobStory } from './story.js';
-import type { ZoneAnswers } from './zone-answers.js';
-import { inTime, ZoneTurns } from './zone-turns.js';
-import type { Zones } from './zones.js';
+import type { ZoneAnswers, Zones } from './zones.js';
 
 export interface RaceParts {
   readonly file: JobFile;

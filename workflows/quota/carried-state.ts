@@ -2,7 +2,7 @@ import { ApplicationFailure, log } from '@temporalio/workflow';
 import { quotaInputForm } from '../../contract/quota-forms.js';
 import type { QuotaInput } from '../../contract/quota.js';
 import type { Admission, PoolFacts } from '../../contract/quota-activities.js';
-import { FailureType } from '../../domain/failure-types.js';
+import { FailureType } from '../../domain/errors.js';
 import type { LeaseMessage } from '../../domain/lease.js';
 import { count } from '../../domain/units.js';
 import type { QuotaMemory } from '../../quota/quota-config.js';

@@ -1,4 +1,18 @@
 import type { EpochMs } from '../../domain/units.js';
+import { entry, type Table } from '../../quota/packed-values.js';
+import {
+  distance,
+  formOf,
+  nameOf,
+  type Packed,
+  packColumns,
+  packRun,
+  packWords,
+  timeAt,
+  unpackColumns,
+  unpackRun,
+  unpackWords,
+} from './columns.js';
 
 export interface FreedLease {
   readonly key: string;
@@ -51,4 +65,68 @@ export class FreedLeases {
   carry(): readonly FreedLease[] {
     return [...this.#freed.values()].slice(-MOST_FREED);
   }
+}
+
+/** The freed leases of a packed book, in columns too. */
+export type PackedFreed = Packed<FreedColumns> & FreedWords;
+
+interface FreedWords {
+  readonly jobs: string;
+  readonly runs: string;
+}
+
+interface FreedColumns {
+  readonly numbers: number[];
+  /** From the book's `base`. */
+  readonly at: number[];
+  /** Sequence of the job's last message, from `at`. */
+  readonly sequences: (number | null)[];
+  /** Other senders: their number for each lease, then a form of the name and a sequence for each sender. */
+  readonly senderCounts: number[];
+  readonly senderForms: number[];
+  readonly senderSequences: number[];
+}
+
+const JOB = 'job';
+
+export function packFreed(freed: readonly FreedLease[], base: number, forms: Table<string>): PackedFreed {
+  const keys = freed.map(({ key }) => splitKey(key));
+  const senders = freed.map(({ sequences }) => Object.entries(sequences).filter(([sender]) => sender !== JOB));
+  return {
+    jobs: packWords(keys.map(({ job }) => job)),
+    runs: packWords(keys.map(({ run }) => packRun(run))),
+    ...packColumns<FreedColumns>({
+      numbers: keys.map(({ number }) => number),
+      at: freed.map(({ at }) => at - base),
+      sequences: freed.map(({ at, sequences }) => distance(sequences[JOB], at)),
+      senderCounts: senders.map(({ length }) => length),
+      senderForms: senders.flatMap((some, index) =>
+        some.map(([sender]) => forms.indexOf(formOf(sender, entry(keys, index).job))),
+      ),
+      senderSequences: senders.flatMap((some, index) => some.map(([, sequence]) => sequence - entry(freed, index).at)),
+    }),
+  };
+}
+
+export function unpackFreed(packed: PackedFreed, base: number, forms: readonly string[]): readonly FreedLease[] {
+  const { jobs: jobWords, runs: runWords, ...columns } = packed;
+  const { numbers, at: times, sequences: ofJobs, ...senders } = unpackColumns<FreedColumns>(columns);
+  const jobs = unpackWords(jobWords, numbers.length);
+  const runs = unpackWords(runWords, numbers.length);
+  let sender = 0;
+  return numbers.map((number, index) => {
+    const job = entry(jobs, index);
+    const at = base + entry(times, index);
+    const own = timeAt(ofJobs[index], at);
+    const sequences: Record<string, number> = own === undefined ? {} : { [JOB]: own };
+    for (let left = entry(senders.senderCounts, index); left > 0; left--, sender++)
+      sequences[nameOf(entry(forms, senders.senderForms[sender]), job)] = at + entry(senders.senderSequences, sender);
+    return { key: `${job}/${unpackRun(entry(runs, index))}/${number}`, at, sequences };
+  });
+}
+
+/** The parts of a lease key; a job id holds no `/`. */
+function splitKey(key: string): { readonly job: string; readonly run: string; readonly number: number } {
+  const [job, run, number] = key.split('/') as [string, string, string];
+  return { job, run, number: Number(number) };
 }

@@ -9,8 +9,7 @@ import {
 import type { JobRef } from '../../contract/workflow-ids.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
-import type { Grant, Preemption } from '../../quota/quota-config.js';
-import type { TierMoves } from '../../quota/tier-moves.js';
+import type { Grant, Preemption, TierMoves } from '../../quota/quota-config.js';
 import { type FreedLease, FreedLeases } from './freed-leases.js';
 import {
   addSlice,
@@ -32,8 +31,8 @@ import {
   unclaim,
 } from './lease-row.js';
 import { LeaseRows } from './lease-rows.js';
-import { CLAIMED_TOO_LATE, unconfirmedBeyond } from './unconfirmed-leases.js';
-import { noteAsk, noteEnd, noteGot, type Seen, withHeldTime } from './asks.js';
+import { CLAIMED_TOO_LATE, unconfirmedBeyond } from './without-room.js';
+import { noteAsk, noteEnd, noteGot, type Seen, withHeldTime } from './capacity-book.js';
 import {
   type AskingSlice,
   isPending,

@@ -56,7 +56,7 @@ export interface LeaseRow {
   readonly sequences: Record<string, number>;
 }
 
-/** A gang's request in one zone (workflows/quota/asks.ts). */
+/** A gang's request in one zone (workflows/quota/capacity-book.ts). */
 export interface Ask extends AskedFor {
   readonly zone: string;
   readonly googleProject: string;

@@ -14,7 +14,7 @@ import {
   unpackRun,
   unpackWords,
 } from './columns.js';
-import { type PackedFreed, packFreed, unpackFreed } from './packed-freed.js';
+import { type PackedFreed, packFreed, unpackFreed } from './freed-leases.js';
 import type { LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
 import type { Ask } from './lease-row.js';
 

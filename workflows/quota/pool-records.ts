@@ -15,16 +15,17 @@ import {
   tierOf,
   inProject,
   jobsOf,
+  moveMemory,
+  type TierMoves,
+  tierMoves,
 } from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
-import { moveMemory, type TierMoves, tierMoves } from '../../quota/tier-moves.js';
-import { openAsks, type Seen } from './asks.js';
-import { CapacityBook } from './capacity-book.js';
+import { openAsks, type Seen, CapacityBook } from './capacity-book.js';
 import type { PoolCarry, SettingsCarry } from './carried-state.js';
 import { HistoryLog, lineOf } from './history-log.js';
 import { type BookEvent, LeaseBook, type LeaseRow } from './lease-book.js';
 import { shownRow, toLeases, toRequest } from './lease-row.js';
-import { NO_ROOM_BESIDE, withoutRoomBeside } from './room-beside.js';
+import { NO_ROOM_BESIDE, withoutRoomBeside } from './without-room.js';
 
 /**
  * State of a run of the quota workflow: the lease book, the files in force, the memory of decisions, the admission. Inputs:

@@ -1,9 +1,8 @@
 import { condition, setHandler } from '@temporalio/workflow';
 import type { ApplyAnswer } from '../../contract/quota-activities.js';
-import { floorProblem } from '../../quota/pool-limits.js';
-import type { QuotaConfig } from '../../quota/quota-config.js';
+import { floorProblem, type QuotaConfig } from '../../quota/quota-config.js';
 import { admissionForm, applyForm, priorityCallForm, releaseCallForm } from '../../contract/quota-forms.js';
-import { mustBeForm, refusal } from '../human-call.js';
+import { mustBeForm, refusal } from '../inbox.js';
 import {
   type AdmissionCall,
   admissionUpdate,

@@ -1,9 +1,8 @@
-import type { LeaseId } from '../../domain/lease.js';
+import type { LeaseId, LeaseMessageBody } from '../../domain/lease.js';
 import { machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
 import { externalIpOf, machinesOfSlices, type SliceMachines, type SlicesMachines } from '../../domain/slice.js';
 import { type EpochMs, utc } from '../../domain/units.js';
 import { codeTable, joinBlocks, plain } from '../markdown.js';
-import { resourceName } from './summaries.js';
 
 /** Stage of a slice workflow. */
 export type SliceStage =
@@ -16,7 +15,7 @@ export type SliceStage =
   | { readonly kind: 'gone' }
   | { readonly kind: 'given-up'; readonly reason: string };
 
-export interface SliceFacts {
+interface SliceFacts {
   readonly ref: MachineRef;
   /** Absent if the slice is only looked for and deleted. */
   readonly plan?: MachinePlan;
@@ -98,3 +97,17 @@ function hostTable(slices: readonly SliceMachines[], job: string): string {
   const rest = hosts.length - rows.length;
   return rest > 0 ? `${table}\n\n.. and ${rest} more hosts: \`jobctl status ${job}\`` : table;
 }
+
+/** `queued resource train-x7-g1` or `slice train-x7-g1`: the resource that is created and deleted. */
+const resourceName = (ref: MachineRef): string => machineKind(ref.kind).resourceText(ref);
+
+/** `create queued resource train-x7-g1 (v5litepod-16, spot, us-central1-a)` */
+export const createSummary = (plan: MachinePlan): string =>
+  `create ${resourceName(plan.ref)} (${machineKind(plan.ref.kind).planText(plan)}, ${plan.ref.zone})`;
+
+export const deleteSummary = (ref: MachineRef): string => `delete ${resourceName(ref)} until it is gone`;
+
+export const mailSummary = ({ name }: MachineRef, { pool, job }: LeaseId, kind: LeaseMessageBody['kind']): string =>
+  kind === 'gone'
+    ? `tell quota pool ${pool} that ${name} is gone`
+    : `ask quota pool ${pool} if the lease of ${job} stands`;

@@ -4,9 +4,8 @@ import type { SliceNews } from '../../contract/slice.js';
 import type { LeaseId, LeaseMessageBody } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
 import { quotaMail } from '../activity-options.js';
-import { OneAtATime } from '../one-at-a-time.js';
-import { Sequence } from '../sequence.js';
-import { mailSummary } from './summaries.js';
+import { OneAtATime, Sequence } from '../one-at-a-time.js';
+import { mailSummary } from './details.js';
 
 /** Messages of a slice to its job and to the quota workflow of its lease. */
 export class SliceMail {

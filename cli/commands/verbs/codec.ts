@@ -1,4 +1,4 @@
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { readFileSync } from 'node:fs';
 import { newCodecKey } from '../../../cloud/codec/codec-key.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -8,7 +8,12 @@ import { watchEnd } from '../../jobs/watch/interruptions.js';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type AesGcmPayloadCodec, payloadsFromJson, payloadsToJson } from '../../../cloud/codec/payload-codec.js';
+import {
+  type AesGcmPayloadCodec,
+  openCodec,
+  payloadsFromJson,
+  payloadsToJson,
+} from '../../../cloud/codec/payload-codec.js';
 
 export interface NewKeyFlags {
   readonly file?: string;
@@ -37,7 +42,6 @@ export async function serve(flags: ServeFlags): Promise<number> {
   }
   const uiOrigins = originsOf(flags.uiOrigin ?? (uiUrl === undefined ? [] : [new URL(uiUrl).origin]));
   const token = tokenOf(flags);
-  const { openCodec } = await import('../../../cloud/codec/open-codec.js');
   const codec = await openCodec(temporal.codec, { onUnknownKey: 'mark' });
   const end = watchEnd();
   const { host, port, allowEncode = false } = flags;

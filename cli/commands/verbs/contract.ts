@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { messageOf } from '../../../domain/error-words.js';
+import { messageOf } from '../../../domain/errors.js';
 import { GENERATION_FACTS } from '../../../domain/accelerators.js';
 import { suffixFrom } from '../../../domain/identity.js';
 import type { CloudTpuPlan } from '../../../domain/machine-kinds/cloud-tpu/words.js';

@@ -1,4 +1,4 @@
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { count } from '../../../domain/units.js';
 import { stat, readdir } from 'node:fs/promises';
 import { posix, basename, join } from 'node:path';

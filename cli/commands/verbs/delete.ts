@@ -1,11 +1,11 @@
 import type { Asker } from '../../../domain/job-state.js';
-import { eachOf } from '../../../domain/each-of.js';
+import { eachOf } from '../../../domain/semaphore.js';
 import type { SliceDeletion } from '../../../domain/lease.js';
 import { count } from '../../../domain/units.js';
 import type { StorePort } from '../../../cloud/store/port.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
-import { releaseRemedy, stuckOf, stuckText } from '../../../quota/explanation/stuck-slices.js';
+import { releaseRemedy, stuckOf, stuckText } from '../../../quota/explanation/explain-words.js';
 import type { StuckSlice } from '../../../quota/published-state.js';
 import { readPoolState } from '../../../client/pool-state.js';
 import type { Purged } from '../../../client/purge-job.js';

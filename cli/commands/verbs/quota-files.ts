@@ -8,7 +8,7 @@ import {
 } from '../../terminal/render/operator-files.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
-import { gangBounds } from '../../../quota/gang-bounds.js';
+import { gangBounds } from '../../../quota/nominal-quota.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { formatToml } from '../../../quota/files/quota-fmt.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';

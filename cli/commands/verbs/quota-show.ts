@@ -20,7 +20,7 @@ import {
 } from '../../../quota/quota-config.js';
 import { formatDuration, utcMinute } from '../../terminal/render/quantities.js';
 import { oneLine, padToWidth, renderTable, textWidth } from '../../terminal/render/columns.js';
-import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
+import { releaseRemedy } from '../../../quota/explanation/explain-words.js';
 import { largest } from '../../../domain/extremes.js';
 
 export interface QuotaShowFlags extends ContextFlags, OutputFlag {

@@ -1,4 +1,4 @@
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { readFileSync, statSync } from 'node:fs';
 import { MOST_SECRET_BYTES, type SecretStore, type StoredSecret } from '../../../cloud/secrets/port.js';
 import { SECRET_NAME, SECRET_NAME_RULE } from '../../../domain/secret-reference.js';

@@ -7,14 +7,14 @@ import {
   parseSigningKeys,
   signApiKey,
   type SigningKey,
-} from '../../../cloud/temporal/api-keys.js';
-import { fileErrorWords } from '../../../domain/error-words.js';
+} from '../../../cloud/temporal/login-files.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printOut, asTyped } from '../../terminal/print.js';
 import { pathToFileURL } from 'node:url';
 import { JOB_KEY_SECRET } from '../../../cloud/job-keys/open-job-keys.js';
-import { newKeyLine } from '../../../cloud/keys/key-line.js';
+import { newKeyLine } from '../../../cloud/keys/key-reference.js';
 import { writeNewKey } from '../../terminal/file-on-disk.js';
 
 export interface SetupApiKeysFlags extends OutputFlag {

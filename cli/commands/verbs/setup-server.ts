@@ -1,7 +1,7 @@
 import type { Connection } from '@temporalio/client';
 import type { SwitchMove, SetupStep } from '../../../client/setup-server.js';
 import { bucketUrl, isGoogleBucket, placeOfObject, storePlace } from '../../../domain/store-place.js';
-import { TASK_QUEUE } from '../../../domain/own-workflows.js';
+import { TASK_QUEUE } from '../../../domain/temporal-server.js';
 import { userOf } from '../../place/asker.js';
 import { openStore, withTemporal } from '../../place/connect.js';
 import {
@@ -84,7 +84,7 @@ async function moveStep(
   context: CliContext,
 ): Promise<SetupStep> {
   const { systemBucket, ...jobs } = place;
-  const { copySystemObjects, strayGlobs } = await import('../../../cloud/store/split-store.js');
+  const { copySystemObjects, strayGlobs } = await import('../../../cloud/store/open-store.js');
   const from = await openStore(jobs, context);
   const copied = await copySystemObjects(from, await openStore({ ...jobs, bucket: systemBucket }, context));
   const what = 'system bucket';

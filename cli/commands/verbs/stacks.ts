@@ -10,8 +10,13 @@ import {
   placesText,
   sharedCallers,
   type StackGroup,
-} from '../../../domain/stacks/groups.js';
-import { type HostStacks, type Frame, frameText, isPython } from '../../../domain/stacks/stack.js';
+  type HostStacks,
+  type Frame,
+  frameText,
+  isPython,
+  stateText,
+  parseStacks,
+} from '../../../domain/stacks/stack.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withClient } from '../../place/connect.js';
@@ -23,7 +28,6 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { printErr, printOut, printPainted, asTyped } from '../../terminal/print.js';
 import { lookOf, type Look } from '../../terminal/render/look.js';
 import { watchEnd } from '../../jobs/watch/interruptions.js';
-import { stateText, parseStacks } from '../../../domain/stacks/text.js';
 import { count } from '../../../domain/units.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { MOST_HOSTS } from '../../../domain/slice.js';

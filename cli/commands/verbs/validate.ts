@@ -1,9 +1,9 @@
 import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { choicesOf } from '../../../domain/job-choices.js';
-import { inputSizeProblem } from '../../../domain/job-input-size.js';
+import { inputSizeProblem } from '../../../domain/bounds.js';
 import { formatProblem, formatProblems } from '../../../domain/problem.js';
 import { count } from '../../../domain/units.js';
-import { allowedIn, notAllowed } from '../../../quota/allow/allowed.js';
+import { allowedIn, notAllowed } from '../../../quota/allowed.js';
 import type { ParsedPoolFile } from '../../../quota/files/pool-file.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import {

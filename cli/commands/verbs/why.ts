@@ -1,8 +1,7 @@
 import { foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
-import { plainWording, reasonText } from '../../../quota/explanation/explain-words.js';
+import { plainWording, reasonText, stuckOf } from '../../../quota/explanation/explain-words.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
-import { stuckOf } from '../../../quota/explanation/stuck-slices.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { renamed } from '../../../quota/explanation/explanation.js';
 import type { JobClient } from '../../../client/job-client.js';

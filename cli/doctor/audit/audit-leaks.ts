@@ -23,7 +23,7 @@ import { cliKind } from '../machine-kinds.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 import { printOut, asTyped } from '../../terminal/print.js';
-import { eachOf } from '../../../domain/each-of.js';
+import { eachOf } from '../../../domain/semaphore.js';
 import { readPages } from '../../../quota/published-state.js';
 import { type Holder, holdersQuery } from '../../../contract/quota.js';
 import { WorkflowType } from '../../../contract/workflow-ids.js';

@@ -4,7 +4,7 @@ import type { LeaseId } from '../../../domain/lease.js';
 import { type EpochMs, count } from '../../../domain/units.js';
 import { innermost } from '../../../client/temporal-calls.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
-import { releaseRemedy } from '../../../quota/explanation/stuck-slices.js';
+import { releaseRemedy } from '../../../quota/explanation/explain-words.js';
 import { asTyped } from '../../terminal/print.js';
 import { renderTable } from '../../terminal/render/columns.js';
 

@@ -1,6 +1,5 @@
-import { type AcceleratorType, findAccelerator } from '../../../domain/accelerators.js';
-import { acceleratorHint } from '../../../domain/job-file/accelerator.js';
-import { usdPerChipHour } from '../../../domain/machine-kinds/cloud-tpu/prices.js';
+import { type AcceleratorType, findAccelerator, acceleratorHint } from '../../../domain/accelerators.js';
+import { usdPerChipHour } from '../../../domain/machine-kinds/cloud-tpu/type-zones.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
 /** Minutes to wait for the slice, and minutes that its deletion may take before the run costs more than announced. */

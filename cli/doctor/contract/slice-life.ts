@@ -1,4 +1,4 @@
-import { messageOf } from '../../../domain/error-words.js';
+import { messageOf } from '../../../domain/errors.js';
 import type { CloudTpuPlan, CloudTpuRef } from '../../../domain/machine-kinds/cloud-tpu/words.js';
 import { classifyCreateError, failedCreate } from '../../../cloud/machines/cloud-tpu/classify-error.js';
 import {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Exchange, OnExchange } from '../../../cloud/exchange.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { writePrivate } from '../../terminal/file-on-disk.js';
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { scrubbed } from './scrub.js';
 import type * as Connection from '../../../cloud/machines/cloud-tpu/tpu-connection.js';
 import { TpuApi } from '../../../cloud/machines/cloud-tpu/tpu-api.js';

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DIGEST } from '../../../domain/build/build.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { xdgFolder } from '../../terminal/home.js';
 import { tellLine } from '../../terminal/print.js';

@@ -1,6 +1,6 @@
 import { withCommit, withDigest } from '../../../domain/build/build.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
-import type { Assignment } from '../../../domain/job-file/assignment.js';
+import type { Assignment } from '../../../domain/job-file/edit.js';
 import { resolveJob } from '../../../domain/job-file/resolve.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import { reachFacts } from '../../../domain/slice.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, statSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { userInfo } from 'node:os';
-import { inputsTag } from '../../../cloud/builds/inputs.js';
+import { inputsTag } from '../../../cloud/builds/port.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { type Problem, showValue } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';

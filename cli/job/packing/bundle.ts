@@ -1,15 +1,14 @@
 import { realpath, stat, lstat, readlink } from 'node:fs/promises';
-import { type Packing, USUAL_EXCLUDES } from '../../../domain/local-files.js';
+import { type Packing, USUAL_EXCLUDES, type FileSource } from '../../../domain/local-files.js';
 import { gitFiles, git } from './git.js';
 import { sizeText } from '../../terminal/render/quantities.js';
 import { checkTree, NotPackable, packTree, type PackedTree, MAX_ENTRIES, sortedNames } from './pack-tree.js';
 import type { BundleSpec } from '../../../domain/modules/bundle.js';
-import type { FileSource } from '../../../domain/file-source.js';
 import { tellLine } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
-import { compareBytes } from '../../../cloud/store/byte-order.js';
+import { compareBytes } from '../../../cloud/store/port.js';
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 

@@ -4,7 +4,7 @@ import { lstat, readlink, rm, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { FileSource } from '../../../domain/file-source.js';
+import type { FileSource } from '../../../domain/local-files.js';
 
 /** The entries of a folder for an archive. */
 interface Tree {

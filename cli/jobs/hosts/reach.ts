@@ -24,7 +24,7 @@ import {
   pinnedTo,
 } from './keys.js';
 import { type Route, type RouteFlags, routeOf } from './route.js';
-import type { HostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
+import type { HostKeyPins } from '../../../cloud/hosts/host-key-record.js';
 import { Semaphore } from '../../../domain/semaphore.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { clustersOf } from '../../place/kubernetes-cluster.js';

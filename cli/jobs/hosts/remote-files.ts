@@ -1,5 +1,5 @@
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
-import { helperCommand } from '../../../cloud/hosts/helper-command.js';
+import { helperCommand } from '../../../cloud/hosts/login-shell.js';
 import { nameProblem, quotedName, treeProblem } from '../../../domain/outside-names.js';
 import { shellPath } from '../../../domain/shell-quote.js';
 import { basename, dirname, join, posix } from 'node:path';

@@ -1,5 +1,5 @@
 import type { JobKeyReferences } from '../../../cloud/job-keys/open-job-keys.js';
-import { splitReferences } from '../../../cloud/keys/key-line.js';
+import { splitReferences } from '../../../cloud/keys/key-reference.js';
 import type { CliContext } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 

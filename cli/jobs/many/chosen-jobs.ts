@@ -1,4 +1,4 @@
-import { eachOf } from '../../../domain/each-of.js';
+import { eachOf } from '../../../domain/semaphore.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobFilter } from '../../../client/job-query.js';
 import type { JobRow } from '../../../client/job-rows.js';

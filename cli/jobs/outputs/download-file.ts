@@ -5,7 +5,7 @@ import type { OutputFile } from '../../../domain/stored-outputs.js';
 import { writeAll, freeOn, isFull } from '../../terminal/file-on-disk.js';
 import { type SafeFolder, UselessPart } from '../../terminal/safe-folder.js';
 import { relative } from 'node:path';
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { count } from '../../../domain/units.js';
 import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';

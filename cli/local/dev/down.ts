@@ -21,7 +21,7 @@ import {
 } from '../../place/stack/stack-record.js';
 import { machineKind } from '../../../domain/machines.js';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
-import { TASK_QUEUE } from '../../../domain/own-workflows.js';
+import { TASK_QUEUE } from '../../../domain/temporal-server.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { connectTemporal } from '../../../client/connect.js';
 import { loginFilesOf, temporalAddressOf, DEV_NAMESPACE } from '../../place/stack/context.js';

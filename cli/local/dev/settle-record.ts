@@ -120,7 +120,7 @@ export async function settleCodec(
 ): Promise<CodecReferences | undefined> {
   const codec = wish === undefined ? known : withKey(known, wish);
   if (codec === undefined) return undefined;
-  const { openCodec } = await import('../../../cloud/codec/open-codec.js');
+  const { openCodec } = await import('../../../cloud/codec/payload-codec.js');
   await openCodec(codec, { onUnknownKey: 'fail' });
   return codec;
 }

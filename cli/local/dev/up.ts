@@ -40,11 +40,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { existsSync, mkdirSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { dirname } from 'node:path';
-import { newKeyLine } from '../../../cloud/keys/key-line.js';
+import { newKeyLine } from '../../../cloud/keys/key-reference.js';
 import type { Connection } from '@temporalio/client';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { claimQueue, foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
-import { TASK_QUEUE } from '../../../domain/own-workflows.js';
+import { TASK_QUEUE } from '../../../domain/temporal-server.js';
 import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS } from '../../../client/installation.js';
 import {
   createNamespace,

@@ -1,6 +1,14 @@
-import { compareMarks, linesOf, readProgress, showMark } from '../../../domain/progress-marks.js';
-import type { AttemptOutput, ProgressMark, ProgressMeasure, ReadProgress } from '../../../domain/progress-marks.js';
-import { comparableLine } from '../../../domain/work-counter.js';
+import {
+  compareMarks,
+  linesOf,
+  readProgress,
+  showMark,
+  type AttemptOutput,
+  type ProgressMark,
+  type ProgressMeasure,
+  type ReadProgress,
+  comparableLine,
+} from '../../../domain/progress-marks.js';
 import { smallest } from '../../../domain/extremes.js';
 
 /** The work that one preemption cost a job, as far as its own output tells (ADR 0016). */

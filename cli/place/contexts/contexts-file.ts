@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
 import { nearestWord } from '../../../domain/nearest-word.js';
 import { formatProblems, type Problem, showValue } from '../../../domain/problem.js';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { NotLoggedIn } from '../../../client/errors.js';
 import type { ServerOptions } from '../../../client/http/server-options.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { acquireLock } from '../stack/process-identity.js';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { fileErrorWords } from '../../../domain/error-words.js';
+import { fileErrorWords } from '../../../domain/errors.js';
 import { NotLoggedIn } from '../../../client/errors.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { claimsOf, isFresh, type TokenWay } from './stored-logins.js';

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
 import type { LoginFiles } from '../../../cloud/temporal/login-files.js';
-import { DEFAULT_LISTING_PERIODS } from '../../../cloud/machines/shared-lister.js';
+import { DEFAULT_LISTING_PERIODS } from '../../../cloud/machines/api-load.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from '../../terminal/home.js';

@@ -1,9 +1,8 @@
 import type { PoolDefaults } from '../../../domain/job-file/pool-defaults.js';
 import type { QuotaUnits } from '../../../domain/units.js';
-import type { GangBound } from '../../../quota/gang-bounds.js';
-import type { PoolChoices } from '../../../quota/allow/allowed.js';
-import type { PoolLimits } from '../../../quota/pool-limits.js';
-import type { PoolRules, QuotaConfig, TierRule } from '../../../quota/quota-config.js';
+import type { GangBound } from '../../../quota/nominal-quota.js';
+import type { PoolChoices } from '../../../quota/allowed.js';
+import type { PoolLimits, PoolRules, QuotaConfig, TierRule } from '../../../quota/quota-config.js';
 import { formatDuration } from './quantities.js';
 import { renderTable } from './columns.js';
 import { CliError, ExitCode } from '../cli-error.js';

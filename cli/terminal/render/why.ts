@@ -11,11 +11,12 @@ import {
   ordinal,
   reasonText,
   rebuildingText,
+  type Wording,
+  releaseRemedy,
+  stuckText,
 } from '../../../quota/explanation/explain-words.js';
-import type { Wording } from '../../../quota/explanation/explain-words.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { inProject } from '../../../quota/quota-config.js';
-import { releaseRemedy, stuckText } from '../../../quota/explanation/stuck-slices.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';

@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
 import { ACCELERATORS } from './accelerators.js';
 import { MACHINE } from './machine.js';
-import { MODULE_VERBS } from './module.js';
-import { GUARD } from './guard.js';
-import { BEFORE_COMMAND } from './before-command.js';
-import { CONTAINER } from './container.js';
-import { HOST_OBJECTS } from './host-objects.js';
-import { LEFT_BEHIND } from './left-behind.js';
-import { OUTPUTS } from './outputs.js';
+import { MODULE_VERBS, STEP_SHELL } from './module.js';
+import { GUARD, SAVE_HOOK, BEFORE_COMMAND } from './beside-command.js';
+import { CONTAINER, LEFT_BEHIND } from './container.js';
+import { HOST_OBJECTS, OUTPUTS } from './outputs.js';
 import { PRELUDE } from './prelude.js';
 import { PROVIDER } from './provider.js';
 import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
-import { SAVE_HOOK } from './save-hook.js';
-import { STEP_SHELL } from './step-shell.js';
 
 /** Placed before the rest: sh runs a program while it reads it. After `modules` follows the program that called it. */
 const DISPATCH_MODULES = `

@@ -1,5 +1,4 @@
-import { BY_WORKER } from './outputs-by-worker.js';
-import { OUTPUTS_SCAN } from './outputs-scan.js';
+import { BY_WORKER, OUTPUTS_SCAN } from './outputs-scan.js';
 import { CURLRC, VM_TOKEN } from '../../../domain/modules/host-scripts.js';
 
 /**

@@ -1,7 +1,7 @@
-import { answerText } from '../../answer-text.js';
+import { answerText } from '../../exchange.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { accessTokens } from '../../access-token.js';
-import { isOutage, restErrorOf } from '../../google-project/rest-error.js';
+import { isOutage, restErrorOf } from '../../google-project/rest.js';
 import { googleRefusal, inOneLine } from '../../google-refusal.js';
 import { type AuditedResource, type OnUnread, readParts, refuseUnread } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';

@@ -1,8 +1,52 @@
-import { googleRefusal, refusalText } from '../../google-refusal.js';
-import type { CreateAnswer, CreateRefused } from '../../../domain/slice.js';
+import type { CreateAnswer, CreateRefused, RefusalScope } from '../../../domain/slice.js';
+import { googleRefusal, refusalText, readable, type GoogleError } from '../../google-refusal.js';
 import type { RemoveAnswer } from '../port.js';
-import { type ApiError, Code } from './api-error.js';
-import { isRateLimit, refusalScope } from './refusal-scope.js';
+
+/** The values of google.rpc.Code that matter for a decision. */
+export const Code = {
+  Cancelled: 1,
+  Unknown: 2,
+  InvalidArgument: 3,
+  DeadlineExceeded: 4,
+  NotFound: 5,
+  AlreadyExists: 6,
+  PermissionDenied: 7,
+  ResourceExhausted: 8,
+  FailedPrecondition: 9,
+  Aborted: 10,
+  OutOfRange: 11,
+  Unimplemented: 12,
+  Internal: 13,
+  Unavailable: 14,
+  Unauthenticated: 16,
+} as const;
+
+/** The name that gRPC writes, such as `RESOURCE_EXHAUSTED`. */
+export function codeName(code: number | undefined): string {
+  const name = Object.entries(Code).find(([, number]) => number === code)?.[0] ?? 'Unknown';
+  return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+}
+
+/** The facts of a failed call, whether gRPC, an operation's `error` or the auth library reports it. */
+export type ApiError = Omit<GoogleError, 'httpStatus' | 'status'>;
+
+/** Reads any thrown value. gax puts `<code> <NAME>: ` before the server's own text; `details` is that text alone. */
+export function apiErrorOf(thrown: unknown): ApiError {
+  if (typeof thrown !== 'object' || thrown === null) return { message: String(thrown) };
+  const { code, details, message, reason, errorInfoMetadata: metadata } = thrown as Record<string, unknown>;
+  return {
+    message: typeof details === 'string' && details !== '' ? details : String(message ?? thrown),
+    ...(typeof code === 'number' ? { code } : {}),
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof metadata === 'object' && metadata !== null ? { metadata: metadata as Record<string, string> } : {}),
+  };
+}
+
+/** Puts a failed REST call into the form that `apiErrorOf` reads. Without Google's answer it counts as an unavailable API. */
+export function restFailure({ status, message, reason, metadata }: GoogleError): object {
+  const code = Object.values(Code).find((number) => codeName(number) === status);
+  return { code: code ?? Code.Unavailable, message, reason, errorInfoMetadata: metadata };
+}
 
 /**
  * Classifies a failed create call. `refused` only if Google surely started nothing: every error that may be a lost answer is
@@ -18,7 +62,7 @@ export function failedCreate(error: ApiError): Exclude<CreateAnswer, { kind: 'ac
   return error.code === Code.AlreadyExists ? { kind: 'exists' } : createRefused(error);
 }
 
-export const createRefused = (error: ApiError): CreateRefused => ({
+const createRefused = (error: ApiError): CreateRefused => ({
   kind: 'refused',
   scope: refusalScope(error),
   message: refusalText(error),
@@ -82,4 +126,59 @@ const OUTSIDE_THE_RESOURCE = /(?<![\w/-])(project|location|zone|region|api|metho
 export function isCredentialProblem(error: ApiError): boolean {
   const kind = googleRefusal(error)?.kind;
   return kind === 'no-credentials' || kind === 'expired-credentials';
+}
+
+/**
+ * The scope of a refusal of Cloud TPU (docs/adr/0042), whether a call was refused, its operation failed, or its queued resource
+ * is FAILED. It checks problems of the login or the project first, then Google's texts (docs/facts.md, "Cloud TPU"; field
+ * reports, 2024 to 2026), then the code. An unknown refusal is `unknown`, never `request`, because only `request` may be final.
+ */
+export function refusalScope(error: ApiError): RefusalScope {
+  const refusal = googleRefusal(error);
+  if (refusal !== undefined) return refusal.kind === 'unknown-zone' ? 'zone-lasting' : 'installation';
+  if (isRateLimit(error)) return 'moment';
+  return TEXTS.find(({ text }) => text.test(readable(error.message)))?.scope ?? scopeOfCode(error.code);
+}
+
+/** The API's own limit of calls, which Google's front end applies before a call reaches Cloud TPU. */
+function isRateLimit({ code, message, reason }: ApiError): boolean {
+  if (reason === 'RATE_LIMIT_EXCEEDED') return true;
+  return code === Code.ResourceExhausted && /quota metric|requests per (minute|second)/i.test(message);
+}
+
+/** The order matters. */
+const TEXTS: readonly { readonly text: RegExp; readonly scope: RefusalScope }[] = [
+  { text: /no more capacity|stock ?out|insufficient .*capacity|resource_pool_exhausted/i, scope: 'zone' },
+  // Google counts quota and addresses by region. Other machines that are being deleted still count (marin#87).
+  { text: /(?<![\w/-])quota(?![\w/-])|IN_USE_ADDRESSES|\blimit:? \d/i, scope: 'zone' },
+  {
+    text: /zonal accelerator configurations|zone "[^"]*" is not supported|not supported .*in location/i,
+    scope: 'zone-lasting',
+  },
+  // A create or an update that collided with a preemption, a deletion or another call.
+  { text: /not supported while in state|not supported when state is|unable to queue the operation/i, scope: 'moment' },
+  { text: /was not fulfilled before its deadline/i, scope: 'moment' },
+  { text: /The field "[^"]*" cannot be|^Invalid (value|JSON)|\blabels?\b.* (invalid|must)/i, scope: 'request' },
+];
+
+function scopeOfCode(code: number | undefined): RefusalScope {
+  switch (code) {
+    case Code.ResourceExhausted:
+      return 'zone';
+    // Such as `User does not have permission to submit requests for accelerator type "v5litepod-8" in location "us-central1-a"`,
+    // which was said of one type in one zone while other zones granted it (field reports of 2026).
+    case Code.PermissionDenied:
+      return 'permission';
+    case Code.Unauthenticated:
+      return 'installation';
+    case Code.InvalidArgument:
+    case Code.NotFound:
+    case Code.AlreadyExists:
+    case Code.FailedPrecondition:
+    case Code.OutOfRange:
+    case Code.Unimplemented:
+      return 'unknown';
+    default:
+      return 'moment';
+  }
 }

@@ -3,7 +3,7 @@ import type { Condition, Owner, Ownership, ReadyCondition, SliceHost } from '../
 import { durationValue } from '../../../domain/job-file/fields.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { TELL_AFTER_MS } from '../port.js';
-import { refusalScope } from './refusal-scope.js';
+import { refusalScope } from './classify-error.js';
 
 /** Google's names (Cloud TPU v2 protos). A state that this version does not know is passed on unchanged. */
 type QueuedResourceState =

@@ -1,4 +1,4 @@
-import { messageOf } from '../../../domain/error-words.js';
+import { messageOf } from '../../../domain/errors.js';
 import { nodeRefs } from '../../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { CloudTpuPlan, CloudTpuRef } from '../../../domain/machine-kinds/cloud-tpu/words.js';
 import { requestNameOf } from '../../../domain/machines.js';
@@ -15,9 +15,8 @@ import {
   type RemoveAnswer,
   type WatchOptions,
 } from '../port.js';
-import { DEFAULT_LISTING_PERIODS, type ListingPeriods } from '../shared-lister.js';
-import { apiErrorOf, Code } from './api-error.js';
-import { classifyCreateError, classifyDeleteError, failedCreate } from './classify-error.js';
+import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../api-load.js';
+import { apiErrorOf, Code, classifyCreateError, classifyDeleteError, failedCreate } from './classify-error.js';
 import { conditionOfAll, type Observation, type Observations } from './condition.js';
 import {
   createAlphaRequest,
@@ -28,11 +27,16 @@ import {
   zonePath,
 } from './create-request.js';
 import { guestFacts } from './guest-attributes.js';
-import { observedNode, observedQueuedResource, pathParts } from './observation.js';
-import { ownedIn } from './owned.js';
+import {
+  observedNode,
+  observedQueuedResource,
+  pathParts,
+  ownedIn,
+  type ObservedNode,
+  type ObservedQueuedResource,
+} from './observation.js';
 import { type ApiSettings, CallFailed, type StartedOperation, TpuApi } from './tpu-api.js';
 import { TpuConnection, type TpuEndpoint } from './tpu-connection.js';
-import { ZoneLister, type ZoneListing } from './zone-lister.js';
 
 export interface CloudTpuOptions extends Partial<ApiSettings> {
   /** Absent: Google's own address, with the application default credentials. */
@@ -294,4 +298,30 @@ function foreignPart(seen: Observations, wanted: Owner): 'queued resource' | 'no
 
 interface Looked extends Pick<Observation, 'at' | 'queuedResource'> {
   readonly nodes: readonly Observation['node'][];
+}
+
+/** The resources of a zone; keys are names without their path. */
+export interface ZoneListing {
+  /** The time at which the listing began. */
+  readonly at: number;
+  readonly nodes: ReadonlyMap<string, ObservedNode>;
+  /** Empty if no watcher needs them. */
+  readonly queuedResources: ReadonlyMap<string, ObservedQueuedResource>;
+}
+
+export interface ZoneWatch {
+  readonly isUrgent: boolean;
+  readonly needsQueuedResources: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Lists one zone for all watchers of slices in it. */
+export class ZoneLister extends SharedLister<ZoneWatch, ZoneListing> {
+  constructor(list: (withQueuedResources: boolean) => Promise<ZoneListing>, periods: ListingPeriods) {
+    super((watchers) => list(watchers.some(({ needsQueuedResources }) => needsQueuedResources)), periods);
+  }
+
+  override close(): void {
+    super.close('the TPU client');
+  }
 }

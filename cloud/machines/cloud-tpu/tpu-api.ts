@@ -1,9 +1,15 @@
 import type { protos, v2 } from '@google-cloud/tpu';
 import { refusalText } from '../../google-refusal.js';
 import { GoogleCallFailed } from '../../google-project/port.js';
-import { apiErrorOf, codeName, type ApiError, restFailure } from './api-error.js';
-import { classifyReadError, isCredentialProblem } from './classify-error.js';
-import { CallBudget, type CallRate } from '../call-budget.js';
+import {
+  apiErrorOf,
+  codeName,
+  type ApiError,
+  restFailure,
+  classifyReadError,
+  isCredentialProblem,
+} from './classify-error.js';
+import { CallBudget, type CallRate } from '../api-load.js';
 import type { AlphaRequest } from './create-request.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
 import { CloudRefused, CloudUnavailable, notReached, type OnMissing } from '../port.js';

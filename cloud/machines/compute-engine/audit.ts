@@ -1,7 +1,6 @@
-import { machineTypeOf } from '../../../domain/machine-kinds/compute-engine/machine-types.js';
+import { machineTypeOf } from '../../../domain/machine-kinds/compute-engine/words.js';
 import { GoogleCallFailed } from '../../google-project/port.js';
-import { isOutage } from '../../google-project/rest-error.js';
-import { GoogleRest } from '../../google-project/rest.js';
+import { isOutage, GoogleRest } from '../../google-project/rest.js';
 import { type AuditedResource, type OnUnread, readParts, refuseUnread } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { messageOf } from '../../../domain/error-words.js';
+import { messageOf } from '../../../domain/errors.js';
 import { ownershipFrom } from '../../../domain/identity.js';
-import { vmNames } from '../../../domain/machine-kinds/compute-engine/plan.js';
-import type { ComputeEnginePlan, ComputeEngineRef } from '../../../domain/machine-kinds/compute-engine/words.js';
+import {
+  vmNames,
+  type ComputeEnginePlan,
+  type ComputeEngineRef,
+} from '../../../domain/machine-kinds/compute-engine/words.js';
 import type { MachineRef } from '../../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner } from '../../../domain/slice.js';
 import { refusalText } from '../../google-refusal.js';
@@ -19,12 +22,21 @@ import {
   type RemoveAnswer,
   type WatchOptions,
 } from '../port.js';
-import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
-import { type ApiInstance, type ApiOperation, CallFailed, ComputeApi, type ComputeSettings } from './compute-api.js';
-import { throwCloudError, zonePath } from './compute-api.js';
+import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../api-load.js';
+import {
+  type ApiInstance,
+  type ApiOperation,
+  CallFailed,
+  ComputeApi,
+  type ComputeSettings,
+  throwCloudError,
+  zonePath,
+  type ComputeFailure,
+  isRateLimit,
+  refusalScope,
+} from './compute-api.js';
 import { conditionOf, failureOf, isOf, type SeenVm } from './condition.js';
 import { SLICE_LABEL, type VmRequest, vmRequests, VMS_LABEL } from './instance-request.js';
-import { type ComputeFailure, isRateLimit, refusalScope } from './refusal-scope.js';
 
 export interface ComputeEngineOptions extends Partial<ComputeSettings> {
   /**

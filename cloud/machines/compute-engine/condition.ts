@@ -2,8 +2,7 @@ import { contentHash } from '../../../domain/content-hash.js';
 import { ownershipFrom } from '../../../domain/identity.js';
 import type { Condition, Owner, Ownership, SliceHost } from '../../../domain/slice.js';
 import { TELL_AFTER_MS } from '../port.js';
-import { type ApiInstance, type ApiOperation } from './compute-api.js';
-import { type ComputeFailure, refusalScope } from './refusal-scope.js';
+import { type ApiInstance, type ApiOperation, type ComputeFailure, refusalScope } from './compute-api.js';
 
 /** One VM of a slice as observed. A failed call is no observation: the adapter throws instead. */
 export type SeenVm = { readonly name: string } & (

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { labelsOf } from '../../../domain/identity.js';
-import { vmNames } from '../../../domain/machine-kinds/compute-engine/plan.js';
-import { gpusOf } from '../../../domain/machine-kinds/compute-engine/machine-types.js';
-import type { ComputeEnginePlan } from '../../../domain/machine-kinds/compute-engine/words.js';
+import { vmNames, type ComputeEnginePlan, gpusOf } from '../../../domain/machine-kinds/compute-engine/words.js';
 import { zonePath } from './compute-api.js';
 
 /** Labels that name a VM's slice, beside those of its ownership. */

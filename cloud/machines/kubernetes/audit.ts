@@ -1,8 +1,8 @@
 import { request } from 'node:https';
 import { request as plainRequest } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { messageOf } from '../../../domain/error-words.js';
-import { answerText } from '../../answer-text.js';
+import { messageOf } from '../../../domain/errors.js';
+import { answerText } from '../../exchange.js';
 import { type AuditedResource, type OnUnread, readParts, refuseUnread } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { KubernetesLibrary } from './cluster.js';

@@ -11,7 +11,7 @@ import type {
   ResponseContext,
   VersionApi,
 } from '@kubernetes/client-node';
-import { messageOf } from '../../../domain/error-words.js';
+import { messageOf } from '../../../domain/errors.js';
 import { CloudRefused } from '../port.js';
 import type * as Library from './library.js';
 

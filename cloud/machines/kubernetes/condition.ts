@@ -1,7 +1,15 @@
-import { type Condition, isOf, type Owner, type Ownership, type PodHost } from '../../../domain/slice.js';
-import { whyGivenBack } from './gang.js';
-import type { Observation, SeenJob, SeenPod } from './observation.js';
-import { startRefusal, waitingWords } from './pod-start.js';
+import {
+  type Condition,
+  isOf,
+  type Owner,
+  type Ownership,
+  type PodHost,
+  type RefusalScope,
+} from '../../../domain/slice.js';
+import type { EpochMs } from '../../../domain/units.js';
+import { smallest } from '../../../domain/extremes.js';
+import type { Observation, SeenJob, SeenPod, Said } from './observation.js';
+import { scopeOfText } from './api-failure.js';
 
 /**
  * Reads the observed objects of a slice as evidence (docs/design.md, "Unknown is not dead"). A pod on a node that does not answer
@@ -124,3 +132,128 @@ export function pendingOf(seen: Observation, job: SeenJob): Condition {
   const message = `${why}, so the slice gives back the pods that do run: ${detail}`;
   return { kind: 'lost', cause: 'refused', scope: 'zone', message };
 }
+
+/** A job of jobctl with all its slices in one namespace. */
+interface Gang {
+  readonly key: string;
+  /** For messages. */
+  readonly name: string;
+  readonly since: EpochMs;
+  readonly isWhole: boolean;
+  /** Whether one of its incomplete slices has waited for half of its timeout. */
+  readonly isLate: boolean;
+}
+
+/**
+ * Tells why a slice must give back its running pods while others wait, so that two gangs that each hold a part of what both need
+ * do not block each other. The timeout alone is not enough: two gangs that began together would give back together, again and
+ * again. So among the incomplete gangs of a namespace that need the same device, the oldest has the second half of its timeout
+ * for itself: younger gangs give back as soon as its first half is over (docs/adr/0065).
+ */
+function whyGivenBack(job: SeenJob, { at, neighbours }: Pick<Observation, 'at' | 'neighbours'>): string | undefined {
+  if (isOver(job, at, 1)) return `not all pods run after ${job.gangSeconds} s (gang_timeout)`;
+  const own = keyOf(job);
+  const rivals = gangsIn(
+    [...neighbours, job].filter(({ device }) => device === job.device),
+    at,
+  ).filter(({ isWhole }) => !isWhole);
+  const self = rivals.find(({ key }) => key === own);
+  const first = rivals.find((gang) => self !== undefined && isOlder(gang, self) && gang.isLate);
+  return first && `${first.name} has waited in this namespace for longer, and half of its gang_timeout is over`;
+}
+
+const isOver = ({ createdAt, gangSeconds }: SeenJob, at: EpochMs, share: number): boolean =>
+  at - createdAt >= gangSeconds * 1000 * share;
+
+/** Creation times are whole seconds, so the key decides ties. */
+const isOlder = (a: Gang, b: Gang): boolean => a.since < b.since || (a.since === b.since && a.key < b.key);
+
+const keyOf = ({ uid, ownership }: SeenJob): string =>
+  ownership === undefined ? uid : `${ownership.owner}/${ownership.job}/${ownership.run}`;
+
+function gangsIn(jobs: readonly SeenJob[], at: EpochMs): readonly Gang[] {
+  const byKey = new Map<string, SeenJob[]>();
+  for (const job of new Map(jobs.map((each) => [each.uid, each])).values())
+    if (!job.isDeleting && !job.failure && !job.isComplete)
+      byKey.set(keyOf(job), [...(byKey.get(keyOf(job)) ?? []), job]);
+  return [...byKey].map(([key, slices]) => ({
+    key,
+    name: `job ${slices[0]?.ownership?.job ?? 'of an unknown name'}`,
+    since: smallest(slices.map(({ createdAt }) => createdAt)),
+    isWhole: slices.every(({ isWhole }) => isWhole),
+    isLate: slices.some((slice) => !slice.isWhole && isOver(slice, at, 1 / 2)),
+  }));
+}
+
+/** The reasons why requested pods do not run. */
+
+interface StartRefusal {
+  readonly scope: RefusalScope;
+  /** Contains Kubernetes' own words. */
+  readonly message: string;
+}
+
+/** The refusal that no waiting ends: an image that does not exist, a missing object, an exhausted quota. */
+export function startRefusal({ pods, events }: Observation, { workers }: SeenJob): StartRefusal | undefined {
+  for (const pod of pods) {
+    const scope = pod.waiting && imageScope(pod.waiting);
+    if (scope) return { scope, message: said(pod, pod.waiting) };
+    const missing = pod.unscheduled && scopeOfText(pod.unscheduled.message);
+    if (missing) return { scope: missing, message: said(pod, pod.unscheduled) };
+  }
+  for (const event of events) {
+    // An event outlives its cause: one about pods that could not be created counts only while pods are missing.
+    if (event.of === 'job' && pods.length >= workers) continue;
+    const pod = pods.find(({ uid }) => uid === event.uid);
+    if (event.of === 'pod' && pod?.phase !== 'Pending') continue;
+    const scope = scopeOfText(event.message);
+    if (scope) return { scope, message: `${pod ? `pod ${pod.name}: ` : ''}${event.reason}: ${event.message}` };
+  }
+  return undefined;
+}
+
+/**
+ * The scope of a registry's answer if it is final. The kubelet repeats a pull after other failures (a timeout, a registry that is
+ * down), and the gang timeout limits them. Texts: containerd 1.6 to 2.1, Docker Hub, GHCR, Artifact Registry.
+ */
+function imageScope({ reason, message }: Said): RefusalScope | undefined {
+  if (reason === 'InvalidImageName' || reason === 'ErrImageNeverPull') return 'request';
+  if (reason === 'CreateContainerConfigError') return scopeOfText(message);
+  if (reason !== 'ErrImagePull' && reason !== 'ImagePullBackOff') return undefined;
+  return FINAL_PULL.test(message) ? 'request' : undefined;
+}
+
+const FINAL_PULL =
+  /: not found|manifest unknown|name unknown|does not exist|access denied|authorization failed|unauthorized|forbidden|no match for platform|invalid reference/i;
+
+const said = ({ name }: SeenPod, { reason, message }: Said): string => `pod ${name}: ${reason}: ${message}`;
+
+/** `2 of 4 pods run; 2 wait: Unschedulable: 0/3 nodes are available: ..` */
+export function waitingWords({ pods, events }: Observation, { workers }: SeenJob): string {
+  const running = pods.filter(({ phase, ip }) => phase === 'Running' && ip !== undefined).length;
+  const counted = `${running} of ${workers} pods run`;
+  const pending = new Set(pods.filter(({ phase }) => phase === 'Pending').map(({ uid }) => uid));
+  const event = events.findLast(
+    ({ of, uid, reason }) => (of === 'job' || pending.has(uid)) && !IDLE_WARNINGS.has(reason),
+  );
+  const why = reasonOf(pods, event, workers);
+  return why === undefined ? counted : `${counted}; ${why}`;
+}
+
+function reasonOf(pods: readonly SeenPod[], event: Said | undefined, workers: number): string | undefined {
+  const unscheduled = pods.filter((pod) => pod.unscheduled);
+  const [first] = unscheduled;
+  if (first?.unscheduled)
+    return `${unscheduled.length} cannot be scheduled: ${first.unscheduled.reason}: ${first.unscheduled.message}`;
+  const waiting = pods.find((pod) => pod.waiting && !ORDINARY.has(pod.waiting.reason));
+  if (waiting?.waiting) return said(waiting, waiting.waiting);
+  if (event !== undefined) return `${event.reason}: ${event.message}`;
+  if (pods.length < workers) return `${workers - pods.length} are not made yet`;
+  return pods.find((pod) => pod.waiting)?.waiting?.reason;
+}
+
+/** A cluster without DNS for pods warns about each pod, which does not matter: jobctl uses addresses. */
+const IDLE_WARNINGS: ReadonlySet<string> = new Set(['MissingClusterDNS']);
+
+/** Reasons that every container passes through. */
+const ORDINARY: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);

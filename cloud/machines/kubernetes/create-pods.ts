@@ -1,6 +1,10 @@
 import type { V1ObjectMeta } from '@kubernetes/client-node';
-import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
-import type { KubernetesPlan, PodFields, PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
+import {
+  objectName,
+  type KubernetesPlan,
+  type PodFields,
+  type PodsRef,
+} from '../../../domain/machine-kinds/kubernetes/words.js';
 import { type CreateAnswer, isOf, type Ownership } from '../../../domain/slice.js';
 import { createAnswerOf, read } from './api-failure.js';
 import type { Cluster } from './cluster.js';

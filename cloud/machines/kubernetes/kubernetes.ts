@@ -1,13 +1,12 @@
-import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
+import { objectName } from '../../../domain/machine-kinds/kubernetes/words.js';
 import { refIn } from '../../../domain/machine-kinds/kubernetes/plan.js';
 import type { Machines } from '../port.js';
 import { read } from './api-failure.js';
 import { conditionOf } from './condition.js';
 import { createPods } from './create-pods.js';
 import { JOB_NAME_LABEL } from './manifest.js';
-import { allOf } from './namespace-api.js';
+import { allOf, type PodOwner } from './namespace-api.js';
 import { seenJob, seenPod } from './observation.js';
-import type { PodOwner } from './pod-owner.js';
 import { MACHINES_LABEL } from './pod-template.js';
 import { type KubernetesOptions, SlicesOfPods } from './slices-of-pods.js';
 

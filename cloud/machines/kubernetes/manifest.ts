@@ -1,7 +1,6 @@
 import type { V1ConfigMap, V1Job, V1PodSpec, V1Service } from '@kubernetes/client-node';
-import { AGENT_FOLDER } from '../../../domain/machine-kinds/kubernetes/mounts.js';
-import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
-import { CONTAINER, type KubernetesPlan } from '../../../domain/machine-kinds/kubernetes/words.js';
+import { AGENT_FOLDER } from '../../../domain/machine-kinds/kubernetes/pod-fields.js';
+import { objectName, CONTAINER, type KubernetesPlan } from '../../../domain/machine-kinds/kubernetes/words.js';
 import {
   agentConfigMap,
   agentEnv,

@@ -1,11 +1,21 @@
-import type { V1DeleteOptions, V1Status } from '@kubernetes/client-node';
+import type { V1DeleteOptions, V1Status, V1ObjectMeta, V1Pod } from '@kubernetes/client-node';
 import type { PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
+import type { KubernetesPlace } from '../../../domain/machine-kinds/kubernetes/plan.js';
+import type { PlanOf, RefOf } from '../../../domain/machines.js';
+import type { Condition, CreateAnswer, Owner, Ownership } from '../../../domain/slice.js';
 import { CloudUnavailable, type RemoveAnswer } from '../port.js';
 import { listed, read, removeAnswerOf } from './api-failure.js';
 import type { Cluster } from './cluster.js';
 import { OURS } from './pod-template.js';
-import { type Observation, type SeenEvent, seenEvent, type SeenJob, seenPart, type SeenPart } from './observation.js';
-import type { PodOwner } from './pod-owner.js';
+import {
+  type Observation,
+  type SeenEvent,
+  seenEvent,
+  type SeenJob,
+  seenPart,
+  type SeenPart,
+  type SeenPod,
+} from './observation.js';
 
 /** Questions to the API server about one namespace. Reads reject like those of the port `Machines`. */
 
@@ -87,7 +97,7 @@ export async function warningsOf({ core }: Cluster, namespace: string): Promise<
   return events.map(seenEvent);
 }
 
-export type Deletable = SeenPart['what'] | 'Job' | 'RayCluster' | 'Pod';
+type Deletable = SeenPart['what'] | 'Job' | 'RayCluster' | 'Pod';
 
 /** Deletes only the object with this uid, and no other of the same name. A Job or RayCluster goes after its pods are gone. */
 export async function deleteOnly(
@@ -122,3 +132,36 @@ interface DeletedObject {
 
 /** KubeRay's resource. */
 export const RAY_CLUSTERS = { group: 'ray.io', version: 'v1', plural: 'rayclusters' } as const;
+
+/** The kinds of machines that are pods. */
+export type PodKind = 'kubernetes' | 'ray-cluster';
+
+/** An owner in a listing. */
+interface ListedOwner {
+  readonly metadata?: V1ObjectMeta;
+  readonly seen: SeenJob;
+}
+
+/** The owner of a slice's pods and the operations that depend on its type: an Indexed Job, or a RayCluster. */
+export interface PodOwner<K extends PodKind = PodKind> {
+  /** The name of its resource in Kubernetes. */
+  readonly resource: 'Job' | 'RayCluster';
+  /** The label of its pods that contains its name. */
+  readonly podLabel: string;
+  /** A label selector for its objects, beside the labels of all objects that jobctl makes. */
+  readonly selector: string;
+  /** Returns the name of its objects. */
+  nameOf(ref: Pick<PodsRef, 'name'>): string;
+  refIn(place: KubernetesPlace, name: string): RefOf<K>;
+  create(cluster: Cluster, plan: PlanOf<K>): Promise<CreateAnswer>;
+  /** Rejects like `read` of api-failure.ts. */
+  read(cluster: Cluster, place: { readonly namespace: string; readonly name: string }): Promise<SeenJob | undefined>;
+  list(
+    cluster: Cluster,
+    place: { readonly namespace: string; readonly labelSelector: string },
+  ): Promise<readonly ListedOwner[]>;
+  seenPod(pod: V1Pod): SeenPod;
+  /** Opens the gates of pods, up to the lease. Resolves with the reason if one could not be let in. */
+  letIn?(cluster: Cluster, namespace: string, seen: Observation): Promise<string | undefined>;
+  conditionOf(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition;
+}

@@ -12,7 +12,7 @@ export interface Said {
   readonly message: string;
 }
 
-/** The owner of a slice's pods: an Indexed Job, or the matching fields of another object (pod-owner.ts). */
+/** The owner of a slice's pods: an Indexed Job, or the matching fields of another object (namespace-api.ts). */
 export interface SeenJob {
   readonly uid: string;
   readonly ownership?: Ownership;

@@ -1,4 +1,4 @@
-import { messageOf } from '../../../domain/error-words.js';
+import { messageOf } from '../../../domain/errors.js';
 import { ownershipFrom } from '../../../domain/identity.js';
 import { placeOfAccount, zoneOf } from '../../../domain/machine-kinds/kubernetes/plan.js';
 import type { PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
@@ -13,14 +13,12 @@ import {
   type RemoveAnswer,
   type WatchOptions,
 } from '../port.js';
-import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
+import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../api-load.js';
 import { type Cluster, type ClusterConfig, openCluster } from './cluster.js';
 import * as library from './library.js';
-import { NAME_LABEL } from './pod-template.js';
-import { allOf, deleteOnly, lookAt, ownersOf, warningsOf } from './namespace-api.js';
-import { listNamespace, type NamespaceListing, sliceIn } from './namespace-listing.js';
-import type { Observation, SeenEvent, SeenJob } from './observation.js';
-import type { PodKind, PodOwner } from './pod-owner.js';
+import { NAME_LABEL, OURS } from './pod-template.js';
+import { allOf, deleteOnly, lookAt, ownersOf, warningsOf, type PodKind, type PodOwner } from './namespace-api.js';
+import type { Observation, SeenEvent, SeenJob, SeenPod } from './observation.js';
 
 export interface KubernetesOptions {
   /** The default cluster; other contexts are in the same kubeconfig. */
@@ -211,4 +209,59 @@ const removalOf = <Ref extends PodsRef>(ref: Ref, job: Observation['job']): stri
 interface Asked {
   readonly warnings: () => Promise<readonly SeenEvent[]>;
   readonly jobs: () => Promise<readonly SeenJob[]>;
+}
+
+/** The owners of one kind and their pods in one namespace that jobctl made, for all watchers of slices there. */
+interface NamespaceListing {
+  /** The time at which the listing began. */
+  readonly at: number;
+  /** Owners, keyed by name. */
+  readonly byName: ReadonlyMap<string, SeenJob>;
+  /** Pods, keyed by their owner's name. */
+  readonly pods: ReadonlyMap<string, readonly SeenPod[]>;
+  /** Read once per listing, for the first slice that does not start. */
+  readonly warnings: () => Promise<readonly SeenEvent[]>;
+  readonly jobs: () => Promise<readonly SeenJob[]>;
+}
+
+async function listNamespace(
+  cluster: Cluster,
+  owner: Pick<PodOwner, 'list' | 'podLabel' | 'seenPod'>,
+  namespace: string,
+  { warnings }: Pick<NamespaceListing, 'warnings'>,
+): Promise<NamespaceListing> {
+  const at = Date.now();
+  const { core } = cluster;
+  const ours = { namespace, labelSelector: `${OURS},${owner.podLabel}` };
+  // Pods first: an owner without its pods counts as waiting, but pods without their owner would look left behind.
+  const pods = await allOf((page) => core.listNamespacedPod({ ...ours, ...page }));
+  const owners = await owner.list(cluster, { namespace, labelSelector: OURS });
+  const byName = new Map(owners.map(({ metadata, seen }) => [metadata?.name ?? '', seen]));
+  const podsOf = new Map<string, SeenPod[]>();
+  for (const pod of pods) {
+    const name = pod.metadata?.labels?.[owner.podLabel] ?? '';
+    podsOf.set(name, [...(podsOf.get(name) ?? []), owner.seenPod(pod)]);
+  }
+  let asked: Promise<readonly SeenEvent[]> | undefined;
+  return {
+    at,
+    byName,
+    pods: podsOf,
+    warnings: () => (asked ??= warnings()),
+    jobs: async () => [...byName.values()],
+  };
+}
+
+/**
+ * Returns one slice of a listing, by its owner's name. ConfigMap and Service are not listed, so `missing` needs a direct look.
+ */
+function sliceIn({ at, byName, pods }: NamespaceListing, name: string): Observation {
+  return {
+    at,
+    job: byName.get(name) ?? 'not-found',
+    parts: [],
+    pods: pods.get(name) ?? [],
+    events: [],
+    neighbours: [],
+  };
 }

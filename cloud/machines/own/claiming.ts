@@ -8,9 +8,17 @@ import {
 } from '../../../domain/machine-kinds/machines/words.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
-import { claimText, isOurs, readClaim } from './claim-text.js';
+import {
+  claimText,
+  isOurs,
+  readClaim,
+  type ChosenMachine,
+  LIKE_NEW,
+  type PoolRecord,
+  type PoolRecords,
+  type SliceRecord,
+} from './pool-record.js';
 import type { MachineVisits } from './machine-visits.js';
-import { type ChosenMachine, LIKE_NEW, type PoolRecord, type PoolRecords, type SliceRecord } from './pool-record.js';
 
 /** A create call of the slice workflow lasts 60 s at most, so no machine is claimed after this time. */
 const CLAIM_FOR_MS = 40_000;

@@ -1,10 +1,9 @@
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
-import { isOurs, readClaim } from './claim-text.js';
+import { isOurs, readClaim, LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
 import { declared, failedOnce, inspectedWell, problemOf, reachOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
 import type { MachineLook, MachinesOperator } from '../port.js';
-import { LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
 
 const LOOK_MS = 10_000;
 const CHECK_MS = 70_000;

@@ -5,8 +5,10 @@ import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/ma
 import type { Ownership } from '../../../domain/slice.js';
 import { machinePoolObject } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
-import { isOfStore, objectPlace, type StorePort } from '../../store/port.js';
+import { labelsOf, ownershipFrom } from '../../../domain/identity.js';
+import { isOfStore, objectPlace, type StorePort, type StoreReader } from '../../store/port.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
+import type { AuditedResource } from '../audited-resource.js';
 
 /** Reach of a machine of a slice, as the inventory had it when the slice was made. */
 export type ChosenMachine = Omit<OwnMachine, 'labels' | 'check'>;
@@ -145,4 +147,75 @@ async function overStore<T>(work: () => Promise<T>): Promise<T> {
     if (isOfStore(error)) throw new CloudUnavailable(error.message, { cause: error });
     throw error;
   }
+}
+
+/** The contents of a claim on a machine. */
+interface MachineClaim {
+  /** Random, one per create call. It prevents a late claim for a slice that has been given back. */
+  readonly uid: string;
+  /** The slice's name. */
+  readonly slice: string;
+  /** The pool whose inventory contains the machine: two pools may name the same machine by mistake. */
+  readonly pool: string;
+  readonly ownership: Ownership;
+}
+
+/** The same claim always makes the same text, by which a machine recognizes it. */
+export function claimText({ slice, uid, pool, ownership }: MachineClaim): string {
+  const lines = Object.entries({ ...labelsOf(ownership), slice, pool }).map(([key, value]) => `${key}=${value}`);
+  return `${[uid, ...lines].join('\n')}\n`;
+}
+
+/** Undefined if the text is not a claim of jobctl's. */
+export function readClaim(text: string): MachineClaim | undefined {
+  const [uid = '', ...lines] = text.trim().split('\n');
+  const values: Readonly<Record<string, string>> = Object.fromEntries(
+    lines.map((line) => splitAt(line, line.indexOf('='))),
+  );
+  const ownership = ownershipFrom(values);
+  const { slice, pool } = values as { readonly slice?: string; readonly pool?: string };
+  if (uid === '' || ownership === undefined || slice === undefined || pool === undefined) return undefined;
+  return { slice, uid, pool, ownership };
+}
+
+const splitAt = (line: string, at: number): readonly [string, string] => [line.slice(0, at), line.slice(at + 1)];
+
+/** Returns whether this installation and pool left the claim behind, unknown to the record. Other claims are not removed. */
+export const isOurs = (claim: MachineClaim | undefined, owner: string, pool: string): claim is MachineClaim =>
+  claim !== undefined && claim.ownership.owner === owner && claim.pool === pool;
+
+/** The fields of a pool's record that this reader needs. */
+interface RawRecord {
+  readonly slices?: Readonly<Record<string, RawSlice>>;
+}
+interface RawSlice {
+  readonly at: number;
+  readonly ownership: Readonly<Record<string, string | number>>;
+  readonly machines: readonly { readonly name: string; readonly accelerators: Readonly<Record<string, number>> }[];
+}
+
+/**
+ * Lists the pool's own machines that slices of any owner hold, by the pool's record. It is the auditor's own reader and shares no
+ * code with the adapter that it judges. `jobctl machines check` finds claims on machines that no record names.
+ * @throws CloudUnavailable if the record cannot be read
+ */
+export async function listMachinesForAudit(store: StoreReader, pool: string): Promise<readonly AuditedResource[]> {
+  const name = machinePoolObject(pool);
+  const bytes = await store.read(name).catch((error: unknown) => {
+    throw new CloudUnavailable(`audit: ${objectPlace(store, name)} could not be read: ${(error as Error).message}`);
+  });
+  if (bytes === undefined) return [];
+  const { slices = {} } = JSON.parse(bytes.toString()) as RawRecord;
+  return Object.entries(slices).map(([slice, { at, ownership, machines }]) => {
+    const labels = Object.fromEntries(
+      Object.entries(ownership).map(([key, value]) => [`jobctl-${key}`, String(value)]),
+    );
+    const chips = machines.flatMap(({ accelerators }) => Object.values(accelerators)).reduce((a, b) => a + b, 0);
+    return {
+      ...{ kind: 'claim', account: pool, zone: 'own-machines', name: slice, labels, chips },
+      state: ownershipFrom(labels) === undefined ? 'UNREADABLE' : 'CLAIMED',
+      accelerator: machines.map((machine) => machine.name).join(' '),
+      createTime: new Date(at).toISOString(),
+    };
+  });
 }

@@ -1,5 +1,5 @@
 import type { V1ConfigMap, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
-import { AGENT_FOLDER } from '../../../domain/machine-kinds/kubernetes/mounts.js';
+import { AGENT_FOLDER } from '../../../domain/machine-kinds/kubernetes/pod-fields.js';
 import { wholeCpus } from '../../../domain/machine-kinds/kubernetes/size.js';
 import { CONTAINER } from '../../../domain/machine-kinds/kubernetes/words.js';
 import { rayClusterName } from '../../../domain/machine-kinds/ray-cluster/index.js';
@@ -16,8 +16,9 @@ import {
   resourcesOf,
   UNREACHABLE,
 } from '../kubernetes/pod-template.js';
-import { HEAD, HEAD_READY } from './head-scripts.js';
-import { LEASE_GATE } from './lease-gate.js';
+import { apiFailureOf, isNotFound } from '../kubernetes/api-failure.js';
+import type { Cluster } from '../kubernetes/cluster.js';
+import type { Observation, SeenPod } from '../kubernetes/observation.js';
 
 /** Labels of KubeRay. */
 export const CLUSTER_LABEL = 'ray.io/cluster';
@@ -64,7 +65,7 @@ export interface RayCluster {
   };
 }
 
-export interface RayClusterManifest {
+interface RayClusterManifest {
   readonly configMap: V1ConfigMap;
   readonly cluster: RayCluster;
 }
@@ -158,3 +159,92 @@ function workerTemplate({ ref, pods }: RayClusterPlan, labels: Labels): V1PodTem
     },
   };
 }
+
+/** Ray's own processes on the head, beside jobctl's agent (docs/adr/0069). */
+
+/** Created when Ray has ended, with its exit code. Ray itself needs /tmp, so the folder exists. */
+const ENDED = '/tmp/jobctl-ray-ended';
+
+/** Created when Ray has answered for the first time. */
+const READY = '/tmp/jobctl-ray-ready';
+
+/** The beginning of the probe's event for a head on which Ray has ended. */
+export const RAY_ENDED = 'jobctl: Ray has ended on the head';
+
+/**
+ * The first process of the head, in POSIX sh. KubeRay's command becomes a child of the agent, so that its end does not end the
+ * pod. KubeRay runs it in bash with the same limit of open files. If Ray ends after it was ready once, the head has lost what the
+ * job's command works with: the agent is told to end, and the run ends with it.
+ */
+const HEAD = `#!/bin/sh
+# jobctl: starts Ray as KubeRay would, and stays as jobctl's agent.
+(
+  ulimit -n 65536 2> /dev/null
+  bash -c "$KUBERAY_GEN_RAY_START_CMD"
+  echo "${RAY_ENDED} with code $?" > ${ENDED}
+  cat ${ENDED}
+  [ -f ${READY} ] || exit 0
+  { cat ${ENDED} > /dev/termination-log; } 2> /dev/null
+  kill -s TERM 1
+) &
+exec /bin/sh /jobctl/agent
+`;
+
+/** Checks whether Ray's first service (GCS) answers. Its output is shown as an event of the pod. */
+const HEAD_READY = `#!/bin/sh
+[ ! -f ${ENDED} ] || { cat ${ENDED}; exit 1; }
+bash -c 'exec 3<> "/dev/tcp/127.0.0.1/\${RAY_PORT:-6379}"' 2> /dev/null && { true > ${READY}; exit 0; }
+echo "jobctl: Ray does not answer on the head yet"
+exit 1
+`;
+
+/**
+ * The scheduling gate with which every worker is made. A worker holds no resources until jobctl removes the gate ("Pod Scheduling
+ * Readiness", on since Kubernetes 1.27). KubeRay counts a worker that it deletes as gone at once, and would make the next one
+ * beside it, which would exceed the lease (docs/adr/0069).
+ */
+export const LEASE_GATE = 'jobctl/lease';
+
+/**
+ * Workers for which the lease has a place, the oldest first. A worker keeps its place until it is seen gone or its containers
+ * have ended. The order is always the same, so a late look opens no gate that an earlier one left closed.
+ */
+export function workersWithPlace({ job, pods }: Observation): readonly SeenPod[] {
+  if (job === 'not-found' || job.isDeleting || job.mostWorkers === undefined) return [];
+  const workers = pods.filter(({ jobUid, index }) => jobUid === job.uid && index === undefined);
+  const placed = workers.filter(({ gate, phase }) => gate === undefined && phase !== 'Succeeded' && phase !== 'Failed');
+  const waiting = workers
+    .filter(({ gate, isDeleting }) => gate !== undefined && !isDeleting)
+    .toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0) || (a.name < b.name ? -1 : 1));
+  return waiting.slice(0, Math.max(0, job.mostWorkers - placed.length));
+}
+
+/** Lets these pods be scheduled. @returns the reason why one could not be let in; the next look tries again */
+export async function openGates(
+  { core }: Cluster,
+  namespace: string,
+  pods: readonly SeenPod[],
+): Promise<string | undefined> {
+  const failures = await Promise.all(
+    pods.map(async ({ name, gate = 0 }) => {
+      const path = `/spec/schedulingGates/${gate}`;
+      const body = [
+        { op: 'test', path: `${path}/name`, value: LEASE_GATE },
+        { op: 'remove', path },
+      ];
+      try {
+        await core.patchNamespacedPod({ name, namespace, body });
+        return undefined;
+      } catch (error) {
+        const failure = apiFailureOf(error);
+        return isNotFound(failure) || failure.status === GATE_IS_OPEN
+          ? undefined
+          : `worker ${name} waits: ${failure.message}`;
+      }
+    }),
+  );
+  return failures.find((failure) => failure !== undefined);
+}
+
+/** Unprocessable: the patch's test failed. */
+const GATE_IS_OPEN = 422;

@@ -1,6 +1,16 @@
 import { type Mapping } from '../plain-tree.js';
-import { isTpu, putMachines, putScripts } from './asked-machines.js';
-import { countOf, keysBeside, listOf, mappingOf, shownOf, textOf, Translation } from './translation.js';
+import {
+  isTpu,
+  putMachines,
+  putScripts,
+  countOf,
+  keysBeside,
+  listOf,
+  mappingOf,
+  shownOf,
+  textOf,
+  Translation,
+} from './translation.js';
 import { type Given, noteVariables, putVariables } from './variables.js';
 
 /** Configurations that are no job: they make machines or volumes. */

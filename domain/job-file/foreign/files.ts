@@ -1,10 +1,9 @@
 import { shellQuote, shellWords } from '../../shell-quote.js';
 import { jobNameFrom } from '../../identity.js';
 import { isMapping, type Mapping } from '../plain-tree.js';
-import { batchScript } from './batch-script.js';
+import { batchScript, interpreterOf, isPython, isShell, lackOf } from './batch-script.js';
 import { dstackLines } from './dstack.js';
 import { launchScript } from './launch-script.js';
-import { interpreterOf, isPython, isShell, lackOf } from './interpreter.js';
 import { hasPods, manifestLines, RAY } from './manifest.js';
 import { skypilotLines } from './skypilot.js';
 import { shownOf } from './translation.js';

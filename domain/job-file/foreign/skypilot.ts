@@ -1,6 +1,15 @@
 import { isMapping, type Mapping } from '../plain-tree.js';
-import { isTpu, putMachines, putScripts } from './asked-machines.js';
-import { countOf, keysBeside, listOf, mappingOf, textOf, Translation } from './translation.js';
+import {
+  isTpu,
+  putMachines,
+  putScripts,
+  countOf,
+  keysBeside,
+  listOf,
+  mappingOf,
+  textOf,
+  Translation,
+} from './translation.js';
 import { noteVariables, putVariables } from './variables.js';
 
 /** The lines of a job file that stand for a task of SkyPilot. */

@@ -1,8 +1,10 @@
 import { stringify } from 'yaml';
 import { jobNameFrom } from '../../identity.js';
-import { inForeground } from './foreground.js';
+import { shellWords, splitShellWords } from '../../shell-quote.js';
+import { acceleratorNamed } from '../../accelerators.js';
 import { isMapping, mapStrings, type Mapping } from '../plain-tree.js';
 import { holdsSecret } from '../secret-looks.js';
+import { detachOptions } from '../shell-text.js';
 
 /** Stands for a value that the file of the other tool does not say. */
 export const OPEN = '..';
@@ -113,3 +115,134 @@ export const keysBeside = (known: readonly string[], section: Mapping, prefix = 
   Object.entries(section).flatMap(([key, value]) =>
     known.includes(key) || value === null || value === undefined ? [] : [`${prefix}${key}`],
   );
+
+interface Foreground {
+  /** The command with its program in the foreground; undefined if the line does not say which program that is. */
+  readonly text: string | undefined;
+  readonly note: string;
+}
+
+const ENDS_WITH_JOB = 'what the line leaves in the background is the command here: a job ends with it';
+const TO_FILE = 'its output goes to a file of the host: without `> FILE` `jobctl logs JOB` has it';
+/** Lines that follow a program in the background and do nothing for it. */
+const IDLE = /^(echo|sleep|exit|disown|true|jobs|ps)\b/;
+const IN_BACKGROUND = /(?<![&|>])&[ \t]*(?:disown(?:[ \t]+\S+)?)?$/;
+
+/** Brings to the front a program that a command leaves in the background, where a job would end it. Undefined for another command. */
+function inForeground(command: string): Foreground | undefined {
+  const lines = command.trim().split('\n');
+  if (lines.some((line) => /(^|[;&|(] *)(tmux|screen) /.test(line))) return ofTerminal(lines);
+  const last = lines.findLastIndex((line) => !IDLE.test(line.trim()));
+  const [before, line = ''] = [lines.slice(0, Math.max(last, 0)), lines[last]?.trim()];
+  if (IN_BACKGROUND.test(line)) {
+    const front = line.replace(IN_BACKGROUND, '').replaceAll(/(^|[ ;&|(])(?:nohup|setsid) +/g, '$1');
+    const isToFile = /(^|[ \w])>{1,2} *(?!\/dev\/null)[\w./$~{]/.test(front);
+    return {
+      text: [...before, front.trim()].join('\n'),
+      note: isToFile ? `${ENDS_WITH_JOB}; ${TO_FILE}` : ENDS_WITH_JOB,
+    };
+  }
+  const attached = withoutDetach(line);
+  return attached === line ? undefined : { text: [...before, attached].join('\n'), note: ENDS_WITH_JOB };
+}
+
+/** Takes `-d` from `docker run`. */
+function withoutDetach(line: string): string {
+  const words = line.split(' ');
+  const run = words.findIndex((word, at) => word === 'run' && words[at - 1] === 'docker');
+  if (run === -1) return line;
+  const detaching = new Set(detachOptions(words.slice(run + 1)).map((at) => run + 1 + at));
+  return words.filter((_, at) => !detaching.has(at)).join(' ');
+}
+
+const WITH_VALUE = /^-\w*[snctxyeFSTh]$/;
+
+/** Reads `tmux new -d -s NAME 'COMMAND'` and `screen -dmS NAME COMMAND`, the last part of a command of one line. */
+function ofTerminal(lines: readonly string[]): Foreground {
+  const [line = '', ...more] = lines;
+  const at = line.search(/(?:tmux|screen) /);
+  const [program, ...rest] = splitShellWords(line.slice(at)) ?? [];
+  const isNew = program === 'screen' || rest[0] === 'new' || rest[0] === 'new-session';
+  const words = program === 'tmux' ? rest.slice(1) : rest;
+  let next = 0;
+  while (words[next]?.startsWith('-') === true) next += WITH_VALUE.test(words[next] ?? '') ? 2 : 1;
+  const own = words.slice(next);
+  const isOne = isNew && more.length === 0 && own.length > 0 && !own.some((word) => /^(&&|\|\||;|\||&)$|;$/.test(word));
+  if (!isOne)
+    return { text: undefined, note: `${ENDS_WITH_JOB}: write the program that is to run in ${program ?? ''}` };
+  const run = own.length === 1 ? (own[0] ?? '') : shellWords(own);
+  return { text: `${line.slice(0, at)}${run}`, note: ENDS_WITH_JOB };
+}
+
+/** The machines that a task of another tool asks for. */
+interface AskedMachines {
+  /** Name as its user wrote it: `tpu-v4-32`, `A100`. */
+  readonly accelerator?: string | undefined;
+  /** GPUs of each machine. */
+  readonly count?: number | undefined;
+  readonly nodes: number;
+  readonly image?: string | undefined;
+  readonly zones?: readonly string[];
+  readonly region?: string | undefined;
+  readonly pricing: string;
+  /** Further keys of `tpu`. */
+  readonly tpu?: Readonly<Record<string, unknown>>;
+}
+
+/** Whether a name is that of a TPU, known or not. */
+export const isTpu = (name: string): boolean => /^tpu/i.test(name) || acceleratorNamed(name) !== undefined;
+
+/** Writes the section of the machines: `tpu` for a TPU, `kubernetes` with the GPUs of each pod for all others. */
+export function putMachines(into: Translation, asked: AskedMachines): 'tpu' | 'kubernetes' {
+  const { accelerator, nodes, image, count = 1 } = asked;
+  if (accelerator !== undefined && isTpu(accelerator)) {
+    if (nodes > 1) into.set('slices', nodes);
+    return OF_GKE.test(accelerator) ? putGkeTpu(into, accelerator, asked) : putTpu(into, accelerator, asked);
+  }
+  const gpus = accelerator === undefined ? {} : { gpus: count, gpu_type: accelerator.toLowerCase() };
+  const place = 'compute_engine is for VMs of Google Cloud, machines for your own';
+  const remark = accelerator === undefined ? `pods without an accelerator; ${place}` : `GPUs in pods; ${place}`;
+  into.set('kubernetes', { image: image ?? OPEN, ...(nodes > 1 && { workers: nodes }), ...gpus }, remark);
+  return 'kubernetes';
+}
+
+const OF_GKE = /^tpu-.*-(podslice|slice|device)$/;
+
+/** Reason why a node with that many chips stays open: the file does not say the topology. */
+function putGkeTpu(into: Translation, accelerator: string, { image = OPEN, count = 1 }: AskedMachines): 'kubernetes' {
+  into.set('kubernetes', { image, tpu: { accelerator, topology: OPEN } }, `${count} on a node`);
+  return 'kubernetes';
+}
+
+function putTpu(into: Translation, name: string, asked: AskedMachines): 'tpu' {
+  const { zones = [], region, pricing, tpu = {}, image } = asked;
+  const accelerator = acceleratorNamed(name)?.type ?? name.replace(/^tpu-/i, '');
+  const [zone = OPEN, ...more] = zones;
+  const place = more.length === 0 ? { zone } : { zones };
+  const remark = zones.length === 0 && region !== undefined ? `a zone of ${region}` : undefined;
+  into.set('tpu', { accelerator, ...place, pricing, ...tpu }, remark);
+  if (image !== undefined) into.set('docker', { image });
+  return 'tpu';
+}
+
+interface Asked {
+  readonly setup: string | undefined;
+  readonly run: string | undefined;
+  /** The keys that have them, for messages. */
+  readonly names: readonly [setup: string, run: string];
+  /** The command runs in an image: what is installed on a host is not in it. */
+  readonly isInImage: boolean;
+  readonly hasFolder: boolean;
+}
+
+/** Writes what is run before the command, and the command. */
+export function putScripts(into: Translation, { setup, run, names, isInImage, hasFolder }: Asked): void {
+  const [ofSetup, ofRun] = names;
+  if (setup !== undefined && isInImage) {
+    // A shell of its own, as with the other tool: a folder that it enters is not that of the command.
+    into.script('command.run', `(\n${setup.trim()}\n) || exit\n${run ?? ''}`, `${ofSetup}, then of ${ofRun}`);
+    return;
+  }
+  if (setup !== undefined) into.script(hasFolder ? 'bundle.install' : 'script.run', setup, ofSetup);
+  if (run !== undefined) into.script('command.run', run, ofRun);
+}

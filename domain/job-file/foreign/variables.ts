@@ -1,5 +1,6 @@
 import { isSecret, isSecretName } from '../secret-looks.js';
-import { OPEN, shownOf, type Translation } from './translation.js';
+import { isMapping, type Mapping, valueAt } from '../plain-tree.js';
+import { OPEN, shownOf, type Translation, listOf, mappingOf } from './translation.js';
 
 /** Variables of a command, each with its value; without one it is the submitter's. */
 export type Given = readonly (readonly [name: string, value: unknown])[];
@@ -23,7 +24,7 @@ export function putVariables(into: Translation, given: Given): void {
   into.set('secrets', secrets, `each by \`jobctl secret put ${first} --from-file FILE\``);
 }
 
-export const secretNameOf = (variable: string): string => variable.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+const secretNameOf = (variable: string): string => variable.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 
 /** Matches `${{ secrets.x }}` and `${X}` alone, which the other tool fills in. */
 const hasNoValue = (value: unknown): boolean =>
@@ -31,7 +32,7 @@ const hasNoValue = (value: unknown): boolean =>
 const isReserved = (name: string): boolean => name.startsWith('JOBCTL_') || name.startsWith('MEGASCALE_');
 
 /** Variables that another tool sets, and what jobctl has in their place; of a name with no value here nothing is known. */
-export interface OwnVariables {
+interface OwnVariables {
   /** Beginning of all its variables. */
   readonly prefix: string;
   readonly names: Readonly<Record<string, string>>;
@@ -99,3 +100,142 @@ export function noteVariables(
     Object.hasOwn(names, word) || (word.startsWith(prefix) && word.length > prefix.length);
   for (const name of new Set(words.filter(isOwn))) into.lose(names[name] ?? 'jobctl sets no such variable', `$${name}`);
 }
+
+const OWN = 'jobctl sets JOBCTL_*, and what PyTorch and JAX read (docs/kubernetes.md)';
+
+export interface OfPod {
+  readonly variables: KubeletVariables;
+  /** The name of the manifest, which begins the names of its pods. */
+  readonly owner: string;
+}
+
+/** Writes the variables of a container. */
+export function putPodVariables(into: Translation, container: Mapping, { variables, owner }: OfPod): void {
+  const given: [string, unknown][] = [];
+  for (const { name, valueFrom } of listOf(container['env']).filter(isMapping)) {
+    const [key, secret] = [shownOf(name), valueAt(valueFrom, ['secretKeyRef', 'name'])];
+    const secretName = secretNameOf(key);
+    if (secret !== undefined)
+      into.lose(
+        `secrets: {${key}: ${secretName}}, after \`jobctl secret put ${secretName} --from-file FILE\``,
+        `env ${key} of Secret ${shownOf(secret)}`,
+      );
+    else if (valueFrom !== undefined || OF_LIBRARIES.test(key)) into.lose(OWN, `env ${key}`);
+    else {
+      const pieces = variables.valueOf(key);
+      const text = plainText(pieces);
+      if (text === undefined) into.lose(`export it in the command, with ${namesIn(pieces)} filled in`, `env ${key}`);
+      else if (peersIn(text, owner).length > 0) into.lose(OWN, `env ${key}`);
+      else given.push([key, text]);
+    }
+  }
+  putVariables(into, given satisfies Given);
+  const sources = listOf(container['envFrom']).map((one) => `envFrom ${Object.keys(mappingOf(one)).join(' ')}`);
+  into.lose('write env and secrets', ...sources);
+}
+
+/** The names in pieces that are no text: `$(POD_IP)`, and behind it the variable that has the same value. */
+export const namesIn = (pieces: readonly Piece[]): string =>
+  [
+    ...new Set(
+      pieces.flatMap((piece) => {
+        if ('text' in piece) return [];
+        return 'open' in piece ? [`$(${piece.open})`] : [`$(${piece.of}), which is $${piece.variable},`];
+      }),
+    ),
+  ].join(' and ');
+
+/** Names of the manifest's own pods in a text: `OWNER-workers-0-0.OWNER`. */
+export function peersIn(text: string, owner: string): readonly string[] {
+  if (owner === '') return [];
+  return text.split(/[^\w.-]+/).filter((word) => {
+    const [label = '', subdomain] = word.split('.');
+    return subdomain !== undefined && label.startsWith(`${owner}-`) && /-\d+$/.test(label);
+  });
+}
+
+/** A part of a text: as it stands, a variable that the command finds in its environment, or a name that nothing here says. */
+export type Piece =
+  | { readonly text: string }
+  | { readonly variable: string; readonly of: string }
+  | { readonly open: string };
+
+/** Variables that jobctl sets (docs/kubernetes.md, "PyTorch and JAX"): a value in `env` would win over the right one. */
+const OF_LIBRARIES =
+  /^(MASTER_(ADDR|PORT)|WORLD_SIZE|RANK|PET_\w+|JAX_(COORDINATOR_ADDRESS|NUM_PROCESSES|PROCESS_ID))$/;
+/** Variables that the cluster gives its own pods and those of jobctl alike. */
+const OF_GKE = /^(TPU_WORKER_(ID|HOSTNAMES)|MEGASCALE_\w+)$/;
+const OF_SERVICES = /_SERVICE_(HOST|PORT)/;
+
+const REFERENCE = /\$(?:\$|\(([^)]{0,300})\))/g;
+
+/** Fills in `$(NAME)` as the kubelet does before the container starts: `$$` is a dollar, and unknown names stay as they are. */
+export class KubeletVariables {
+  readonly #known = new Map<string, readonly Piece[]>([
+    ['JOB_COMPLETION_INDEX', [{ variable: 'JOBCTL_HOST_INDEX', of: 'JOB_COMPLETION_INDEX' }]],
+  ]);
+  readonly #values = new Map<string, readonly Piece[]>();
+  /** `envFrom` may have any name; those of programs are in small letters. */
+  readonly #mayHaveMore: boolean;
+
+  constructor(container: Mapping) {
+    this.#mayHaveMore = listOf(container['envFrom']).length > 0;
+    for (const variable of listOf(container['env']).filter(isMapping)) {
+      const name = shownOf(variable['name']);
+      this.#values.set(name, this.read(shownOf(variable['value'])));
+      this.#known.set(name, this.#valueOf(variable));
+    }
+  }
+
+  /** The value of a variable: names that come behind it are not yet known. */
+  valueOf(name: string): readonly Piece[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  #valueOf({ name, value, valueFrom }: Mapping): readonly Piece[] {
+    const [key, text] = [shownOf(name), shownOf(value)];
+    const isOfJob =
+      OF_LIBRARIES.test(key) ||
+      valueAt(valueFrom, ['secretKeyRef']) !== undefined ||
+      isSecret(key, text) ||
+      (isSecretName(key) && text === '');
+    if (isOfJob) return [{ variable: key, of: key }];
+    return valueFrom === undefined ? this.read(text) : [{ open: key }];
+  }
+
+  read(text: string): readonly Piece[] {
+    const pieces: Piece[] = [];
+    let end = 0;
+    for (const { 0: whole, 1: name, index } of text.matchAll(REFERENCE)) {
+      pieces.push(
+        { text: text.slice(end, index) },
+        ...(name === undefined ? [{ text: '$' }] : this.#named(name, whole)),
+      );
+      end = index + whole.length;
+    }
+    return [...pieces, { text: text.slice(end) }];
+  }
+
+  #named(name: string, whole: string): readonly Piece[] {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    if (OF_LIBRARIES.test(name) || OF_GKE.test(name)) return [{ variable: name, of: name }];
+    const isOpen = OF_SERVICES.test(name) || (this.#mayHaveMore && /^[A-Z_][A-Z\d_]*$/.test(name));
+    return [isOpen ? { open: name } : { text: whole }];
+  }
+}
+
+/** The text of pieces that are nothing else; undefined for any other. */
+export const plainText = (pieces: readonly Piece[]): string | undefined =>
+  pieces.every((piece) => 'text' in piece)
+    ? pieces.map((piece) => ('text' in piece ? piece.text : '')).join('')
+    : undefined;
+
+/** One word of a shell in which variables have their values when it runs. */
+export const quotedWord = (pieces: readonly Piece[]): string =>
+  `"${pieces
+    .map((piece) => {
+      if ('text' in piece) return piece.text.replace(/[\\"$`]/g, String.raw`\$&`);
+      return 'variable' in piece ? `\${${piece.variable}}` : '';
+    })
+    .join('')}"`;

@@ -1,9 +1,8 @@
-import { type AllocationMode, MOST_RUN_SECONDS } from './words.js';
+import { type AllocationMode, MOST_RUN_SECONDS, type TpuForm } from './words.js';
 import { type Pricing, PRICINGS } from '../../slice.js';
 import { durationValue, given, secondsOf } from '../../job-file/fields.js';
 import { namesIn, referenceHint, RESOURCE_NAME } from '../../job-file/cloud-path.js';
 import type { Report } from '../../job-file/report.js';
-import type { TpuForm } from './section-form.js';
 
 /** The pricing of the job's tier. Spot if the tier names none. */
 export const ANY_PRICING = 'any';

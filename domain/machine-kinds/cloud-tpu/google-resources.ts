@@ -1,8 +1,7 @@
 import type { AcceleratorType } from '../../accelerators.js';
-import type { GoogleForm, GooglePlace } from './section-form.js';
+import type { GoogleForm, GooglePlace, DataDisk } from './words.js';
 import { nearestWord } from '../../nearest-word.js';
 import type { Path } from '../../problem.js';
-import type { DataDisk } from './words.js';
 import { namesIn, referenceHint, regionOf, RESOURCE_NAME } from '../../job-file/cloud-path.js';
 import { given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { quotaUnitsOf } from '../../accelerators.js';
 import { MOST_SLICES, PRICINGS } from '../../slice.js';
-import { durationValue } from '../../job-file/fields.js';
-import type { AttemptSlices, MachineKind } from '../kind.js';
-import { googleChoices, usualGoogleChoices } from './google-choices.js';
-import { GOOGLE_ACCOUNT_KEY, GOOGLE_FLAGS } from './google-keys.js';
-import { GOOGLE_ZONES } from './google-zones.js';
+import { durationValue, textValues } from '../../job-file/fields.js';
+import type { ChoiceLists } from '../../choices.js';
+import { poolTpuSection } from '../../job-file/pool-defaults.js';
+import { Report } from '../../job-file/report.js';
+import type { Path } from '../../problem.js';
+import type { AttemptSlices, MachineKind, PoolTable } from '../kind.js';
+import { googleChoices, usualGoogleChoices, GOOGLE_ACCOUNT_KEY, GOOGLE_FLAGS, GOOGLE_ZONES } from './google-keys.js';
 import { nodeRefs, slicePlan } from './plan.js';
-import { tpuSection } from './section-form.js';
-import { resolveTpu } from './section.js';
-import { acceleratorOf, usdPerChipHour } from './prices.js';
 import {
+  tpuSection,
   DISK_MODES,
   type CloudTpuPlan,
   type CloudTpuRef,
@@ -18,6 +18,9 @@ import {
   MOST_RUN_SECONDS,
   usualRequests,
 } from './words.js';
+import { resolveTpu, checkPoolDefaults } from './section.js';
+import { acceleratorOf, usdPerChipHour } from './type-zones.js';
+import { scopeUrls } from './google-resources.js';
 
 const text = z.string();
 
@@ -188,3 +191,41 @@ const typeText = ({ accelerator, ref: { slices } }: CloudTpuPlan): string =>
 
 /** The port that AXLearn's Bastion set (docs/facts.md, "Predecessors"). */
 const MEGASCALE_PORT = 8080;
+
+type Table = z.output<ReturnType<typeof poolTpuSection>>;
+
+/** `[tpu]` of a pool file. The file's zones and Google project are checked with it, as a job's own would be. */
+export const tpuPoolTable: PoolTable<ReturnType<typeof poolTpuSection>> = {
+  form: poolTpuSection,
+  check: ({ google_project: project, zones, table = {} }, report) => {
+    // Its form is checked already, and a version is right for some type.
+    const { version: _, ...rest } = table;
+    const inJob = new Report([]);
+    checkPoolDefaults({ ...rest, ...(project !== undefined && { project }), ...(zones && { zones }) }, inJob);
+    for (const { path, value, message, hint } of inJob.problems) report.problem(inPoolFile(path), value, message, hint);
+  },
+  gives,
+};
+
+/** Path in a pool file of a value that a job file has in `tpu`. */
+function inPoolFile(path: Path): Path {
+  if (path[1] === 'zones') return path.slice(1);
+  return path[1] === 'project' ? ['google_project'] : path;
+}
+
+function gives(table: Table): ChoiceLists {
+  const { service_account, scopes, network, subnetwork, external_ips, tags, metadata, reservation, data_disks } = table;
+  return {
+    service_accounts: texts(service_account),
+    scopes: (scopes ?? []).flatMap(scopeUrls),
+    networks: texts(network, subnetwork),
+    external_ips: external_ips === false ? ['false'] : [],
+    tags: tags ?? [],
+    metadata: Object.entries(textValues(metadata)).map(([key, value]) => `${key}=${value}`),
+    reservations: texts(reservation),
+    data_disks: (data_disks ?? []).map(({ source }) => source),
+  };
+}
+
+const texts = (...values: readonly (string | null | undefined)[]): readonly string[] =>
+  values.filter((value) => typeof value === 'string');

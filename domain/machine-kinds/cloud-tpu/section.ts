@@ -1,18 +1,8 @@
-import { resolveLabels, resolveMetadata, resolveNames, resolveZones, withoutUndefined } from './google-keys.js';
-import type { GooglePlace, TpuForm } from './section-form.js';
-import {
-  mostTpuDisks,
-  resolveDataDisks,
-  resolveNetwork,
-  resolveScopes,
-  resolveServiceAccount,
-} from './google-resources.js';
 import { given } from '../../job-file/fields.js';
-import { GENERATION_FACTS, GENERATIONS } from '../../accelerators.js';
-import type { AcceleratorType } from '../../accelerators.js';
-import type { RequestContext, ResolvedRequest } from '../kind.js';
-import { ANY_ZONE, type CloudTpuRequest, type CloudTpuSection } from './words.js';
 import {
+  GENERATION_FACTS,
+  GENERATIONS,
+  type AcceleratorType,
   acceleratorHint,
   acceleratorNamed,
   acceleratorOfTopology,
@@ -20,11 +10,29 @@ import {
   hasTopology,
   topologyHint,
   topologiesOf,
-} from '../../job-file/accelerator.js';
-import { pricingOf, resolveCapacity, resolveHedge, warnOfHedge, warnOfRunDuration } from './capacity-keys.js';
-import { applyCreateFlags } from './create-flags.js';
+} from '../../accelerators.js';
 import { POOL_KEYS, withPoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
+import type { Path } from '../../problem.js';
+import type { RequestContext, ResolvedRequest } from '../kind.js';
+import { resolveLabels, resolveMetadata, resolveNames, resolveZones, withoutUndefined } from './google-keys.js';
+import {
+  type GooglePlace,
+  type TpuForm,
+  type DataDiskForm,
+  ANY_ZONE,
+  type CloudTpuRequest,
+  type CloudTpuSection,
+  DISK_MODES,
+} from './words.js';
+import {
+  mostTpuDisks,
+  resolveDataDisks,
+  resolveNetwork,
+  resolveScopes,
+  resolveServiceAccount,
+} from './google-resources.js';
+import { pricingOf, resolveCapacity, resolveHedge, warnOfHedge, warnOfRunDuration } from './capacity-keys.js';
 import { warnOfZones, zonesWith } from './type-zones.js';
 
 type TpuSpec = CloudTpuRequest;
@@ -183,4 +191,128 @@ function warnOfRuntime(version: string, type: AcceleratorType, report: Report): 
     ['tpu', 'version'],
     `'${version}' is a runtime of ${generations.join(', ')}, and the accelerator is ${type.type} (usual: ${usual})`,
   );
+}
+
+/** Returns undefined if there is no such value. */
+type ReadFlag = (value: string) => Partial<TpuForm> | undefined;
+
+/** Flags of gcloud for new TPU VMs and queued resources that have a key in `tpu` (gcloud reference, 2026), and their readers. */
+const FLAGS: Readonly<Record<string, ReadFlag>> = {
+  '--network': (network) => ({ network }),
+  '--subnetwork': (subnetwork) => ({ subnetwork }),
+  '--service-account': (service_account) => ({ service_account }),
+  '--scopes': (scopes) => ({ scopes: scopes.split(',') }),
+  '--tags': (tags) => ({ tags: tags.split(',') }),
+  '--labels': (labels) => ({ labels: pairsOf(labels) }),
+  '--metadata': metadataOf,
+  '--zone': (zone) => ({ zone }),
+  '--project': (project) => ({ project }),
+  '--version': (version) => ({ version }),
+  '--runtime-version': (version) => ({ version }),
+  '--accelerator-type': (accelerator) => ({ accelerator }),
+  '--type': (accelerator) => ({ accelerator }),
+  '--topology': (topology) => ({ topology }),
+  '--data-disk': diskOf,
+  '--reservation': (reservation) => ({ reservation }),
+  '--internal-ips': () => ({ external_ips: false }),
+  '--spot': () => ({ pricing: 'spot' }),
+  '--preemptible': () => ({ pricing: 'preemptible' }),
+  '--best-effort': () => ({ pricing: 'spot' }),
+  '--reserved': () => ({ pricing: 'reserved' }),
+  '--guaranteed': () => ({ pricing: 'ondemand' }),
+  '--provisioning-model': modelOf,
+  '--max-run-duration': (run_duration) => ({ run_duration }),
+  '--valid-until-duration': (valid_until) => ({ valid_until }),
+};
+const WITHOUT_VALUE = new Set([
+  ...['--internal-ips', '--spot', '--preemptible', '--best-effort', '--reserved', '--guaranteed'],
+]);
+/** Flags of gcloud itself: jobctl has no prompts and prints nothing of it. */
+const OF_GCLOUD = new Set([
+  '--quiet',
+  '-q',
+  '--async',
+  '--format',
+  '--verbosity',
+  '--log-http',
+  '--no-user-output-enabled',
+]);
+
+const MODELS: Readonly<Record<string, Partial<TpuForm>>> = {
+  standard: { pricing: 'ondemand' },
+  spot: { pricing: 'spot' },
+  'flex-start': { pricing: 'flex-start' },
+  'reservation-bound': { pricing: 'reserved', reservation_bound: true },
+};
+function modelOf(model: string): Partial<TpuForm> | undefined {
+  const name = model.toLowerCase().replaceAll('_', '-');
+  return Object.hasOwn(MODELS, name) ? MODELS[name] : undefined;
+}
+
+/** The keys that a flag of gcloud stands for, none if it is of no meaning here; undefined if it has no counterpart. */
+export function readCreateFlag(name: string, value: string): Partial<TpuForm> | undefined {
+  if (OF_GCLOUD.has(name)) return {};
+  return Object.hasOwn(FLAGS, name) ? FLAGS[name]?.(value) : undefined;
+}
+
+/** Reads `a=1,b=2`. A part without `=` gets an empty value, which the check of its key then refuses or accepts. */
+function pairsOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text.split(',').map((pair) => {
+      const equals = pair.indexOf('=');
+      return equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+    }),
+  );
+}
+
+function metadataOf(text: string): Partial<TpuForm> {
+  const { 'startup-script': startup_script, ...metadata } = pairsOf(text);
+  return {
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(startup_script !== undefined && { startup_script }),
+  };
+}
+
+/** Reads one disk, such as `source=NAME,mode=read-only`. The flag may be given several times. */
+function diskOf(text: string): Partial<TpuForm> | undefined {
+  const { source, mode = 'read-write', ...others } = pairsOf(text);
+  const known = DISK_MODES.find((word) => word === mode);
+  if (!source || known === undefined || Object.keys(others).length > 0) return undefined;
+  return { data_disks: [{ source, mode: known }] };
+}
+
+function reportValue(name: string, path: Path, flag: string, report: Report): void {
+  if (name === '--data-disk') report.wrong(path, flag, 'no disk', 'write --data-disk=source=DISK,mode=read-only');
+  else report.wrong(path, flag, 'no provisioning model', `known: ${Object.keys(MODELS).join(', ')}`);
+}
+
+/** Adds to `tpu` the keys that its `flags` stand for. The file's own keys win. A flag without a key is a problem. */
+function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
+  const given = Object.fromEntries(Object.entries(tpu).filter(([, value]) => value !== null && value !== undefined));
+  const flags = (tpu.flags ?? []).map((flag, index) => keysOf(flag, index, report));
+  const data_disks: DataDiskForm[] = flags.flatMap((keys) => keys.data_disks ?? []);
+  const once = flags.reduceRight<TpuForm>((later, keys) => ({ ...later, ...keys }), {});
+  return { ...once, ...(data_disks.length > 0 && { data_disks }), ...given };
+}
+
+function keysOf(flag: string, index: number, report: Report): Partial<TpuForm> {
+  const [name = '', value] = flag.trim().split(/[= ](.*)/s);
+  const read = Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined;
+  const path = ['tpu', 'flags', index];
+  if (OF_GCLOUD.has(name)) {
+    report.warn(path, `${name} is gcloud's own and does nothing here`);
+    return {};
+  }
+  if (read === undefined) {
+    report.wrong(path, flag, 'no flag that jobctl understands', `understood: ${Object.keys(FLAGS).join(', ')}`);
+    return {};
+  }
+  if (WITHOUT_VALUE.has(name) === (value === undefined)) {
+    const keys = read(value ?? '');
+    if (keys === undefined) reportValue(name, path, flag, report);
+    return keys ?? {};
+  }
+  const hint = WITHOUT_VALUE.has(name) ? `write ${name}` : `write ${name}=VALUE`;
+  report.wrong(path, flag, WITHOUT_VALUE.has(name) ? 'a flag that takes no value' : 'a flag without its value', hint);
+  return {};
 }

@@ -1,18 +1,28 @@
 import { z } from 'zod';
 import { PRICINGS } from '../../slice.js';
 import { choiceIf } from '../../choices.js';
-import { googleChoices, usualGoogleChoices } from '../cloud-tpu/google-choices.js';
-import { GOOGLE_ACCOUNT_KEY, GOOGLE_FLAGS } from '../cloud-tpu/google-keys.js';
-import { GOOGLE_ZONES } from '../cloud-tpu/google-zones.js';
+import {
+  googleChoices,
+  usualGoogleChoices,
+  GOOGLE_ACCOUNT_KEY,
+  GOOGLE_FLAGS,
+  GOOGLE_ZONES,
+} from '../cloud-tpu/google-keys.js';
 import { DISK_MODES } from '../cloud-tpu/words.js';
 import { distributedEnvironment } from '../distributed-environment.js';
 import type { MachineKind, UsualAccounts } from '../kind.js';
 import { ownershipForm } from '../kubernetes/forms.js';
-import { vmsPlan } from './plan.js';
-import { DEFAULT_IMAGE, resolveComputeEngine } from './section.js';
-import { computeEngineSection, MOST_VMS } from './section-form.js';
-import { gpusOf, sizeOf, sliceType } from './machine-types.js';
-import type { ComputeEnginePlan, ComputeEngineRef, ComputeEngineRequest, ComputeEngineSection } from './words.js';
+import {
+  vmsPlan,
+  type ComputeEnginePlan,
+  type ComputeEngineRef,
+  type ComputeEngineRequest,
+  type ComputeEngineSection,
+  gpusOf,
+  sizeOf,
+  sliceType,
+} from './words.js';
+import { DEFAULT_IMAGE, resolveComputeEngine, computeEngineSection, MOST_VMS } from './section.js';
 
 const text = z.string();
 

@@ -1,21 +1,31 @@
 import { z } from 'zod';
-import type { MachineKind, UsualAccounts, AttemptSlices } from '../kind.js';
-import { podChoices, podsPlace } from './choices.js';
-import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from './forms.js';
-import { objectName } from './names.js';
-import { accountIn, podsPlan } from './plan.js';
-import { resolveKubernetes } from './section.js';
-import { kubernetesSection } from './section-form.js';
-import { sizeOf, slicePodsType } from './size.js';
-import { accountText, kubectlHint, placeFacts, placeText, podFlags } from './texts.js';
+import { given } from '../../job-file/fields.js';
+import type { Report } from '../../job-file/report.js';
+import type { MachineKind, UsualAccounts, AttemptSlices, RequestContext, ResolvedRequest } from '../kind.js';
+import { distributedEnvironment } from '../distributed-environment.js';
 import {
+  podChoices,
+  podsPlace,
+  accountIn,
+  podsPlan,
+  accountText,
+  kubectlHint,
+  placeFacts,
+  placeText,
+  podFlags,
+} from './plan.js';
+import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from './forms.js';
+import {
+  objectName,
   DEFAULT_CLUSTER,
   type KubernetesPlan,
   type KubernetesRef,
   type KubernetesRequest,
   type KubernetesSection,
 } from './words.js';
-import { distributedEnvironment } from '../distributed-environment.js';
+import { kubernetesSection, type KubernetesForm } from './section-form.js';
+import { sizeOf, slicePodsType, resolveGkeTpu, tpuTypeOf } from './size.js';
+import { definedOnly, quantity, resolveGpus, resolvePodFields } from './pod-fields.js';
 
 const refForm: z.ZodType<KubernetesRef> = z.object({ kind: z.literal('kubernetes'), ...refKeys() });
 
@@ -120,7 +130,7 @@ function requestFacts(request: KubernetesRequest): readonly (readonly [string, s
 const MEGASCALE_PORT = 8080;
 
 /** Variables by which a pod's programs find each other. MEGASCALE_* is only for TPUs in several slices (ray-project/ray#62893). */
-export function environment({ kubernetes }: KubernetesSection, slices: AttemptSlices): Record<string, string> {
+function environment({ kubernetes }: KubernetesSection, slices: AttemptSlices): Record<string, string> {
   const { own, all, coordinator, rank } = slices;
   if (rank === undefined) return {};
   return {
@@ -133,4 +143,49 @@ export function environment({ kubernetes }: KubernetesSection, slices: AttemptSl
           MEGASCALE_SLICE_ID: String(own.index),
         }),
   };
+}
+
+/** The `kubernetes` section with its defaults, or undefined if its image or machines are not known, which is reported. */
+function resolveKubernetes(
+  form: KubernetesForm,
+  _context: RequestContext,
+  report: Report,
+): ResolvedRequest<KubernetesSection> | undefined {
+  const place = { section: 'kubernetes', report };
+  const fields = resolvePodFields(form, place);
+  const tpu = given(form.tpu) === undefined ? undefined : resolveGkeTpu(form.tpu, report);
+  const gpus = resolveGpus(form, place);
+  if (gpus !== undefined && tpu !== undefined)
+    report.problem(['kubernetes', 'gpus'], form.gpus, 'gpus and tpu are both given', 'a pod has one or the other');
+  const request: KubernetesRequest = {
+    ...fields,
+    ...definedOnly({
+      gpus,
+      cpus: quantity(form.cpus, ['cpus'], place),
+      memory: quantity(form.memory, ['memory'], place),
+      tpu,
+    }),
+    workers: resolveWorkers(form, tpu, report),
+  };
+  if (fields.image === '' || (given(form.tpu) !== undefined && tpu === undefined)) return undefined;
+  return {
+    request: { kubernetes: request },
+    slice: { type: slicePodsType(request), hosts: request.workers },
+    leftToPool: [],
+  };
+}
+
+function resolveWorkers({ workers }: KubernetesForm, tpu: KubernetesRequest['tpu'], report: Report): number {
+  if (tpu === undefined) return given(workers) ?? 1;
+  const { hosts } = tpuTypeOf(tpu);
+  if (given(workers) !== undefined && workers !== hosts) {
+    const hint = `write workers: ${hosts}, or leave it out; several slices are slices: n`;
+    report.problem(
+      ['kubernetes', 'workers'],
+      workers,
+      `${workers} is not the ${hosts} hosts of ${tpu.type}, one pod each`,
+      hint,
+    );
+  }
+  return hosts;
 }

@@ -1,7 +1,15 @@
 import { contentHash } from '../../content-hash.js';
 import type { Ownership } from '../../slice.js';
-import type { Holding, SlicePlace } from '../kind.js';
-import { DEFAULT_CLUSTER, type KubernetesPlan, type KubernetesSection, type PodsRef } from './words.js';
+import { type Choice, choiceIf, entryChoices } from '../../choices.js';
+import type { Holding, SlicePlace, NoFlagKey } from '../kind.js';
+import {
+  DEFAULT_CLUSTER,
+  type KubernetesPlan,
+  type KubernetesSection,
+  type PodsRef,
+  type PodFields,
+  type Toleration,
+} from './words.js';
 
 /** The Indexed Job of one generation of one slice. */
 export function podsPlan(spec: KubernetesSection & Holding, place: SlicePlace): KubernetesPlan {
@@ -65,4 +73,80 @@ export function placeOfAccount(account: string): KubernetesPlace {
   if (namespace === '' || rest.length > 0)
     throw new RangeError(`'${account}' is no account of Kubernetes: wanted CONTEXT/NAMESPACE, or /NAMESPACE`);
   return { ...(context === '' ? {} : { context: decodeURIComponent(context) }), namespace };
+}
+
+/** Sentences for people about places and pods, shared by all kinds of machines made of pods. */
+
+const ofCluster = (context: string | undefined): string => (context === undefined ? '' : `, cluster ${context}`);
+
+export const placeText = ({ context, namespace }: Pick<PodsRef, 'context' | 'namespace'>): string =>
+  `namespace ${namespace}${ofCluster(context)}`;
+
+export function accountText(account: string): string {
+  const { context, namespace } = placeOfAccount(account);
+  return `namespace ${namespace} of ${context === undefined ? "the worker's cluster" : `cluster ${context}`}`;
+}
+
+/** Rows of `jobctl validate`. */
+export const placeFacts = ({
+  context,
+  namespace,
+  gangSeconds,
+}: Pick<PodFields, 'context' | 'namespace' | 'gangSeconds'>): readonly (readonly [string, string])[] => [
+  ['namespace', `${namespace}${context === undefined ? " of the worker's cluster" : ofCluster(context)}`],
+  ['gang timeout', `${gangSeconds} s`],
+];
+
+export const kubectlHint = ({ context, namespace }: Pick<PodsRef, 'context' | 'namespace'>, words: string): string =>
+  `\`kubectl${context === undefined ? '' : ` --context ${context}`} -n ${namespace} ${words}\` shows Kubernetes' own state`;
+
+/** The flags that say nothing about pods. */
+export const podFlags = (section: string): Readonly<Record<'zone' | 'pricing', NoFlagKey>> => ({
+  zone: {
+    why: 'pods are placed by their cluster',
+    instead: `${section}.context names it, and ${section}.node_selector chooses nodes, such as topology.kubernetes.io/zone: us-central1-a`,
+  },
+  pricing: {
+    why: "the nodes of pods are bought by the cluster's owner",
+    instead: `${section}.node_selector chooses nodes, such as cloud.google.com/gke-spot: 'true' on GKE`,
+  },
+});
+
+/** Place of a job's pods, for `[allow] machines`: `kubernetes/CONTEXT/NAMESPACE`. */
+export const podsPlace = (section: string, { context, namespace }: Pick<PodFields, 'context' | 'namespace'>): string =>
+  [section, context ?? DEFAULT_CLUSTER, namespace].join('/');
+
+/** A Secret of Kubernetes, for `[allow] secrets`: `CONTEXT/NAMESPACE/NAME`. */
+export const secretPlace = ({ context, namespace }: Pick<PodFields, 'context' | 'namespace'>, name: string): string =>
+  [context ?? DEFAULT_CLUSTER, namespace, name].join('/');
+
+/**
+ * A toleration in the form of `kubectl taint`, for `[allow] tolerations`: `KEY=VALUE:EFFECT`, or `KEY:EFFECT` for every value.
+ * The words for every key and every effect cannot be names in a taint, so only a pattern of the same width allows them.
+ */
+function taintText({ key, value, effect }: Toleration): string {
+  return `${key ?? '/every key/'}${value === undefined ? '' : `=${value}`}:${effect ?? 'every effect'}`;
+}
+
+/** A job's choices in a cluster. The namespace's own service account is not one: its rights come from the namespace. */
+export function podChoices(section: string, pods: PodFields): readonly Choice[] {
+  return [
+    { key: 'machines', path: [section, 'namespace'], value: podsPlace(section, pods) },
+    { key: 'images', path: [section, 'image'], value: pods.image },
+    ...choiceIf('service_accounts', [section, 'service_account'], pods.serviceAccount),
+    ...pods.secrets.map(({ name }, index): Choice => {
+      return { key: 'secrets', path: [section, 'secrets', index, 'name'], value: secretPlace(pods, name) };
+    }),
+    ...pods.volumes.flatMap(({ claim, hostPath }, index) => [
+      ...choiceIf('data_disks', [section, 'volumes', index, 'claim'], claim),
+      ...choiceIf('data_disks', [section, 'volumes', index, 'host_path'], hostPath),
+    ]),
+    // Network policies and Services select pods by labels, as firewall rules select by tags.
+    ...entryChoices('labels', [section, 'labels'], pods.labels),
+    ...entryChoices('node_selectors', [section, 'node_selector'], pods.nodeSelector),
+    ...pods.tolerations.map((toleration, index): Choice => {
+      return { key: 'tolerations', path: [section, 'tolerations', index], value: taintText(toleration) };
+    }),
+    ...choiceIf('priority_classes', [section, 'priority_class'], pods.priorityClass),
+  ];
 }

@@ -3,9 +3,8 @@ import { distributedEnvironment } from '../distributed-environment.js';
 import type { MachineKind, UsualAccounts } from '../kind.js';
 import { ownershipForm } from '../kubernetes/forms.js';
 import { ownershipOf } from '../kubernetes/plan.js';
-import { makerOf } from './accelerator-names.js';
-import { resolveMachines, machinesSection } from './section.js';
 import {
+  makerOf,
   machinesType,
   sizeOf,
   type MachinesPlan,
@@ -15,6 +14,7 @@ import {
   OWN_PLACE,
   machinesText,
 } from './words.js';
+import { resolveMachines, machinesSection } from './section.js';
 
 const text = z.string();
 

@@ -1,12 +1,14 @@
-import { given, textValues, section, text, textMap, wholeNumber } from '../../job-file/fields.js';
+import { z } from 'zod';
+import { section, text, textMap, textValues, wholeNumber, given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
+import type { Path } from '../../problem.js';
+import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../../secret-reference.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import { type MachinesRequest, type MachinesSection, machinesType } from './words.js';
-import type { z } from 'zod';
+import { MACHINE, type OwnMachine, type MachinesRequest, type MachinesSection, machinesType } from './words.js';
 
 /** A name that quota files can hold beside TPU generations. */
-export const ACCELERATOR = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
-export const ACCELERATOR_RULE = 'small letters, digits and dashes, such as h100 or a100-80gb';
+const ACCELERATOR = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
+const ACCELERATOR_RULE = 'small letters, digits and dashes, such as h100 or a100-80gb';
 
 /** The `machines` section with its defaults. The pool decides later which machines there are. */
 export function resolveMachines(
@@ -46,8 +48,8 @@ function acceleratorOf(form: MachinesForm, hosts: number, report: Report): Pick<
   return { accelerator: { type, perHost: Math.max(1, Math.floor(count / hosts)) } };
 }
 
-export const MOST_MACHINES = 1024;
-export const MOST_ACCELERATORS = 100_000;
+const MOST_MACHINES = 1024;
+const MOST_ACCELERATORS = 100_000;
 
 const schema = section({
   accelerator: text()
@@ -61,4 +63,133 @@ const schema = section({
 /** The form of `machines` in a job file. */
 export const machinesSection = (): typeof schema => schema;
 
-export type MachinesForm = z.infer<typeof schema>;
+type MachinesForm = z.infer<typeof schema>;
+
+const machine = section({
+  name: text().optional().describe('What people call it; unique in the pool.'),
+  address: text().optional().describe('Host name or IP address, and the port of its SSH server if that is not 22.'),
+  user: text().optional().describe('Login user; jobctl keeps what it needs below its home.'),
+  accelerators: z
+    .record(z.string(), wholeNumber(1, MOST_ACCELERATORS), { error: 'a table of numbers by type, such as {h100 = 8}' })
+    .optional()
+    .describe('What it has: one type, and how many. Left out: none.'),
+  labels: textMap().optional().describe('What a job file may ask for in machines.labels.'),
+  key: text().optional().describe("secret:NAME of the private key that connects; the installation's own without it."),
+  host_key: text().optional().describe("Its SSH server's public key; without it the first one that it shows is kept."),
+  check: text().optional().describe('A shell script that must end with 0 before each use.'),
+});
+
+/** The form of `[[machines]]` in a pool file. A function: docs/adr/0012. */
+export const inventoryForm = () => z.array(machine, { error: 'a list of tables: write [[machines]]' });
+type InventoryForm = z.infer<ReturnType<typeof inventoryForm>>;
+
+const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+const USER = /^[a-z_][a-z0-9_.-]{0,31}$/i;
+const SSH_PORT = 22;
+
+/** The machines of a pool, in file order. Reports every problem; the result is used only if there are no problems. */
+export function resolveInventory(form: InventoryForm, report: Report): readonly OwnMachine[] {
+  const machines = form.map((each, index) => resolveMachine(each, ['machines', index], report));
+  refuseTwins(machines, report);
+  return machines;
+}
+
+function resolveMachine(form: InventoryForm[number], path: Path, report: Report): OwnMachine {
+  const { name = '', user = '' } = form;
+  requireKeys(form, path, report);
+  if (name !== '' && !NAME.test(name))
+    report.wrong([...path, 'name'], name, 'no name of a machine', 'small letters, digits, dashes and dots; 63 at most');
+  if (user !== '' && !USER.test(user))
+    report.wrong([...path, 'user'], user, 'no login user', 'letters, digits, dashes, dots and _; 32 at most');
+  const { address, port } = addressOf(form.address ?? '', [...path, 'address'], report);
+  return {
+    ...{ name, address, port, user },
+    accelerators: acceleratorsOf(form, path, report),
+    labels: textValues(form.labels),
+    ...keyOf(form, path, report),
+    ...hostKeyOf(form, path, report),
+    ...(form.check !== undefined && { check: form.check }),
+  };
+}
+
+function requireKeys(form: InventoryForm[number], path: Path, report: Report): void {
+  const examples = { name: 'rack-1', address: '10.0.0.11', user: 'train' } as const;
+  for (const [key, example] of Object.entries(examples)) {
+    const at = [...path, key];
+    if (form[key as keyof typeof examples] === undefined && !report.wasDropped(at))
+      report.missing(at, `each machine needs it, such as ${key} = "${example}"`);
+  }
+}
+
+/** `10.0.0.11`, `rack-1.lab:2222`, `[fd00::1]:22` */
+const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
+
+function addressOf(text: string, path: Path, report: Report): Pick<OwnMachine, 'address' | 'port'> {
+  const [, bracketed, plain, port = String(SSH_PORT)] = ADDRESS.exec(text) ?? [];
+  const address = bracketed ?? plain ?? '';
+  const number = Number(port);
+  if (text !== '' && (address === '' || number < 1 || number > 65_535))
+    report.wrong(path, text, 'no address', 'a host name or an IP address, with :PORT if SSH is not on 22');
+  return { address, port: number };
+}
+
+function acceleratorsOf({ accelerators = {} }: InventoryForm[number], path: Path, report: Report) {
+  const types = Object.keys(accelerators);
+  for (const type of types) {
+    const at = [...path, 'accelerators', type];
+    if (!ACCELERATOR.test(type)) report.wrong(at, type, 'no type of accelerator', ACCELERATOR_RULE);
+    if (type === MACHINE)
+      report.wrong(at, type, 'what quota calls a machine without an accelerator', 'leave accelerators out');
+  }
+  if (types.length > 1) {
+    const hint = 'a job takes a whole machine: name the type that jobs ask for';
+    report.problem([...path, 'accelerators'], types.join(', '), 'a machine has accelerators of one type', hint);
+  }
+  return accelerators;
+}
+
+function keyOf({ key }: InventoryForm[number], path: Path, report: Report): Pick<OwnMachine, 'key'> {
+  if (key === undefined) return {};
+  const name = secretNamed(key);
+  if (name === undefined) {
+    const hint = 'write key = "secret:NAME", after: jobctl secret put NAME --from-file FILE';
+    report.wrong([...path, 'key'], key, 'no reference to a secret', hint);
+  } else if (!SECRET_NAME.test(name)) report.wrong([...path, 'key'], key, 'no reference to a secret', SECRET_NAME_RULE);
+  return { key };
+}
+
+const HOST_KEY = /^(ssh-ed25519|ecdsa-sha2-[a-z0-9-]+|ssh-rsa) ([A-Za-z0-9+/]+=*)( .*)?$/;
+
+function hostKeyOf({ host_key: line }: InventoryForm[number], path: Path, report: Report): Pick<OwnMachine, 'hostKey'> {
+  if (line === undefined) return {};
+  const [, type, body] = HOST_KEY.exec(line.trim()) ?? [];
+  if (type === undefined || body === undefined) {
+    const hint = 'the content of /etc/ssh/ssh_host_ed25519_key.pub on the machine';
+    report.wrong([...path, 'host_key'], line, 'no public key', hint);
+  }
+  return { hostKey: `${type} ${body}` };
+}
+
+function refuseTwins(machines: readonly OwnMachine[], report: Report): void {
+  const places = new Map<string, string>();
+  const names = new Set<string>();
+  for (const [index, { name, address, port }] of machines.entries()) {
+    const path: Path = ['machines', index];
+    if (name !== '' && names.has(name)) report.problem([...path, 'name'], name, 'is given twice', 'names are unique');
+    names.add(name);
+    const place = placeOf({ address, port });
+    const twin = places.get(place);
+    if (address !== '' && twin !== undefined)
+      report.problem(
+        [...path, 'address'],
+        place,
+        `is the address of ${twin} too`,
+        'a machine serves one job at a time',
+      );
+    places.set(place, name);
+  }
+}
+
+/** `10.0.0.11:22` */
+export const placeOf = ({ address, port }: Pick<OwnMachine, 'address' | 'port'>): string =>
+  `${address.toLowerCase()}:${port}`;

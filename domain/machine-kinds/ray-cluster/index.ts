@@ -1,15 +1,78 @@
 import { z } from 'zod';
-import type { MachineKind, UsualAccounts } from '../kind.js';
+import {
+  given,
+  secondsOf,
+  duration,
+  flag,
+  scalarText,
+  section,
+  text,
+  textMap,
+  wholeNumber,
+} from '../../job-file/fields.js';
+import type { Report } from '../../job-file/report.js';
+import type { MachineKind, UsualAccounts, RequestContext, ResolvedRequest } from '../kind.js';
 import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from '../kubernetes/forms.js';
-import { objectName } from '../kubernetes/names.js';
-import { accountIn, agentHours, ownershipOf, refIn } from '../kubernetes/plan.js';
-import { podChoices, podsPlace } from '../kubernetes/choices.js';
-import { accountText, kubectlHint, placeFacts, placeText, podFlags } from '../kubernetes/texts.js';
-import { DEFAULT_CLUSTER } from '../kubernetes/words.js';
-import { resolveRayCluster } from './section.js';
-import { rayClusterSection } from './section-form.js';
-import { clusterType, sizeOf } from './size.js';
-import type { RayClusterPlan, RayClusterRef, RayClusterRequest, RayClusterSection } from './words.js';
+import { objectName, DEFAULT_CLUSTER } from '../kubernetes/words.js';
+import {
+  accountIn,
+  agentHours,
+  ownershipOf,
+  refIn,
+  podChoices,
+  podsPlace,
+  accountText,
+  kubectlHint,
+  placeFacts,
+  placeText,
+  podFlags,
+} from '../kubernetes/plan.js';
+import { type Place, definedOnly, quantity, resolveGpus, resolvePodFields } from '../kubernetes/pod-fields.js';
+import { podKeys, sizeKeys, MOST_WORKERS } from '../kubernetes/section-form.js';
+import {
+  clusterType,
+  sizeOf,
+  type RayClusterPlan,
+  type RayClusterRef,
+  type RayClusterRequest,
+  type RayClusterSection,
+  type WorkerGroup,
+} from './words.js';
+
+const pods = podKeys();
+const size = sizeKeys();
+
+const head = section({ cpus: size.cpus, memory: size.memory });
+
+const workers = section({
+  min: wholeNumber(0, MOST_WORKERS).nullish().describe('Workers that run from the start to the end; 1 without it.'),
+  max: wholeNumber(1, MOST_WORKERS).nullish().describe('The most that Ray may ask for. Quota counts so many.'),
+  idle_timeout: duration().nullish().describe('After it, an idle worker above min is ended; 60s without it.'),
+  ...size,
+});
+
+const schema = section({
+  context: pods.context,
+  namespace: pods.namespace,
+  image: text().nullish().describe('Of all pods, with Ray, wget, and what kubernetes.image needs.'),
+  ray_version: scalarText().nullish().describe('Of Ray in the image, such as 2.60.0.'),
+  head: head.nullish().describe('The pod that runs the command, and no tasks.'),
+  workers: workers.nullish().describe('The pods that run tasks and actors, between min and max.'),
+  dashboard: flag().nullish().describe('Whether Ray starts its dashboard on the head; true without it.'),
+  node_selector: pods.node_selector,
+  tolerations: pods.tolerations,
+  service_account: pods.service_account,
+  priority_class: pods.priority_class,
+  secrets: pods.secrets,
+  volumes: pods.volumes,
+  labels: textMap().nullish().describe('Of the RayCluster and its pods.'),
+  gang_timeout: pods.gang_timeout,
+});
+
+/** The form of `ray_cluster` in a job file. */
+const rayClusterSection = (): typeof schema => schema;
+
+type RayClusterForm = z.infer<typeof schema>;
 
 const refForm: z.ZodType<RayClusterRef> = z.object({ kind: z.literal('ray-cluster'), ...refKeys() });
 
@@ -132,4 +195,74 @@ function clusterText({ workers }: Pick<RayClusterRequest, 'workers'>): string {
   const count = min === max ? String(max) : `${min} to ${max}`;
   const each = gpus === undefined ? `${cpus ?? '1'} cpu` : `${gpus.count} ${gpus.type}`;
   return `a head and ${count} ${max === 1 ? 'worker' : 'workers'} of ${each}`;
+}
+
+/** KubeRay's own default. */
+const DEFAULT_IDLE_SECONDS = 60;
+/** The first version with token authentication (docs.ray.io, "Ray token authentication", read 2026-11-23). */
+const OLDEST_RAY = [2, 52, 0] as const;
+
+/** The `ray_cluster` section with its defaults, or undefined if its image or workers are not known, which is reported. */
+function resolveRayCluster(
+  form: RayClusterForm,
+  _context: RequestContext,
+  report: Report,
+): ResolvedRequest<RayClusterSection> | undefined {
+  const place = { section: 'ray_cluster', report };
+  const fields = resolvePodFields(form, place);
+  const workers = resolveWorkers(form.workers, place);
+  const { head } = form;
+  const request = {
+    ...fields,
+    rayVersion: resolveVersion(form.ray_version, place),
+    ...(form.dashboard === false && { dashboard: false as const }),
+    head: definedOnly({
+      cpus: quantity(head?.cpus, ['head', 'cpus'], place),
+      memory: quantity(head?.memory, ['head', 'memory'], place),
+    }),
+  };
+  if (fields.image === '' || workers === undefined) return undefined;
+  const whole: RayClusterRequest = { ...request, workers };
+  return { request: { ray_cluster: whole }, slice: { type: clusterType(whole), hosts: 1 }, leftToPool: [] };
+}
+
+function resolveWorkers(form: RayClusterForm['workers'], place: Place): WorkerGroup | undefined {
+  const { section, report } = place;
+  const at = [section, 'workers'];
+  const max = given(form?.max);
+  if (max === undefined) {
+    if (!report.wasDropped(at) && !report.wasDropped([...at, 'max']))
+      report.missing([...at, 'max'], 'such as workers: {min: 1, max: 8}; quota counts max');
+    return undefined;
+  }
+  const min = given(form?.min) ?? 1;
+  if (min > max) report.wrong([...at, 'min'], min, `more than max, which is ${max}`, 'min: 0 to max');
+  const idleSeconds = Math.ceil(secondsOf(given(form?.idle_timeout) ?? DEFAULT_IDLE_SECONDS));
+  if (idleSeconds < 1) report.wrong([...at, 'idle_timeout'], form?.idle_timeout, 'too short', '1s or more');
+  return {
+    ...{ min, max, idleSeconds },
+    ...definedOnly({
+      gpus: resolveGpus(form ?? {}, place, ['workers']),
+      cpus: quantity(form?.cpus, ['workers', 'cpus'], place),
+      memory: quantity(form?.memory, ['workers', 'memory'], place),
+    }),
+  };
+}
+
+function resolveVersion(value: RayClusterForm['ray_version'], { section, report }: Place): string {
+  const path = [section, 'ray_version'];
+  const version = given(value) === undefined ? undefined : String(value);
+  if (version === undefined) {
+    if (!report.wasDropped(path))
+      report.missing(path, 'KubeRay has to know the version of Ray in the image, such as ray_version: 2.60.0');
+    return '';
+  }
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (!/^\d+\.\d+\.\d+$/.test(version))
+    report.wrong(path, value, 'no version of Ray', 'all three numbers, such as 2.60.0');
+  else if (major < OLDEST_RAY[0] || (major === OLDEST_RAY[0] && minor < OLDEST_RAY[1])) {
+    const why = `Ray ${OLDEST_RAY.join('.')} is the first that asks for a token; before, whoever reaches its port runs code`;
+    report.wrong(path, value, 'too old', why);
+  }
+  return version;
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildCommit, type GitLeave, buildSources } from '../../../cli/job/building/sources.js';
-import { inputsTag } from '../../../cloud/builds/inputs.js';
+import { inputsTag } from '../../../cloud/builds/port.js';
 import { removeScratchFolder } from '../../../cli/job/packing/pack-tree.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { refusalOf } from '../command-line.js';

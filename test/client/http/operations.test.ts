@@ -12,7 +12,7 @@ import {
 import { ServedLog } from '../../../client/http/served-log.js';
 import { createServerReader } from '../../../client/http/store-reader.js';
 import { JobClient } from '../../../client/job-client.js';
-import { ACCESS_VERBS } from '../../../domain/access/table.js';
+import { ACCESS_VERBS } from '../../../domain/access.js';
 import { operationOf } from '../../server/server-routes.js';
 import { ScriptedServer, type Seen } from './scripted-server.js';
 

@@ -7,7 +7,7 @@ import {
   suspectAfter,
   suspicion,
 } from '../../../domain/recovery/broken-machine.js';
-import { LastOutput } from '../../../activities/attempt/last-output.js';
+import { LastOutput } from '../../../activities/attempt/lost-tail.js';
 import type { AttemptHost } from '../../../activities/attempt/attempt-hosts.js';
 
 type Exited = Parameters<typeof suspicion>[0];

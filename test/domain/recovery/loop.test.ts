@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterEnd, gaveUpText } from '../../../domain/recovery/loop.js';
+import { afterEnd, gaveUpText } from '../../../domain/recovery/budgets.js';
 
 describe('a job that loops', () => {
   const MINUTE = 60_000;

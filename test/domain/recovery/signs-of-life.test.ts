@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { deadHostText, nodeFact, SignRecord, signSeen } from '../../../domain/recovery/signs-of-life.js';
+import { deadHostText, nodeFact, SignRecord, signSeen } from '../../../domain/recovery/evidence.js';
 
 const STALE_MS = 600_000;
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { conditionFact, lossText } from '../../../domain/recovery/slice-loss.js';
+import { conditionFact, lossText } from '../../../domain/recovery/facts.js';
 import type { Condition } from '../../../domain/slice.js';
 
 const lost = (cause: 'preempted' | 'failed'): Condition => ({

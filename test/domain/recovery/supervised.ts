@@ -1,5 +1,5 @@
 import type { HostEnd, HostPlace } from '../../../domain/recovery/host-ends.js';
-import type { LostSlice } from '../../../domain/recovery/slice-loss.js';
+import type { LostSlice } from '../../../domain/recovery/facts.js';
 import { begin, next } from '../../../domain/recovery/supervision.js';
 import {
   type Effect,

@@ -459,7 +459,7 @@ describe('whatever the order of the news', () => {
 
   it('code 0 is said only of hosts that ended with it, as many as the job asks for', () =>
     check(({ watched, news, world }, { end }) => {
-      // Code 0 that answers a stop is a lost run (workflows/job/end-fact.ts).
+      // Code 0 that answers a stop is a lost run (workflows/job/attempt-record.ts).
       if (end.kind !== 'exited' || end.code !== 0 || end.isStopped === true) return;
       const ends = [...news.flatMap((each) => (each.of === 'host' ? [each.end] : [])), ...(world.stored ?? [])];
       const good = watched.hosts.filter((place) =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterWorkerError, type WorkerErrors } from '../../../domain/recovery/worker-errors.js';
+import { afterWorkerError, type WorkerErrors } from '../../../domain/recovery/budgets.js';
 
 const DAY = 86_400_000;
 

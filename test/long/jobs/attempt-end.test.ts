@@ -4,7 +4,7 @@ import { keyReader } from '../../../cloud/hosts/private-key.js';
 import type { ActivityDependencies } from '../../../activities/dependencies.js';
 import { Routes } from '../../../activities/attempt/routes.js';
 import { superviseAttempt } from '../../../activities/attempt/supervise.js';
-import { memoryHostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
+import { memoryHostKeyPins } from '../../../cloud/hosts/host-key-record.js';
 import type { HostsPort } from '../../../cloud/hosts/port.js';
 import { createSshHosts } from '../../../cloud/hosts/ssh-fleet.js';
 import type { Machines } from '../../../cloud/machines/port.js';
@@ -14,7 +14,7 @@ import type { AttemptEnd, AttemptInput, ReadySlice } from '../../../contract/job
 import { resolveJob } from '../../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
-import { jobKeysOf } from '../../../cloud/job-keys/job-keys.js';
+import { jobKeysOf } from '../../../cloud/job-keys/open-job-keys.js';
 import { GOOGLE_PROJECT, ownership, slicePlan } from '../../cloud/cloud-tpu-plan.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../../cloud/rehearsed-cloud.js';
 import { jobFile } from '../../end-to-end/job-files.js';

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
-import { eachOf } from '../../../domain/each-of.js';
+import { eachOf } from '../../../domain/semaphore.js';
 
 const VERSION = '0.8.0';
 /** The label that chooses the nodes of one lane. */

@@ -1,7 +1,7 @@
 import type { V1Container } from '@kubernetes/client-node';
 import { createPodHosts } from '../../../cloud/hosts/pod-fleet.js';
 import type { HostConnection, PodTarget } from '../../../cloud/hosts/port.js';
-import { AGENT } from '../../../cloud/machines/kubernetes/agent.js';
+import { AGENT } from '../../../cloud/machines/kubernetes/pod-template.js';
 import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
 import { until } from '../../until.js';
 import { never } from '../../hosts/session.js';

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { ShapeTable } from '../../../quota/decision/shapes.js';
-import { Nominal } from '../../../quota/decision/nominal-left.js';
-import { ProjectQuota, workloadOf } from '../../../quota/decision/project-quota.js';
-import type { Workload } from '../../../quota/decision/project-quota.js';
+import { Nominal, ProjectQuota, workloadOf, type Workload } from '../../../quota/decision/project-quota.js';
 import { Room } from '../../../quota/decision/room.js';
 import { compareShares, NO_SHARE, ProjectDrafts, ProjectUsage, UserUsage } from '../../../quota/decision/usage.js';
 import { lease } from '../builders.js';

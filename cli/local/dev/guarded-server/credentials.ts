@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { generate as generateCertificate } from 'selfsigned';
-import { type KeySet, keySetOf, newSigningKey, signApiKey } from '../../../../cloud/temporal/api-keys.js';
+import { type KeySet, keySetOf, newSigningKey, signApiKey } from '../../../../cloud/temporal/login-files.js';
 import { writePrivate } from '../../../terminal/file-on-disk.js';
 import { SERVER_NAME, type ServerFiles, serverFiles } from '../../../place/stack/stack-record.js';
 import type { StackHome } from '../../../terminal/home.js';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { isOlderVersion } from '../../../../domain/temporal-version.js';
+import { isOlderVersion } from '../../../../domain/temporal-server.js';
 import { CliError, ExitCode } from '../../../terminal/cli-error.js';
 import { shortPath, asTyped } from '../../../terminal/print.js';
 import { cacheFolder, type Environment } from '../../../terminal/home.js';

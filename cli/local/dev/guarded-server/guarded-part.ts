@@ -1,4 +1,4 @@
-import { readLogin } from '../../../../cloud/temporal/login-files.js';
+import { readLogin, type KeySet } from '../../../../cloud/temporal/login-files.js';
 import type { Environment, StackHome } from '../../../terminal/home.js';
 import { type Part, partEnvironment } from '../part.js';
 import { DEV_NAMESPACE } from '../../../place/stack/context.js';
@@ -10,7 +10,6 @@ import { writePrivate } from '../../../terminal/file-on-disk.js';
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { KeySet } from '../../../../cloud/temporal/api-keys.js';
 
 /** The configuration that marks a part as this server, and not as the dev server on the same database. */
 export const GUARDED = 'asks who calls';

@@ -16,7 +16,7 @@ import {
 } from './executables.js';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { isOlderVersion } from '../../../../domain/temporal-version.js';
+import { isOlderVersion } from '../../../../domain/temporal-server.js';
 
 /** The ways to a Temporal CLI, in the order they are tried. */
 export const WAYS = ['JOBCTL_TEMPORAL_CLI', 'PATH', 'cache', 'download', 'go install'] as const;

@@ -1,6 +1,6 @@
 import type { Connection } from '@temporalio/client';
 import type { TemporalLogin } from '../../../../cloud/temporal/login-files.js';
-import { JOB_SEARCH_ATTRIBUTES } from '../../../../domain/search-attributes.js';
+import { JOB_SEARCH_ATTRIBUTES } from '../../../../domain/temporal-server.js';
 
 export interface DevServerOptions {
   readonly port: number;
