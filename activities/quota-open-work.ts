@@ -95,7 +95,7 @@ async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceM
 // Comparing --------------------------------------------------------------------------------------------------------
 
 /** A row of the pool's book, as its workflow answers the query `holders`. */
-interface Holder {
+export interface Holder {
   readonly lease: LeaseId;
   readonly slices: readonly MachineRef[];
 }
@@ -107,8 +107,18 @@ const MOST_STRAYS = 500;
  * Thousands of rows cost a few calls. A workflow that Temporal lists as open in this pool is open (or was a moment ago: the next
  * comparison sees it). The list lags behind, so only rows that are not in it are looked at one by one.
  */
-export async function findStrays(temporal: WorkflowClient, pool: string): Promise<StrayHolders> {
-  const holders = (await queryPages(temporal, quotaWorkflowId(pool), holdersQuery)) as readonly Holder[];
+export const findStrays = async (temporal: WorkflowClient, pool: string): Promise<StrayHolders> =>
+  straysAmong(temporal, pool, await holdersOf(temporal, pool));
+
+export const holdersOf = async (temporal: WorkflowClient, pool: string): Promise<readonly Holder[]> =>
+  (await queryPages(temporal, quotaWorkflowId(pool), holdersQuery)) as readonly Holder[];
+
+/** Those of the rows whose workflows are closed. */
+export async function straysAmong(
+  temporal: WorkflowClient,
+  pool: string,
+  holders: readonly Holder[],
+): Promise<StrayHolders> {
   const isLong = holders.length > WORTH_A_LIST;
   const jobs = new Set(isLong ? (await openJobs(temporal, pool)).map(({ job }) => refKey(job)) : []);
   const slices = new Set(isLong ? (await openSlices(temporal, pool)).map(({ ref }) => ref.name) : []);

@@ -20,6 +20,7 @@ import { poolBookObject, poolHistoryObject } from '../domain/store-layout.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { LeaseOutbox } from './lease-outbox.js';
 import { findStrays, readOpenWork } from './quota-open-work.js';
+import { PoolWatch } from './pool-watch.js';
 import { PoolPublisher } from './quota-publisher.js';
 import type { WorkflowClient } from './workflow-lookup.js';
 
@@ -29,6 +30,15 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
   const { installation, quota, store, meter } = dependencies;
   const outbox = new LeaseOutbox(installation.taskQueue);
   const publisher = new PoolPublisher(store, meter);
+  const factsOf = async (pool: string): Promise<PoolFacts> => ({
+    googleProject: installation.googleProject,
+    ...(await quota.load(pool)),
+    timings: installation.timings,
+  });
+  const watch = new PoolWatch({
+    ...{ store, timings: installation.timings },
+    markOf: async (pool) => markOf(await factsOf(pool)),
+  });
   return {
     sendLease: async (message) => {
       const context = Context.current();
@@ -42,11 +52,11 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
       return report;
     },
     loadPool: async (pool, known) => {
-      const { googleProject } = installation;
-      const facts = { googleProject, ...(await quota.load(pool)), timings: installation.timings };
+      const facts = await factsOf(pool);
       // A pool with neither jobs nor leases sends nothing else.
       publisher.changed(Context.current(), pool);
       const mark = markOf(facts);
+      watch.hasRead(Context.current(), pool, mark);
       if (known === mark) return { same: mark };
       if (known !== undefined || facts.config !== undefined) return { ...facts, mark };
       return { ...(await quota.lastGood(pool)), ...facts, mark };
@@ -65,7 +75,7 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
   };
 }
 
-/** A quota file of a hundred projects is kilobytes, and a pool reads it 2,880 times a day. It goes into a history only once. */
+/** A quota file of a hundred projects is kilobytes, and a busy pool reads it 2,880 times a day. It goes into a history only once. */
 const markOf = (facts: PoolFacts): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, MARK_LENGTH);
 const MARK_LENGTH = 16;

@@ -15,8 +15,13 @@ export interface Timings {
   readonly heartbeatTimeoutMs: number;
   /** Time for a claimed worker to pick up its next activity before another worker is claimed. */
   readonly claimTimeoutMs: number;
-  /** Interval at which the quota workflow compares its leases with open jobs and slices. */
+  /** Interval at which the workflow of a quiet pool compares its leases with open jobs and slices. */
   readonly reconcileMs: number;
+  /**
+   * Interval at which workers look whether a pool's files have changed, or a holder of its leases was ended without a word
+   * (docs/adr/0151). A pool in which a job waits, or a lease is on its way, compares by itself that often.
+   */
+  readonly poolLookMs: number;
   /** Time for which a quota workflow that lost its state lets visibility settle before it reads the open work. */
   readonly rebuildSettleMs: number;
   /**
@@ -59,7 +64,8 @@ export const DEFAULT_TIMINGS: Timings = {
   notFoundApartMs: 5 * SECOND,
   heartbeatTimeoutMs: 60 * SECOND,
   claimTimeoutMs: 15 * SECOND,
-  reconcileMs: 30 * SECOND,
+  reconcileMs: 10 * MINUTE,
+  poolLookMs: 30 * SECOND,
   rebuildSettleMs: 5 * SECOND,
   rebuildBoundMs: 2 * MINUTE,
   wedgedSliceMs: 5 * MINUTE,

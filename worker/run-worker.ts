@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from '@temporalio/client';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { Trust } from '../activities/authorization.js';
 import { PoolFileReader } from '../activities/operator-file.js';
+import { wakePools } from '../activities/pool-watch.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { openCodec, type AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
@@ -28,6 +30,7 @@ import { OwnMachines } from '../cloud/machines/own/own-machines.js';
 import { PoolRecords } from '../cloud/machines/own/pool-record.js';
 import { machinesOf } from '../cloud/machines/bounded-texts.js';
 import { NO_ACCOUNT } from '../domain/machine-kinds/kind.js';
+import { messageOf } from '../domain/errors.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket, storePlace } from '../domain/store-place.js';
@@ -288,6 +291,10 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
     temporal: temporal.address,
     namespace: temporal.namespace,
     owner,
+  });
+  const { workflow } = new Client({ ...temporal, dataConverter: dataConverterOf(codec) });
+  wakePools(workflow, config.taskQueue).catch((error: unknown) => {
+    log.warn(`pools were not woken: ${messageOf(error)}`);
   });
   if (config.metricsPort !== undefined) void countOpenJobs(temporal.connection, temporal.namespace, meter, stop);
   const running = workers.map((worker) => worker.run());

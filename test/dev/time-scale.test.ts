@@ -26,7 +26,7 @@ describe('a stack whose cloud runs faster', () => {
   const [plain, fast] = [configAt(), configAt(10)];
 
   it('waits for the cloud so many times shorter', () => {
-    for (const name of ['createSettleMs', 'notFoundApartMs', 'reconcileMs', 'zoneBackoffMs'] as const)
+    for (const name of ['createSettleMs', 'notFoundApartMs', 'reconcileMs', 'poolLookMs', 'zoneBackoffMs'] as const)
       assert.equal(fast.timings[name], (plain.timings[name] ?? Number.NaN) / 10, name);
     assert.equal(fast.timings.zoneBackoffMaxMs, DEFAULT_TIMINGS.zoneBackoffMaxMs / 10);
     assert.deepEqual(

@@ -386,7 +386,9 @@ const SHORT: Partial<Timings> = {
   notFoundApartMs: 300,
   heartbeatTimeoutMs: 5_000,
   claimTimeoutMs: 5_000,
-  reconcileMs: 2_000,
+  // What a pool hears in less time it was woken for (docs/adr/0151).
+  reconcileMs: 3_600_000,
+  poolLookMs: 2_000,
   rebuildSettleMs: 300,
   rebuildBoundMs: 15_000,
   wedgedSliceMs: 1_000,

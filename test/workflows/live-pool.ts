@@ -198,7 +198,9 @@ export class LivePool {
 
   #activities(tpu: ReturnType<typeof createCloudTpu>): object {
     const short = {
-      reconcileMs: 1_500,
+      // What a pool hears in less time it was woken for (docs/adr/0151).
+      reconcileMs: 3_600_000,
+      poolLookMs: 1_500,
       rebuildSettleMs: 300,
       rebuildBoundMs: REBUILD_BOUND_MS,
       quotaHistoryEvents: 300,

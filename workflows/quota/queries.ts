@@ -241,5 +241,5 @@ export class PoolDetails {
 
 /** Up to this many rows the details are made anew at each decision, and cost next to nothing. */
 const MANY_ROWS = 200;
-/** With more rows, at most this often. The comparison of leases makes a decision at least every `reconcileMs`. */
+/** With more rows, at most this often. A pool in which somebody waits makes a decision at least every `poolLookMs`. */
 const LONG_QUEUE_EVERY_MS = 5_000;

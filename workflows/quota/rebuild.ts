@@ -75,7 +75,7 @@ export class Rebuild {
       { since, until, unheard: this.#unheardOf(jobs) },
     );
     while (this.#unheardOf(jobs).length > 0 && Date.now() < until) {
-      const waitMs = Math.min(this.#timings.reconcileMs, until - Date.now());
+      const waitMs = Math.min(this.#timings.poolLookMs, until - Date.now());
       await condition(() => this.#unheardOf(jobs).length === 0, waitMs, { summary: 'until open jobs are asked again' });
       if (this.#unheardOf(jobs).length === 0) break;
       const again = await this.#list();
@@ -147,13 +147,15 @@ function waitingText(names: readonly string[], until: EpochMs): string {
 }
 
 /**
- * Compares the pool's leases with the workflows that are open, every `reconcileMs`. The comparison runs beside the loop:
- * thousands of rows take seconds, and grants do not wait for it.
+ * Compares the pool's leases with the workflows that are open: every `reconcileMs` while the pool is quiet, which workers watch
+ * (docs/adr/0151), else every `poolLookMs`. The comparison runs beside the loop: thousands of rows take seconds, and grants do
+ * not wait for it.
  */
 export class Reconciler {
   readonly #records: PoolRecords;
   readonly #wake: () => void;
-  #dueAt: EpochMs = 0;
+  /** Undefined: the next one is due at once. */
+  #comparedAt: EpochMs | undefined;
   #isComparing = false;
   #found: StrayHolders | undefined;
 
@@ -163,15 +165,17 @@ export class Reconciler {
   }
 
   get dueAt(): EpochMs {
-    return this.#dueAt;
+    const { facts, isQuiet } = this.#records;
+    if (this.#comparedAt === undefined || facts === undefined) return 0;
+    return this.#comparedAt + facts.timings[isQuiet ? 'reconcileMs' : 'poolLookMs'];
   }
 
   get isDue(): boolean {
-    return Date.now() >= this.#dueAt;
+    return Date.now() >= this.dueAt;
   }
 
   hurry(): void {
-    this.#dueAt = 0;
+    this.#comparedAt = undefined;
   }
 
   /** Applies the findings of the last comparison. */
@@ -185,7 +189,7 @@ export class Reconciler {
   /** Begins the next comparison if it is due. */
   compareIfDue(): void {
     if (!this.isDue) return;
-    this.#dueAt = Date.now() + (this.#records.facts?.timings.reconcileMs ?? 0);
+    this.#comparedAt = Date.now();
     if (!this.#isComparing && !this.#records.isIdle) void this.#compare();
   }
 

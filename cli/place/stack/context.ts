@@ -73,14 +73,18 @@ const DEV_TIMINGS: Partial<Timings> = {
   notFoundApartMs: 1_000,
   heartbeatTimeoutMs: 20_000,
   claimTimeoutMs: 10_000,
-  reconcileMs: 10_000,
+  reconcileMs: 60_000,
+  poolLookMs: 10_000,
   rebuildSettleMs: 500,
   rebuildBoundMs: 30_000,
   zoneBackoffMs: 5_000,
 };
 
 /** Waits for the cloud, on the cloud's clock. The other waits are for our own processes, which run in real time. */
-const CLOUD_WAITS = ['createSettleMs', 'notFoundApartMs', 'reconcileMs', 'zoneBackoffMs', 'zoneBackoffMaxMs'] as const;
+const CLOUD_WAITS = [
+  ...(['createSettleMs', 'notFoundApartMs', 'reconcileMs', 'poolLookMs'] as const),
+  ...(['zoneBackoffMs', 'zoneBackoffMaxMs'] as const),
+];
 /** A shorter wait is a busy loop. */
 const LEAST_WAIT_MS = 50;
 

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { PoolWatch } from '../../activities/pool-watch.js';
+import { sliceWorkflowId } from '../../contract/workflow-ids.js';
+import { poolStateObject } from '../../domain/store-layout.js';
+import { until } from '../until.js';
+
+const LOOK_MS = 5;
+/** So many looks would show what happens at each. */
+const SOME = 8;
+
+interface Row {
+  readonly job: string;
+  readonly slices?: readonly string[];
+}
+
+/** A pool as its watch sees it: files, a published state, a book that answers a query, and workflows that are open or not. */
+class Scene {
+  mark = 'files 1';
+  generation: string | undefined = '1';
+  rows: readonly Row[] = [];
+  readonly closed = new Set<string>();
+  /** Looks that have asked for the files. */
+  looks = 0;
+  queries = 0;
+  wakes = 0;
+  readonly warned: string[] = [];
+  problem: Error | undefined;
+  readonly #watch: PoolWatch;
+
+  constructor(reconcileMs = 600_000) {
+    this.#watch = new PoolWatch({
+      timings: { reconcileMs, poolLookMs: LOOK_MS },
+      markOf: async () => {
+        this.looks++;
+        if (this.problem) throw this.problem;
+        return this.mark;
+      },
+      store: {
+        stat: async (name) => {
+          assert.equal(name, poolStateObject('vision'));
+          return this.generation === undefined
+            ? undefined
+            : { name, size: 1, generation: this.generation, updatedAt: 0 };
+        },
+      },
+    });
+  }
+
+  hasRead(mark = this.mark): void {
+    this.#watch.hasRead(
+      { client: this.#client(), log: { warn: (text: string) => this.warned.push(text) } } as never,
+      'vision',
+      mark,
+    );
+  }
+
+  async looksAgain(times = SOME): Promise<void> {
+    const enough = this.looks + times;
+    await until(`${times} looks`, () => this.looks >= enough);
+  }
+
+  #client() {
+    return {
+      workflow: {
+        list: () => [],
+        getHandle: (id: string) => ({
+          query: async () => {
+            this.queries++;
+            const holders = this.rows.map(({ job, slices = [] }) => ({
+              lease: { job, run: `run-of-${job}`, number: 1, pool: 'vision' },
+              slices: slices.map((name) => ({ name })),
+            }));
+            return { text: JSON.stringify(holders), pages: 1 };
+          },
+          signal: async () => {
+            this.wakes++;
+          },
+          describe: async () => {
+            if (this.closed.has(id)) throw new WorkflowNotFoundError('closed', id, undefined);
+            return { status: { name: 'RUNNING' }, startTime: new Date(), raw: {} };
+          },
+        }),
+      },
+    };
+  }
+}
+
+describe('the watch of a pool', () => {
+  it('asks a quiet pool once who holds, and wakes it never', async () => {
+    const scene = new Scene();
+    scene.rows = [{ job: 'a', slices: ['a-1'] }, { job: 'b' }];
+    scene.hasRead();
+    await scene.looksAgain();
+    assert.deepEqual([scene.queries, scene.wakes], [1, 0]);
+  });
+
+  it('asks again once the pool has published another state', async () => {
+    const scene = new Scene();
+    scene.generation = undefined;
+    scene.hasRead();
+    await scene.looksAgain();
+    scene.rows = [{ job: 'a' }];
+    scene.closed.add('a');
+    await scene.looksAgain();
+    assert.equal(scene.wakes, 0);
+    scene.generation = '2';
+    await until('a wake', () => scene.wakes > 0);
+    assert.equal(scene.queries, 1);
+  });
+
+  for (const [what, row, closed] of [
+    ['a holder whose job was ended without a word', { job: 'a' }, 'a'],
+    ['a lease whose slice has no workflow any more', { job: 'a', slices: ['a-1'] }, sliceWorkflowId('a-1')],
+  ] as const)
+    it(`wakes the pool once for ${what}`, async () => {
+      const scene = new Scene();
+      scene.rows = [row, { job: 'b' }];
+      scene.hasRead();
+      await scene.looksAgain();
+      assert.equal(scene.wakes, 0);
+      scene.closed.add(closed);
+      await until('a wake', () => scene.wakes > 0);
+      await scene.looksAgain();
+      assert.equal(scene.wakes, 1);
+      scene.closed.add('b');
+      await until('a wake for the next', () => scene.wakes > 1);
+    });
+
+  it('wakes the pool once when its files have changed, and not for files that its workflow has read meanwhile', async () => {
+    const scene = new Scene();
+    scene.hasRead();
+    await scene.looksAgain();
+    scene.mark = 'files 2';
+    await until('a wake', () => scene.wakes > 0);
+    await scene.looksAgain();
+    assert.equal(scene.wakes, 1);
+    scene.hasRead((scene.mark = 'files 3'));
+    await scene.looksAgain();
+    assert.equal(scene.wakes, 1);
+  });
+
+  it('wakes the pool if the workflow has other files than those that are there now', async () => {
+    const scene = new Scene();
+    scene.hasRead('files 0');
+    await until('a wake', () => scene.wakes > 0);
+  });
+
+  it('goes on after a problem, which it tells once', async () => {
+    const scene = new Scene();
+    scene.problem = new Error('the bucket is away');
+    scene.hasRead();
+    await scene.looksAgain();
+    assert.deepEqual(scene.warned, ['pool vision could not be looked at: the bucket is away']);
+    scene.problem = undefined;
+    scene.mark = 'files 2';
+    await until('a wake', () => scene.wakes > 0);
+  });
+
+  it('ends once the workflow has read no files here for two comparisons', async () => {
+    const scene = new Scene(10 * LOOK_MS);
+    scene.hasRead();
+    let before = -1;
+    await until('no look any more', async () => {
+      const isOver = before === scene.looks && scene.looks > 0;
+      before = scene.looks;
+      await new Promise((resolve) => setTimeout(resolve, 30 * LOOK_MS));
+      return isOver;
+    });
+  });
+});
