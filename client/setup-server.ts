@@ -247,11 +247,7 @@ export interface SwitchMove {
  * `ACTIVATION_DELAY_MS`: within that time, a worker that does not know it reads the switches and takes no more work.
  * @throws Error if this build does not know the change, or if another caller moved a switch at the same time
  */
-export async function moveSwitch(
-  store: StorePort,
-  { id, to, by }: SwitchMove,
-  now = Date.now(),
-): Promise<ChangeSwitches> {
+async function moveSwitch(store: StorePort, { id, to, by }: SwitchMove, now = Date.now()): Promise<ChangeSwitches> {
   const stored = await store.stat(changesObject);
   const before = readSwitches((await store.read(changesObject))?.toString('utf8'));
   if (to === 'on' && !Object.hasOwn(CHANGES, id)) throw new Error(notKnown(id));

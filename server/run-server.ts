@@ -194,7 +194,7 @@ function read({ certFile, keyFile }: { readonly certFile: string; readonly keyFi
 }
 
 /** Options for a server's connection to Temporal. A renewed API key is used from the next call on. @throws ServerConfigError */
-export function temporalLogin(
+function temporalLogin(
   { temporal, codec }: ServerConfig,
   warn: (text: string) => void,
 ): { readonly options: TemporalOptions; close(): void } {

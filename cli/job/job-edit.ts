@@ -127,7 +127,7 @@ export async function refuseOtherKey(
 const DECIDE_WHAT_IS_PACKED: readonly unknown[] = ['exclude', 'gitignore'];
 
 /** @throws CliError for `--set bundle.exclude=..` without the folder to pack */
-export function refuseUnpacked(set: readonly Assignment[]): void {
+function refuseUnpacked(set: readonly Assignment[]): void {
   const key = set.find(({ path: [section, key] }) => section === 'bundle' && DECIDE_WHAT_IS_PACKED.includes(key));
   if (key === undefined) return;
   throw new CliError(
@@ -138,7 +138,7 @@ export function refuseUnpacked(set: readonly Assignment[]): void {
 }
 
 /** Packs the folder again for a job whose file is not given, by the settings of its bundle in the job and in `set`. */
-export async function withBundle(
+async function withBundle(
   client: Pick<JobClient, 'describe'>,
   job: string,
   folder: string,

@@ -98,7 +98,7 @@ export interface CliContext {
   /** From the context: `user` replaces the login name; `project` is the quota project of job files that name none. */
   readonly user?: string;
   readonly project?: string;
-  /** TLS and API key of the context, as references (contexts/server-login.ts). */
+  /** TLS and API key of the context, as references (connect.ts). */
   readonly login?: Settings;
   /** Absent if no source named a server: one of the two fields below is set then, and verbs refuse (`refuseStranger`). */
   readonly place?: Place;

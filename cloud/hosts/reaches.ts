@@ -94,7 +94,7 @@ const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 const KUBERNETES_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 const isAddress = (text: string): boolean => isIP(text) !== 0 || HOST_NAME.test(text);
 
-/** All ways to reach hosts. A new one is a row here, in `REACHES` of domain/slice.ts, and a fleet in worker/open-hosts.ts. */
+/** All ways to reach hosts. A new one is a row here, in `REACHES` of domain/slice.ts, and a fleet in worker/open-machines.ts. */
 const WAYS: { readonly [R in Reach]: Way<Extract<SliceHost, { readonly reach: R }>, TargetBy<R>> } = {
   ssh: {
     target: ({ reach, index, internalIp, externalIp, own }, { user, ...place }) => {

@@ -174,8 +174,8 @@ const OWN_WRITERS = [
   'commands/verbs/list.ts',
   'commands/verbs/quota-files.ts',
   'commands/verbs/submit.ts',
-  'job/building/run-tool.ts',
+  'job/building/builders.ts',
   'main.ts',
-  'place/contexts/told-place.ts',
+  'place/context.ts',
   'terminal/print.ts',
 ];

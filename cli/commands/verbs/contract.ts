@@ -223,7 +223,7 @@ function report({ output }: OutputFlag, { life, folder, recordings, googleProjec
 }
 
 /** The slice that a `jobctl contract` is about to create. Written before its create call, removed once the slice is gone. */
-export interface Leftover {
+interface Leftover {
   readonly googleProject: string;
   readonly zone: string;
   readonly name: string;
@@ -237,7 +237,7 @@ const fileIn = ({ root }: Pick<StackHome, 'root'>): string => join(root, 'contra
 export const noteSlice = (home: Pick<StackHome, 'root'>, slice: Leftover): void =>
   writePrivate(fileIn(home), `${JSON.stringify(slice)}\n`);
 
-export const forgetSlice = (home: Pick<StackHome, 'root'>): void => rmSync(fileIn(home), { force: true });
+const forgetSlice = (home: Pick<StackHome, 'root'>): void => rmSync(fileIn(home), { force: true });
 
 /** The slice of a run that was cut short. @throws CliError while that run goes on, or if the file cannot be read */
 export function leftoverOf(home: Pick<StackHome, 'root'>): Leftover | undefined {
@@ -271,7 +271,7 @@ function readLeftover(file: string): Leftover | undefined {
 }
 
 /** The command by which a person deletes it. */
-export function deleteCommand({ googleProject, zone, name }: Omit<Leftover, 'at' | 'process'>): string {
+function deleteCommand({ googleProject, zone, name }: Omit<Leftover, 'at' | 'process'>): string {
   const words = ['gcloud', 'compute', 'tpus', 'queued-resources', 'delete', name];
   return shellWords([...words, `--zone=${zone}`, `--project=${googleProject}`, '--force', '--quiet']);
 }

@@ -141,7 +141,7 @@ async function report(
 }
 
 /** A path on the hosts of a job. */
-export interface RemotePlace {
+interface RemotePlace {
   readonly job: string;
   /** Absent: no hosts were named. */
   readonly hosts?: HostChoice;
@@ -149,7 +149,7 @@ export interface RemotePlace {
   readonly path: string;
 }
 
-export type CopyPlan =
+type CopyPlan =
   | { readonly kind: 'put'; readonly sources: readonly string[]; readonly target: RemotePlace }
   | { readonly kind: 'get'; readonly sources: readonly RemotePlace[]; readonly target: string };
 

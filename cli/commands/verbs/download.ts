@@ -156,7 +156,7 @@ interface Choice {
  * @param unsaid hosts that are meant without `--host`
  * @throws CliError if there are no outputs
  */
-export async function chosenOutputs(
+async function chosenOutputs(
   store: StoreReader,
   context: CliContext,
   job: string,

@@ -89,14 +89,14 @@ export interface HostEnd {
 }
 
 /** Receives the output of a command on several hosts. A host is not read further until the returned promise settles. */
-export interface ExecOutput {
+interface ExecOutput {
   stdout(host: JobHost, chunk: Buffer): Promise<void>;
   stderr(host: JobHost, chunk: Buffer): Promise<void>;
   end(ends: readonly HostEnd[]): Promise<void>;
 }
 
 /** The output of one host is passed on byte for byte, that of several hosts in whole lines with host numbers, like in `logs`. */
-export function execOutput(isJson: boolean, hosts: number): ExecOutput {
+function execOutput(isJson: boolean, hosts: number): ExecOutput {
   if (isJson) return jsonOutput();
   return hosts === 1 ? rawOutput() : labelledOutput();
 }

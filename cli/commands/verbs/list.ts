@@ -140,7 +140,7 @@ function draw(lines: readonly string[]): void {
 }
 
 /** Ids of workflows that were blocked at the janitor's last sweep. Empty if no bucket is known or readable. */
-export async function knownToFail({ store }: CliContext): Promise<ReadonlySet<string>> {
+async function knownToFail({ store }: CliContext): Promise<ReadonlySet<string>> {
   if (store === undefined) return new Set();
   try {
     const content = await (await openReader(store)).read(failingWorkflowsObject);

@@ -184,7 +184,7 @@ function lines({ kind, id, groups, issuer, expiresAt }: VerifiedCaller, url: str
   ]).map((line) => asTyped(line.trimEnd()));
 }
 
-export interface AudienceFlags extends OutputFlag {
+interface AudienceFlags extends OutputFlag {
   readonly audience?: string;
 }
 
@@ -193,7 +193,7 @@ export interface AudienceFlags extends OutputFlag {
  * `shown`: without a terminal it is only shown, because they log in at the issuer themselves. `given`: the user names the token,
  * and the audience is the token's own.
  */
-export type Consent = 'asked' | 'shown' | 'given';
+type Consent = 'asked' | 'shown' | 'given';
 
 /**
  * The audience that tokens for the server are made for. An ID token is accepted everywhere that accepts its audience, and a
@@ -202,7 +202,7 @@ export type Consent = 'asked' | 'shown' | 'given';
  * @param named audience that the server names
  * @throws CliError if it belongs to another server, or the user does not agree
  */
-export async function chosenAudience(
+async function chosenAudience(
   place: ServerPlace,
   named: string,
   flags: AudienceFlags,

@@ -125,7 +125,7 @@ function leaseCounts(leases: PoolSnapshot['view']['leases']): string {
 }
 
 /** Counts of leases by state, in the order in which they are shown. */
-export function leasesByState(leases: PoolSnapshot['view']['leases']): Readonly<Record<LeaseState, number>> {
+function leasesByState(leases: PoolSnapshot['view']['leases']): Readonly<Record<LeaseState, number>> {
   const counts = { held: 0, asking: 0, parked: 0, draining: 0 };
   for (const { state = 'held' } of leases) counts[state]++;
   return counts;
@@ -253,7 +253,7 @@ const rulesOf = (config: QuotaConfig): PoolRules =>
   (config.kind === 'limited' ? config.rules : undefined) ?? DEFAULT_RULES;
 
 /** A project's units of one type, beside the pool's total: one row of a gauge. */
-export interface GaugeRow {
+interface GaugeRow {
   /** In use, within its own quota. */
   readonly own: number;
   readonly borrowed: number;

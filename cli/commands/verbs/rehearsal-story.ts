@@ -106,7 +106,7 @@ const SEQ_WIDTH = 5;
 const KIND_WIDTH = 'queued-resource-state'.length;
 
 /** `   12  14:02:11.204  node-state             jc-train-g1  from READY, to PREEMPTED` on the cloud's clock, UTC. */
-export function renderEvent({ seq, at, kind, subject, details }: JournalEvent): string {
+function renderEvent({ seq, at, kind, subject, details }: JournalEvent): string {
   const text = Object.entries(details)
     .filter(([, value]) => value !== undefined && value !== null)
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
@@ -122,13 +122,13 @@ export function renderEvent({ seq, at, kind, subject, details }: JournalEvent): 
 }
 
 /** `14:02:11.204  line 12  preempt jc-train-g1: done`, on the cloud's clock. */
-export function renderDone({ at, line, action, subject, result }: DoneEvent): string {
+function renderDone({ at, line, action, subject, result }: DoneEvent): string {
   const what = subject === undefined ? action : `${action} ${placeOf(subject).id}`;
   return `${clockTime(at)}  line ${line}  ${oneLine(`${what}: ${result}`)}`;
 }
 
 /** `14:07:11.204  line 14  refuse, to come 3 times` */
-export function renderToCome({ at, when, line, action, turns }: EventToCome): string {
+function renderToCome({ at, when, line, action, turns }: EventToCome): string {
   const time = at === undefined ? `once ${when ?? 'its condition holds'}` : clockTime(at);
   return `${time}  line ${line}  ${oneLine(action)}, to come${turns === 1 ? '' : ` ${turns} times`}`;
 }

@@ -176,7 +176,7 @@ function print(output: OutputFlag['output'], answer: object, text: () => readonl
  * `jobctl rehearsal status`.
  * @param width the terminal's; absent in a pipe
  */
-export function renderRehearsal(
+function renderRehearsal(
   { nodes, queuedResources, vms, settings, refusals, holds }: RehearsalStatus,
   clock: ClockState,
   adminUrl: string,
@@ -195,7 +195,7 @@ export function renderRehearsal(
   ];
 }
 
-export function renderClock(clock: ClockState): string {
+function renderClock(clock: ClockState): string {
   const now = new Date(clock.now).toISOString();
   if (clock.frozen) return `clock ${now}, frozen`;
   return `clock ${now}${clock.scale === 1 ? '' : `, ${clock.scale} times as fast as this computer's`}`;

@@ -156,7 +156,7 @@ function show(taken: Taken, flags: StacksFlags): void {
   for (const { host, error } of silent) printErr(`host ${host}: ${error}\n`);
 }
 
-export interface StacksShown {
+interface StacksShown {
   /** Includes threads other than the main ones. */
   readonly threads?: true;
   /** Includes processes that are not Python. */
@@ -249,14 +249,14 @@ const LIBRARY = /\/lib\/python3[.\d]*\/(.+)$/;
 const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_ALL_BYTES = 256 * 1024 * 1024;
 
-export interface StoredStacks {
+interface StoredStacks {
   readonly attempt: number;
   /** Sorted by host number. */
   readonly hosts: readonly HostStacks[];
 }
 
 /** Stacks that were stored before a command was ended for its silence. @param asked an attempt; absent: the last that has some */
-export async function storedStacks(
+async function storedStacks(
   store: StoreReader,
   job: string,
   asked: number | undefined,

@@ -104,7 +104,7 @@ function viewUnless(
 }
 
 /** The SSH key that a host of the job must show (docs/ssh-fleet.md). */
-export interface ShownHostKey {
+interface ShownHostKey {
   readonly slice: number;
   readonly host: number;
   readonly publicKey: string;
@@ -115,10 +115,7 @@ export interface ShownHostKey {
 }
 
 /** Keys of the present hosts. Empty if the store is not known here or cannot be read, because the keys are an extra. */
-export async function shownHostKeys(
-  { slices }: JobView,
-  { store: place }: CliContext,
-): Promise<readonly ShownHostKey[]> {
+async function shownHostKeys({ slices }: JobView, { store: place }: CliContext): Promise<readonly ShownHostKey[]> {
   if (place === undefined) return [];
   const { openReader } = await import('../../place/connect.js');
   const { fingerprintOfLine, hostKeysOf } = await import('../../../cloud/hosts/host-key-record.js');

@@ -240,7 +240,7 @@ function isQuoted(word: string): boolean {
  * The hosts whose lines `submit --wait` shows: the first host that runs the command, unless `asked` names others.
  * @throws CliError for a host that the job does not have
  */
-export function shownLines(spec: JobSpec, asked: HostChoice | undefined): ShownLines {
+function shownLines(spec: JobSpec, asked: HostChoice | undefined): ShownLines {
   const { hosts: count } = askedSize(spec);
   if (asked === 'all') return { hostsOfSlice: hostsOfSlice(spec) };
   const absent = asked?.find((host) => host >= count);
@@ -252,7 +252,7 @@ export function shownLines(spec: JobSpec, asked: HostChoice | undefined): ShownL
 }
 
 /** Message printed once, before the first line. Undefined: the lines of all hosts are shown. */
-export function hiddenText(id: string, spec: JobSpec, { hosts }: ShownLines): string | undefined {
+function hiddenText(id: string, spec: JobSpec, { hosts }: ShownLines): string | undefined {
   const running = runningHosts(spec);
   if (hosts === undefined || spec.command === undefined || running.every((host) => hosts.includes(host)))
     return undefined;

@@ -96,7 +96,7 @@ const MOST_IDS = 500;
  * Prints a line as each job ends. A look is one Temporal query per 500 jobs, not per job.
  * @returns rows of the jobs that are over, in the order of their ends: all jobs, unless `signal` ended the watching
  */
-export async function waitForMany(
+async function waitForMany(
   client: Pick<JobClient, 'find'>,
   jobs: readonly JobRow[],
   screen: Screen,

@@ -171,7 +171,7 @@ function noProject(): CliError {
 const LOOKUPS_AT_A_TIME = 8;
 
 /** Temporal's answers about these chains of runs, by `jobKey`. */
-export async function jobFates(
+async function jobFates(
   temporal: Client,
   jobs: ReadonlyMap<string, { readonly job: string; readonly run: string }>,
   onUnread: OnUnread,
@@ -203,7 +203,7 @@ function fate({ status, closeTime }: WorkflowExecutionDescription): JobFate {
 }
 
 /** The leases of all pools whose quota workflows answer, as they count them. */
-export async function heldLeases(temporal: Client, onUnread: OnUnread): Promise<readonly HeldLease[]> {
+async function heldLeases(temporal: Client, onUnread: OnUnread): Promise<readonly HeldLease[]> {
   const pools: string[] = [];
   const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running'`;
   try {

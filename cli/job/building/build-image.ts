@@ -126,7 +126,7 @@ function refuseOtherPlatform({ platform, image }: BuildSpec, made: string): void
 }
 
 /** The sources that a cluster fetches and builds, as in `build` of the submitted job file. */
-export interface RemoteCommit {
+interface RemoteCommit {
   readonly repository: string;
   readonly commit: string;
   /** A folder in the repository. */

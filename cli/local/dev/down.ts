@@ -173,7 +173,7 @@ const SLICE_ID = /^slice\//;
 export type Real = 'cloud' | 'own machines';
 
 /** Lists open jobs and slices on real machines in the stack's Temporal; undefined if Temporal does not answer. */
-export async function openWork(home: StackHome, record: StackRecord, real: Real): Promise<OpenWork | undefined> {
+async function openWork(home: StackHome, record: StackRecord, real: Real): Promise<OpenWork | undefined> {
   const temporal = await connect(home, record).catch(() => undefined);
   if (temporal === undefined) return undefined;
   try {
@@ -203,7 +203,7 @@ async function connect(home: StackHome, record: StackRecord): ReturnType<typeof 
   return connectTemporal({ ...options, connection: readLogin(loginFilesOf(home, record)), ownSettings: 'none' });
 }
 
-export interface Leaving {
+interface Leaving {
   readonly real: Real;
   readonly isPurge: boolean;
   /** The user has already agreed. */
@@ -217,7 +217,7 @@ export interface Leaving {
  * Guards the shutdown of a stack with real machines.
  * @throws CliError if work is open and the user has not agreed; for a purge always, because without its database nothing ends it
  */
-export async function refuseToLeave(work: OpenWork | undefined, leaving: Leaving): Promise<void> {
+async function refuseToLeave(work: OpenWork | undefined, leaving: Leaving): Promise<void> {
   if (work !== undefined && work.jobs.length + work.slices.length === 0) return;
   const { real, isPurge, isSure, onProgress, confirm } = leaving;
   const consequence = CONSEQUENCE[real];

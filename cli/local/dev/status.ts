@@ -96,7 +96,7 @@ function addressOf(name: PartName, addresses: StackAddresses): string {
   }
 }
 
-export interface DevLogsOptions extends DevOptions {
+interface DevLogsOptions extends DevOptions {
   /** Absent: all parts. */
   readonly part?: PartName;
   /** Lines per part, from the end. */

@@ -222,7 +222,7 @@ async function startPart(
 /** Prepares a stack's store and Temporal. Each step can be repeated. */
 
 /** Creates the job bucket and in it the installation's owner id; returns the id. */
-export async function provisionStore({ store, googleProject, rehearsal }: DevContext): Promise<string> {
+async function provisionStore({ store, googleProject, rehearsal }: DevContext): Promise<string> {
   const { createStore, ensureBucket } = await import('../../../cloud/store/gcs.js');
   const options = { ...store, projectId: googleProject };
   // A real bucket is created only if the user agreed, in the region of the zone that they named.
@@ -234,7 +234,7 @@ export async function provisionStore({ store, googleProject, rehearsal }: DevCon
 const REHEARSED_SWEEP_EVERY_MS = 60_000;
 
 /** Sets up search attributes, the claim on the task queue, the janitor's schedule and, for our own server, the retention. */
-export async function provisionTemporal(
+async function provisionTemporal(
   { temporal, rehearsal }: DevContext,
   { isOwnServer, owner }: { readonly isOwnServer: boolean; readonly owner: string },
 ): Promise<void> {
@@ -265,7 +265,7 @@ export async function provisionTemporal(
 }
 
 /** Creates the secret that the keys of the stack's jobs are made from; an existing one is kept. Older jobs keep their key. */
-export function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
+function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
   mkdirSync(dirname(jobKeySecretFile), { recursive: true, mode: 0o700 });
   try {
     writeNew(jobKeySecretFile, `${newKeyLine(new Date())}\n`, 0o600);
@@ -281,10 +281,7 @@ async function ensureNamespace(connection: Connection, namespace: string): Promi
 }
 
 /** Creates the key pair with which the stack's worker logs in; an existing one is kept. */
-export async function provisionSshKey(
-  { privateKeyFile, publicKeyFile }: DevContext['ssh'],
-  folder: string,
-): Promise<void> {
+async function provisionSshKey({ privateKeyFile, publicKeyFile }: DevContext['ssh'], folder: string): Promise<void> {
   if (existsSync(privateKeyFile) && existsSync(publicKeyFile)) return;
   const pair = await generateKeyPair(`jobctl-dev ${userInfo().username}@${hostname()}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -168,7 +168,7 @@ async function settle(find: () => string): Promise<string> {
 }
 
 /** Versions from `temporal --version`. */
-export interface TemporalVersion {
+interface TemporalVersion {
   /** Version of the CLI; `0.0.0-DEV` if `go install` built it. */
   readonly cli: string;
   /** Version of the server inside, which decides the features; undefined for a very old CLI. */
@@ -183,7 +183,7 @@ const RUN_TIMEOUT_MS = 5_000;
  * Runs `path --version`.
  * @throws Error with one line that gives the reason why this executable cannot be used
  */
-export async function checkTemporalCli(path: string): Promise<TemporalVersion> {
+async function checkTemporalCli(path: string): Promise<TemporalVersion> {
   const version = parseTemporalVersion(await versionOutput(path));
   if (version === undefined) throw new Error(`${path} --version does not print a version of the Temporal CLI`);
   const { server } = version;

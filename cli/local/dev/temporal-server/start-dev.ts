@@ -54,7 +54,7 @@ const ifThere = (error: { readonly code?: unknown }): void => {
 /**
  * Tries once whether the server answers real calls, one for each of its services. Its health service reports ready before the
  * other services are, and after a kill its frontend answers long before it finds them (portsBefore in
- * ../guarded-server/configuration.ts).
+ * ../guarded-server/guarded-part.ts).
  * @param login for a server that authenticates callers. A new one has no namespace yet and says so, which counts as an answer
  */
 export async function answersCalls(
