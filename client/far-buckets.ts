@@ -14,7 +14,7 @@ const MOST_BUCKETS = 10;
 /** Zones in which slices may be. */
 export interface Zones {
   readonly zones: readonly string[];
-  /** Its pool decides in which of them: traffic between regions is billed that nobody chose. */
+  /** The pool chooses among them, so nobody chose the traffic between regions that is billed. */
   readonly isAnyZone?: true;
 }
 
