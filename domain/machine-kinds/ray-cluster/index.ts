@@ -145,6 +145,8 @@ export const rayCluster: MachineKind<
     pricing: 'any',
   }),
   size: (spec) => sizeOf(spec.ray_cluster, spec.slices),
+  sizeKey: ({ ray_cluster: { workers } }) =>
+    workers.gpus === undefined ? 'ray_cluster.workers' : 'ray_cluster.workers.gpus',
   plan: (spec, place) => {
     const { context, namespace, ...pods } = spec.ray_cluster;
     return {
