@@ -16,7 +16,14 @@ import { POOL_KEYS, withPoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
 import { type Path, showValue } from '../../problem.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import { resolveLabels, resolveMetadata, resolveNames, resolveZones, withoutUndefined } from './google-keys.js';
+import {
+  resolveLabels,
+  resolveMetadata,
+  resolveNames,
+  resolveZones,
+  warnOfSecretMetadata,
+  withoutUndefined,
+} from './google-keys.js';
 import {
   type GooglePlace,
   type TpuForm,
@@ -50,6 +57,7 @@ export function resolveTpu(
   const { slices, atomic, pool } = context;
   const flagged = applyCreateFlags(form, report);
   const own = atomic ? queued(flagged, report) : flagged;
+  warnOfSecretMetadata(own, inTpu(report));
   const type = resolveAccelerator(own, report);
   const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
   const zones = resolveZones(tpu, context, inTpu(report), (given) =>
