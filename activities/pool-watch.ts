@@ -68,7 +68,7 @@ export async function wakePools(workflows: WorkflowClient['workflow'], taskQueue
 
 class WatchedPool {
   readonly pool: string;
-  /** Of the files that the workflow has, or was woken for. */
+  /** Mark of the files that the workflow has, or was woken for. */
   mark: string;
   until: EpochMs;
   readonly #options: WatchOptions;

@@ -93,7 +93,7 @@ class Reader {
   #parenthesis(token: string): void {
     if (token === ')') this.#parentheses = Math.max(0, this.#parentheses - 1);
     else this.#parentheses += 1;
-    // Of $(..), <(..) and >(..) the command around counts.
+    // Around $(..), <(..) and >(..) the outer command counts.
     if (token === '(' && !/[$<>]$/.test(this.#text)) this.#isOpaque = true;
     this.#isFirst = true;
   }

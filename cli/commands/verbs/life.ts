@@ -81,7 +81,7 @@ const fromOf = ({ from }: Pick<Asker, 'from'>) => (from === undefined ? {} : { f
 
 export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<number> {
   const isOne = jobs.length === 1;
-  // By task queue. For many jobs of one queue, a call for each would not help.
+  // One entry for each task queue: for many jobs of one queue, a call for each would not help.
   const known = new Map<string, Promise<TaskQueuePolls | undefined>>();
   const noWorkerOf = (client: JobClient, row: JobRow): Promise<TaskQueuePolls | undefined> => {
     const queue = row.taskQueue ?? '';

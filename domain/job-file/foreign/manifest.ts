@@ -11,7 +11,6 @@ import {
   shownOf,
   textOf,
   Translation,
-  countOf,
   OPEN,
 } from './translation.js';
 import { rayLines } from './ray.js';

@@ -253,7 +253,7 @@ export function putScripts(into: Translation, { setup, run, names, isInImage, ha
 
 export const GKE = 'cloud.google.com/gke-';
 
-/** What a container asks for; the limit counts where it has both. */
+/** Resources that a container asks for; the limit counts where it has both. */
 export const askedOf = (container: Mapping): Mapping => ({
   ...mappingOf(valueAt(container, ['resources', 'requests'])),
   ...mappingOf(valueAt(container, ['resources', 'limits'])),
