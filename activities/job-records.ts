@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { Context, log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
 import { type CarriedEvent, readEvent, shownEvent } from '../domain/job-events/event.js';
-import { askedMachines, askedSize, formatSlices, labelOfJob, machineRequestOf } from '../domain/machines.js';
+import { askedMachines, askedSize, formatSlices, labelOfJob, machineRequestOf, sizeKeyOf } from '../domain/machines.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import { loginNameOf } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
@@ -167,12 +167,12 @@ async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
 }
 
 /** @throws InvalidJob if the pool would never start it, or not for this user */
-function projectOf(config: QuotaConfig, submitter: Submitter, spec: JobSpec, zones: readonly string[]): string {
+export function projectOf(config: QuotaConfig, submitter: Submitter, spec: JobSpec, zones: readonly string[]): string {
   const { user, project, isVerified } = submitter;
   const { slices, namedPricing: pricing } = spec;
   const ask = { units: askedSize(spec).units, slices, zones, ...(pricing !== undefined && { pricing }) };
   const verdict = judgeSubmission(config, {
-    ...{ user, project, ask, shown: formatSlices(spec) },
+    ...{ user, project, ask, shown: formatSlices(spec), key: sizeKeyOf(spec) },
     mode: isVerified ? 'verified' : 'trusted',
   });
   if (!verdict.ok) throw invalidJob(verdict.message);

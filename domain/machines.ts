@@ -58,6 +58,9 @@ export const askedMachines = (spec: MachineRequest): AskedMachines => machineKin
 export const askedSize = (spec: MachineRequest & Pick<JobSpec, 'slices'>): AskedSize =>
   machineKind(kindOfJob(spec)).size(spec);
 
+/** See `MachineKind.sizeKey`. */
+export const sizeKeyOf = (spec: MachineRequest): string => machineKind(kindOfJob(spec)).sizeKey(spec);
+
 /** `v5litepod-16`, or `2 x v5litepod-16`. */
 export function formatSlices(spec: MachineRequest & Pick<JobSpec, 'slices'>): string {
   const { accelerator } = askedMachines(spec);

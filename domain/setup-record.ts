@@ -185,6 +185,14 @@ const MOST_CHARACTERS = 16_384;
 /** The exit code of ssh, and of programs that could not be reached through it. */
 const CONNECTION_CODE = 255;
 
+/** A shell's exit code for a process that SIGKILL ended. */
+export const KILLED = 137;
+/**
+ * The likely reason of an end by SIGKILL that nothing explains: a VM's kernel kills the largest process, and a program may not
+ * read the kernel's log.
+ */
+export const MEMORY_RAN_OUT = 'often because memory ran out, of which there is no proof here';
+
 /** @param tail the last lines that the step printed */
 export function judgeSetUpFailure(code: number, tail: string): SetUpFailure {
   // Some expressions take time that grows with the square of a line.
@@ -193,6 +201,7 @@ export function judgeSetUpFailure(code: number, tail: string): SetUpFailure {
   if (transient) return { kind: 'transient', reason: transient[0] };
   const permanent = PERMANENT.find(([, text]) => text.test(end));
   if (permanent) return { kind: 'permanent', reason: permanent[0] };
+  if (code === KILLED) return { kind: 'unknown', reason: MEMORY_RAN_OUT };
   return code === CONNECTION_CODE ? { kind: 'transient', reason: 'a connection ended' } : { kind: 'unknown' };
 }
 

@@ -14,6 +14,8 @@ export interface Submission {
   readonly mode: NamesMode;
   /** Such as `2 x v4-8`, for the message. */
   readonly shown: string;
+  /** Key of the job file that asks for it, such as `tpu.accelerator`. */
+  readonly key: string;
 }
 
 type SubmissionVerdict =
@@ -26,13 +28,13 @@ type SubmissionVerdict =
  */
 export function judgeSubmission(
   config: QuotaConfig,
-  { user, project, mode, ask, shown }: Submission,
+  { user, project, mode, ask, shown, key }: Submission,
 ): SubmissionVerdict {
   const choice = resolveProject(config, { user, project, mode });
   const hint = !choice.ok && choice.hint !== undefined ? `\n${choice.hint.replaceAll(/^/gm, '  ')}` : '';
   if (!choice.ok) return { ok: false, message: `${choice.message}${hint}` };
   const fit = canEverFit(config, ask);
-  if (!fit.fits) return { ok: false, message: `tpu.accelerator: ${shown} ${fit.message}` };
+  if (!fit.fits) return { ok: false, message: `${key}: ${shown} ${fit.message}` };
   return choice;
 }
 

@@ -20,6 +20,8 @@ const FILLED: readonly (readonly [RegExp, string])[] = [
   [/\bimage: \.\./g, 'image: some/image'],
   [/\bgpu_type: \.\./g, 'gpu_type: some'],
   [/\bpricing: \.\./g, 'pricing: any'],
+  [/\bray_version: \.\./g, 'ray_version: 2.60.0'],
+  [/\bmax: \.\./g, 'max: 4'],
   [/\bslices: \.\./g, 'slices: 2'],
   [/\baccelerator: \.\./g, 'accelerator: v4-8'],
   [/, topology: \.\./g, ', topology: 2x4'],

@@ -56,7 +56,7 @@ export function boardLines({ heading, table, summary }: RenderedBoard): readonly
 }
 
 function columnsOf(
-  { rows, places }: Pick<ShownBoard, 'rows' | 'places'>,
+  { rows, places, noWorker }: Pick<ShownBoard, 'rows' | 'places' | 'noWorker'>,
   isMixed: boolean,
   now: EpochMs,
   look: Look,
@@ -75,7 +75,7 @@ function columnsOf(
     },
     { title: 'TIME', cell: (row) => formatDuration(timeOf(row, now)) },
     { title: 'ATTEMPT', cell: ({ attempts }) => String(attempts), droppedBelow: 34 },
-    { title: 'WHY', cell: (row) => whyText(row, placeOf(row), now) },
+    { title: 'WHY', cell: (row) => whyText(row, placeOf(row), now) || standsStill(row, noWorker) },
   ];
 }
 
@@ -93,6 +93,12 @@ function whyText(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): str
   // First, since a narrow terminal cuts the end.
   return [untilText(row, now), why].filter((part) => part !== '').join(': ');
 }
+
+/** A job that no worker has taken yet has no reason of its own. The board asks about one task queue only. */
+const standsStill = ({ taskQueue, endedAt }: JobRow, noWorker: TaskQueuePolls | undefined): string =>
+  noWorker !== undefined && endedAt === undefined && (taskQueue ?? noWorker.taskQueue) === noWorker.taskQueue
+    ? `no worker polls its task queue '${noWorker.taskQueue}'`
+    : '';
 
 const COLOURS: Readonly<Partial<Record<ShownPhase, Colour>>> = {
   running: 'green',

@@ -1,5 +1,6 @@
 import { type Asker, askerText } from '../job-state.js';
 import type { Budget } from '../recovery/budgets.js';
+import { KILLED, MEMORY_RAN_OUT } from '../setup-record.js';
 import type { FirstSilent, LastSign } from '../silence.js';
 import type { RefusalScope } from '../slice.js';
 import { count, durationText, type EpochMs, utc } from '../units.js';
@@ -61,11 +62,16 @@ function exitText(exit: Exit): string {
   const by = signal === undefined ? '' : ` (${signal})`;
   const memory =
     killed === undefined
-      ? ''
+      ? isStopped
+        ? ''
+        : memoryHint(code, signal)
       : `, where the kernel killed ${killed === 1 ? 'a process' : `${killed} processes`} for want of memory (the limit of its container)`;
   const asks = isRestartCode ? ', which asks for another start (command.restart_on)' : '';
   return `the command exited with code ${code}${by} on ${placeText(exit)}${memory}${asks}${machineText(machine)}`;
 }
+
+const memoryHint = (code: number, signal?: string): string =>
+  code === KILLED || signal === 'SIGKILL' ? ` (${MEMORY_RAN_OUT})` : '';
 
 function machineText(machine: Exit['machine']): string {
   if (machine === undefined) return '';

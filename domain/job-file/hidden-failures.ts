@@ -63,12 +63,14 @@ function judged(text: string, outer: Scope): readonly Hidden[] {
   const trapped = commands.find((each) => trapsAway(each.text, scope.functions));
   const masked = commands.find((each) => isStopped(each) && MASKS.test(each.text) && takesWork(each.text));
   const end = endHidden(commands, { ...scope, stops });
+  const read = end.length > 0 ? undefined : readInVain(commands, isStopped);
   return [
     ...linesHidden(commands, isStopped, scope),
     ...(pipe === undefined ? [] : [ending(pipe)]),
     ...(trapped === undefined ? [] : [ending(trapSentence(trapped))]),
     ...(masked === undefined ? [] : [ending(maskedSentence(masked))]),
     ...end,
+    ...(read === undefined ? [] : [ending(readSentence(read, scope.script))]),
   ];
 }
 
@@ -176,10 +178,17 @@ function actHidden(command: TopCommand, scope: Scope, isSole: boolean): readonly
   const counts = (each: Part): boolean => scope.script.sort === 'check' || isWork(each.text);
   if (part.join === '||' && endsWell(part.text) && (isWorth || parts.some(counts)))
     return [ending(orSentence(command, scope.script))];
-  if (/^if\s/.test(text)) return ifHidden(command, scope.script) ? [ending(ifSentence(command, scope.script))] : [];
+  if (/^if\s/.test(text) && ifHidden(command, scope.script)) return [ending(ifSentence(command, scope.script))];
+  const inBlock = bodiesOf(command).flatMap((body) =>
+    nested(command, body, scope).filter(({ kind }) => kind === 'end'),
+  );
+  if (inBlock.length > 0) return inBlock.slice(0, 1);
+  if (isLoop(text) && turnsHidden(command, scope)) return [ending(turnSentence(command))];
+  if (BLOCK.test(text)) return [];
   if (parts.length > 1) return [];
   const inner = innerShell(text);
   if (inner !== undefined) {
+    if (inner.isEval) return nested(command, inner, scope).filter(({ kind }) => kind === 'end');
     const script = { ...scope.script, pipes: inner.hasPipefail ? ('all' as const) : ('inner' as const) };
     const own = { ...scope, script, stops: inner.stops, functions: new Map() };
     return nested(command, inner, own).filter(({ kind }) => kind === 'end');
@@ -201,23 +210,39 @@ interface Nested {
 function bodyOf({ text }: TopCommand): Nested | undefined {
   const open = /^[{(]/.exec(text)?.[0] ?? (DEFINITION.test(text) ? '{' : undefined);
   if (open === undefined) return undefined;
-  const [from, to] = [text.indexOf(open), text.lastIndexOf(open === '{' ? '}' : ')')];
-  const isWhole = to > from && /^\s*(?:\d*&?>[^;|]*)?$/.test(text.slice(to + 1));
+  const shown = withoutQuoted(text);
+  const [from, to] = [shown.indexOf(open), shown.lastIndexOf(open === '{' ? '}' : ')')];
+  // A pipe behind it reads what it prints; a group that follows is another one.
+  const isWhole =
+    to > from &&
+    /^\s*(?:\d*&?>[^;|]*)?(?:\|&?[^|;&(){}]*)*$/.test(shown.slice(to + 1)) &&
+    !/[})]\s*\|/.test(shown.slice(from + 1, to));
   return isWhole ? { before: text.slice(0, from), body: text.slice(from + 1, to) } : undefined;
 }
 
+/** Before the shell: variables, `sudo` and its like, or a container, whose exit code is that of its shell. */
 const INNER =
-  /^((?:\w+=\S*\s+)*(?:\S*\/)?(?:bash|sh|zsh)\s+(?:-o\s+\w+\s+|-\w+\s+)*?-\w*c\s+)('[^']*'|"(?:[^"\\]|\\[^])*")(?![\\'"\w$])/;
+  /^((?:\w+=\S*\s+)*(?:(?:sudo|exec|env|nohup|time)\s+(?:-\w+\s+|\w+=\S*\s+)*)*(?:(?:docker|podman)\s+(?:run|exec)\s[^'"|;&\n]*?\s)?(?:(?:\S*\/)?(?:bash|sh|zsh)\s+(?:-o\s+\w+\s+|-\w+\s+)*?-\w*c|eval)\s+)('[^']*'|"(?:[^"\\]|\\[^])*")(?![\\'"\w$])/;
 
-function innerShell(text: string): (Nested & { readonly hasPipefail: boolean; readonly stops: boolean }) | undefined {
+interface InnerShell extends Nested {
+  readonly hasPipefail: boolean;
+  readonly stops: boolean;
+  /** It is the same shell, with its options. */
+  readonly isEval: boolean;
+}
+
+function innerShell(text: string): InnerShell | undefined {
   const [, before = '', quoted = ''] = INNER.exec(text) ?? [];
   if (quoted === '') return undefined;
   const body = quoted.slice(1, -1);
   return {
     before,
     body: quoted.startsWith('"') ? body.replaceAll(/\\(["\\$`])/g, '$1') : body,
+    isEval: /(?:^|\s)eval\s+$/.test(before),
     hasPipefail: /-\w*o\s+pipefail/.test(before),
-    stops: before.split(/\s+/).some((word) => /^-[a-z]/.test(word) && word.includes('e')),
+    stops: (/(?:^|\s)(?:\S*\/)?(?:bash|sh|zsh)\s[^]*$/.exec(before)?.[0] ?? '')
+      .split(/\s+/)
+      .some((word) => /^-[a-z]/.test(word) && word.includes('e')),
   };
 }
 
@@ -243,6 +268,79 @@ function ifHidden({ text, marks }: TopCommand, { sort }: Script): boolean {
   const no = otherwise?.word === 'else' ? text.slice(end + 4, marks.at(-1)?.at) : '';
   const [failed, succeeded] = isNot ? [yes, no] : [no, yes];
   return (failed.trim() === '' || endsWell(failed)) && (succeeded.trim() === '' || isNot || endsWell(succeeded));
+}
+
+// Blocks -------------------------------------------------------------------------------------------------------------
+
+const BLOCK = /^(?:if|for|while|until|case|select)\s/;
+/** A loop without an end never gives its code to anybody. */
+const ENDLESS = /^(?:while\s+(?:true|:|1|\[\s*1\s*\])|until\s+false)\s*[;\n]/;
+const isLoop = (text: string): boolean => /^(?:for|while|until|select)\s/.test(text) && !ENDLESS.test(text);
+
+/** The branches of an `if`, the body of a loop, the arms of a `case`: what may be the last to run. */
+function bodiesOf({ text, marks }: TopCommand): readonly Nested[] {
+  const shown = withoutQuoted(text);
+  const part = (from: number, to: number): Nested => ({ before: text.slice(0, from), body: text.slice(from, to) });
+  if (/^if\s/.test(text))
+    return marks.flatMap(({ word, at }, index) => {
+      const next = marks[index + 1];
+      return next !== undefined && (word === 'then' || word === 'else') ? [part(at + word.length, next.at)] : [];
+    });
+  if (isLoop(text)) {
+    const [from, to] = [/[;\n]\s*do\s/.exec(shown), shown.lastIndexOf('done')];
+    const at = from === null ? to : from.index + from[0].length;
+    return at < to ? [part(at, to)] : [];
+  }
+  const arms = /^case\s[^\n]*?\sin\s/.exec(shown);
+  if (arms === null || /\scase\s/.test(shown)) return [];
+  const found: Nested[] = [];
+  let from = arms[0].length;
+  for (const { index } of shown.matchAll(/;;|\besac\b/g)) {
+    const opens = shown.indexOf(')', from);
+    if (opens !== -1 && opens < index) found.push(part(opens + 1, index));
+    from = index + 2;
+  }
+  return found;
+}
+
+/** Returns whether a loop ends in one program of work: the turn that is last decides alone. */
+function turnsHidden(command: TopCommand, { stops }: Scope): boolean {
+  const [body] = bodiesOf(command);
+  if (stops || body === undefined || !/^for\s/.test(command.text)) return false;
+  const commands = topCommands(body.body);
+  const last = commands.at(-1);
+  if (last === undefined || commands.some(({ text }) => STOPS_AT_FAILURE.test(text) || READS_CODE.test(text)))
+    return false;
+  return last.end !== '&' && !last.isOpaque && last.parts.length === 1 && isWork(last.text) && !detaches(last.text);
+}
+
+/** The work whose exit code is read behind it, but decides nothing: all that follows ends with 0. */
+function readInVain(
+  commands: readonly TopCommand[],
+  isStopped: (command: TopCommand) => boolean,
+): TopCommand | undefined {
+  const at = commands.findLastIndex((each) => isKept(each) || (isWork(each.text) && !each.isOpaque));
+  const work = commands[at];
+  if (work === undefined || work.end === '&') return undefined;
+  const rest = commands.slice(at + 1);
+  const isOwn = isKept(work);
+  if (!isOwn && (isStopped(work) || work.parts.length > 1 || !isRead(rest[0]))) return undefined;
+  if (commands.some(({ text }) => /^trap\s.*\s(?:EXIT|ERR|0)\b/.test(text))) return undefined;
+  return rest.every(endsWithZero) ? work : undefined;
+}
+
+/** `python3 train.py || RC=$?`, which goes on under set -e too. */
+const isKept = ({ parts }: TopCommand): boolean => {
+  const [work, kept, ...more] = parts;
+  return (
+    work !== undefined && isWork(work.text) && more.length === 0 && kept?.join === '||' && /^\w+=\$\?$/.test(kept.text)
+  );
+};
+
+function endsWithZero(command: TopCommand): boolean {
+  const { text, isOpaque } = command;
+  if (/^if\s/.test(text)) return bodiesOf(command).every(({ body }) => endsWell(body));
+  return !isOpaque && isHarmless(text) && !/^wait\s+\S/.test(text) && !takesWork(text);
 }
 
 /** A text of shell in a job file. */
@@ -278,6 +376,10 @@ const detachedSentence = ({ line }: TopCommand): string =>
   `line ${line}: this returns at once with 0, and its program goes on in the background; run the program itself, without a terminal of tmux or screen, and without -d or -f`;
 const orSentence = ({ line }: TopCommand, { sort }: Script): string =>
   `line ${line}: if this fails, what is behind || ends with 0, and the ${sort} has succeeded; leave it out, or end it by exit 1`;
+const turnSentence = ({ line }: TopCommand): string =>
+  `line ${line}: if this fails in a turn of the loop that is not the last, the loop goes on, and its exit code is that of the last; write || exit behind the program`;
+const readSentence = ({ line }: TopCommand, { sort }: Script): string =>
+  `line ${line}: the exit code of this is read, but what follows ends with 0, and the ${sort} has succeeded; keep it (rc=$?), and end with exit $rc`;
 const ifSentence = ({ line }: TopCommand, { sort }: Script): string =>
   `line ${line}: if this program fails, this if ends with 0 all the same, and the ${sort} has succeeded; add exit 1 to the branch of the failure`;
 

@@ -5,8 +5,8 @@ import type { Report } from './report.js';
 import { warnOfSecretIn } from './secret-looks.js';
 import type { JobFile } from './sections.js';
 
-/** `boot`: nobody reads its exit code, so that only secrets are looked for. */
-type Sort = Script['sort'] | 'boot';
+/** In `boot`, of which nobody reads the exit code, and in `options` only secrets are looked for. */
+type Sort = Script['sort'] | 'boot' | 'options';
 
 /** The places of a job file that hold shell; `*` is any key or index. A test finds those that are missing here. */
 const SCRIPTS: readonly (readonly [place: string, sort: Sort, isPlain?: true])[] = [
@@ -23,6 +23,7 @@ const SCRIPTS: readonly (readonly [place: string, sort: Sort, isPlain?: true])[]
   ['gcsfuse.cache.prefix', 'set-up', true],
   ['gcsfuse.extra_mounts.*.cache.prefix', 'set-up', true],
   ['*.startup_script', 'boot'],
+  ['docker.flags.*', 'options'],
 ];
 
 /** Warns of secrets in scripts, and of lines whose failure nobody would notice (docs/adr/0123). */
@@ -30,7 +31,7 @@ export function warnOfScripts(form: JobFile, report: Report): void {
   for (const [place, sort, isPlain] of SCRIPTS)
     for (const [path, text] of textsAt(form, place.split('.'))) {
       warnOfSecretIn(path, text, report);
-      if (sort === 'boot') continue;
+      if (sort === 'boot' || sort === 'options') continue;
       for (const sentence of hiddenFailures(text, scriptOf(sort, isPlain, form))) report.warn(path, sentence);
     }
 }

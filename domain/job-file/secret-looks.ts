@@ -35,7 +35,7 @@ export const isSecret = (name: string, value: string): boolean => secretIn(name,
 function secretIn(name: string | undefined, value: string): string | undefined {
   const known = KNOWN.find(([mark]) => mark.test(value))?.[1];
   if (known !== undefined) return known;
-  if (name === undefined || !SECRET_NAME.test(name) || value === '') return undefined;
+  if (name === undefined || !SECRET_NAME.test(name.replaceAll('-', '_')) || value === '') return undefined;
   return ANY_VALUE.test(name) || SECRET_VALUE.test(value) ? 'a secret' : undefined;
 }
 
@@ -46,11 +46,12 @@ function secretIn(name: string | undefined, value: string): string | undefined {
 export function warnOfSecret(path: Path, name: string, value: string, report: Report): void {
   const what = secretIn(name, value);
   if (what === undefined) return;
+  const variable = name.replaceAll(/\W/g, '_');
   const secret = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
   report.warn(
     path,
     `looks like ${what}, and a value in the job file is kept in the clear with the job. ` +
-      `\`jobctl secret put ${secret} --from-file FILE\` keeps it, and secrets: {${name}: ${secret}} gives it to the command`,
+      `\`jobctl secret put ${secret} --from-file FILE\` keeps it, and secrets: {${variable}: ${secret}} gives it to the command`,
   );
 }
 
@@ -61,7 +62,7 @@ export function warnOfSecret(path: Path, name: string, value: string, report: Re
 const VALUE = String.raw`(?<value>'[^'\n]*'|"(?:[^"\\\n]|\\.)*"|[^\s'"\`;&|()<>]+)`;
 const HANDED_ON: readonly RegExp[] = [
   new RegExp(String.raw`(?<![\w$./{-])(?<name>[A-Za-z_]\w{0,99})\+?=${VALUE}`, 'g'),
-  new RegExp(String.raw`(?<![\w-])--?(?<name>[A-Za-z][\w-]{0,99})(?:=|[ \t]+)(?!-)${VALUE}`, 'g'),
+  new RegExp(String.raw`(?<![\w-])--?(?<name>[A-Za-z][\w-]{0,99})(?:=|[ \t]+)(?!-|[A-Za-z_]\w*=)${VALUE}`, 'g'),
   new RegExp(String.raw`(?<![\w-])(?:setenv|set -gx|set -x)[ \t]+(?<name>[A-Za-z_]\w{0,99})[ \t]+${VALUE}`, 'g'),
 ];
 /** Programs that take the key as a bare word. */
@@ -87,7 +88,7 @@ function secretsIn(text: string): readonly { readonly name?: string; readonly wh
   );
   const byName = new Map(named.map((one) => [one.name, one]));
   if (byName.size > 0) return [...byName.values()];
-  const what = secretIn(undefined, text) ?? loginIn(text);
+  const what = secretIn(undefined, text) ?? loginIn(text) ?? writtenIn(text);
   return what === undefined ? [] : [{ what }];
 }
 
@@ -102,10 +103,47 @@ const VARIABLE = /^\$(\{\w+\}|[A-Z_][A-Z\d_]*)$/;
 function secretInWord(name: string, word: string): string | undefined {
   const value = /^'.*'$|^".*"$/.test(word) ? word.slice(1, -1) : word;
   const isComputed = VARIABLE.test(value) || (!word.startsWith("'") && /[$`]/.test(value));
-  return isComputed ? undefined : secretIn(name.replaceAll('-', '_'), value);
+  return isComputed ? undefined : secretIn(name, value);
 }
 
 const loginIn = (text: string): string | undefined =>
   [...text.matchAll(LOGS_IN)].some(({ groups }) => secretInWord('key', groups?.['value'] ?? '') !== undefined)
     ? 'an API key'
     : undefined;
+
+/** Letters and digits as no word has them: a value without a name is a secret only if it looks drawn at random. */
+const RANDOM = String.raw`(?=[A-Za-z]{0,60}\d)(?=\d{0,60}[A-Za-z])[A-Za-z0-9]{20,200}`;
+const IN_FILES = 'wandb|token|netrc|secret|credential|passw|api.?key|kaggle|huggingface';
+/** Values that a script writes into a file of secrets, or hands to the input of a login. */
+const WRITTEN: readonly RegExp[] = [
+  new RegExp(
+    String.raw`\b(?:echo|printf)[ \t]+(?:-n[ \t]+)?(['"]?)${RANDOM}(?:\\n)?\1[ \t]*(?:>{1,2}|\|[ \t]*(?:sudo[ \t]+)?tee(?:[ \t]+-a)?)[ \t]*\S{0,200}(?:${IN_FILES})`,
+    'i',
+  ),
+  new RegExp(
+    String.raw`\b(?:echo|printf)[ \t]+(['"]?)${RANDOM}(?:\\n)?\1[ \t]*\|[ \t]*[\w./-]+[ \t]+(?:\w+[ \t]+)?login\b`,
+  ),
+  new RegExp(String.raw`\blogin\b[^\n;|&]{0,200}<<<[ \t]*(['"]?)${RANDOM}\1(?![\w])`),
+  new RegExp(
+    String.raw`>{1,2}[ \t]*\S{0,200}(?:${IN_FILES})\S{0,100}[ \t]*<<-?[ \t]*(['"]?)\w+\1[ \t]*\n[ \t]*${RANDOM}[ \t]*\n`,
+    'i',
+  ),
+];
+/** A line of a file of keys, in YAML or JSON; one such as `sort_key: customer_id` has no random value. */
+const KEY_LINES = new RegExp(
+  String.raw`(?<![\w$-])['"]?(?<name>[A-Za-z][\w-]{0,99})['"]?[ \t]*:[ \t]*['"]?(?<value>${RANDOM})(?![\w.-])`,
+  'g',
+);
+/** `machine HOST login USER password VALUE`, in one line or several. */
+const NETRC =
+  /\bmachine(?:\s|\\n){1,20}\S{1,100}?(?:\s|\\n){1,20}(?:(?:login|account)(?:\s|\\n){1,20}\S{1,100}?(?:\s|\\n){1,20}){0,2}password(?:\s|\\n){1,20}(?<value>[^\s'"\\]+)/g;
+
+function writtenIn(text: string): string | undefined {
+  const ofNetrc = [...text.matchAll(NETRC)].map(({ groups }) => groups?.['value'] ?? '');
+  if (ofNetrc.some((value) => !/^[%<]|[$`]/.test(value))) return 'a password';
+  const ofKeys = [...text.matchAll(KEY_LINES)].map(({ groups }) => groups ?? {});
+  const isWritten = WRITTEN.some((form) => form.test(text));
+  return isWritten || ofKeys.some(({ name = '', value = '' }) => secretIn(name, value) !== undefined)
+    ? 'a secret'
+    : undefined;
+}

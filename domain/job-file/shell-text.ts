@@ -93,7 +93,8 @@ class Reader {
   #parenthesis(token: string): void {
     if (token === ')') this.#parentheses = Math.max(0, this.#parentheses - 1);
     else this.#parentheses += 1;
-    if (token === '(' && !this.#text.endsWith('$')) this.#isOpaque = true;
+    // Around $(..), <(..) and >(..) the outer command counts.
+    if (token === '(' && !/[$<>]$/.test(this.#text)) this.#isOpaque = true;
     this.#isFirst = true;
   }
 

@@ -250,6 +250,8 @@ export interface MachineKind<
   asked(spec: Request): AskedMachines;
   /** @throws RangeError for a spec that was not resolved */
   size(spec: Request & Slices): AskedSize;
+  /** Key of the job file that says which machines are asked for, such as `tpu.accelerator`; the section if the file leaves it out. */
+  sizeKey(spec: Request): string;
   /** The request for one generation of one slice, or of all slices of an atomic job. */
   plan(spec: Request & Slices & Holding, place: SlicePlace): Plan;
   /** The slices of a request, in order: the ref itself, unless it has `slices`. */

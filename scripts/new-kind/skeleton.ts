@@ -148,6 +148,7 @@ export const ${value}: MachineKind<${type}Ref, ${type}Plan, ${type}Section, Retu
     chips: todo('size: chips and quota units of a type'),
     hosts: count * slices,
   }),
+  sizeKey: () => '${section}.type',
   plan: ({ ${section}: machines }, place) => ({
     ref: { kind: '${name}', zone: place.zone, name: place.name },
     ownership: ownershipOf(place, machines),

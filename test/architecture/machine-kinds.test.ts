@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { CHOICE_KEYS } from '../../domain/choices.js';
+import { projectOf } from '../../activities/job-records.js';
+import { pool } from '../quota/builders.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { MACHINE_FLAGS } from '../../domain/machine-kinds/kind.js';
 import { POOL_TABLES } from '../../domain/machine-kinds/registry.js';
-import { kindOfJob, labelOfJob, MACHINE_KINDS, machineKind, type MachineRef } from '../../domain/machines.js';
+import {
+  kindOfJob,
+  labelOfJob,
+  MACHINE_KINDS,
+  machineKind,
+  type MachineKindName,
+  type MachineRef,
+} from '../../domain/machines.js';
 import { poolTableForms } from '../../domain/pool-tables.js';
 import { EXECUTION_WORDS, execution } from '../../cli/job/launching/executions.js';
 import { cliKind } from '../../cli/doctor/machine-kinds.js';
@@ -15,6 +24,40 @@ import { allowedIn, notAllowed } from '../../quota/allowed.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 import { guestAttributesOf } from '../../worker/open-machines.js';
 import { LEAST_SECTIONS } from '../domain/kind-jobs.js';
+
+/** Sections of each kind that a pool of v4 chips can never start, and the key by which each is refused. */
+const TOO_LARGE: Readonly<Record<MachineKindName, readonly (readonly [key: string, section: object])[]>> = {
+  'cloud-tpu': [['tpu.accelerator: v5litepod-16', LEAST_SECTIONS['cloud-tpu']]],
+  kubernetes: [
+    ['kubernetes: cpu-4', LEAST_SECTIONS.kubernetes],
+    ['kubernetes.cpus: cpu-2', { kubernetes: { image: 'a', cpus: 2 } }],
+    ['kubernetes.gpus: h100-16', { kubernetes: { image: 'a', workers: 2, gpus: 8, gpu_type: 'h100' } }],
+    ['kubernetes.tpu.accelerator: v6e-8', { kubernetes: { image: 'a', tpu: { accelerator: 'v6e-8' } } }],
+  ],
+  'ray-cluster': [
+    ['ray_cluster.workers: cpu-4', LEAST_SECTIONS['ray-cluster']],
+    [
+      'ray_cluster.workers.gpus: h100-2',
+      { ray_cluster: { image: 'a', ray_version: '2.60.0', workers: { max: 2, gpus: 1, gpu_type: 'h100' } } },
+    ],
+  ],
+  machines: [
+    ['machines: machine-1', LEAST_SECTIONS.machines],
+    ['machines.accelerator: h100-8', { machines: { accelerator: 'h100', count: 8 } }],
+  ],
+  'compute-engine': [
+    ['compute_engine.machine_type: cpu-4', LEAST_SECTIONS['compute-engine']],
+    [
+      'compute_engine.accelerator: t4-1',
+      {
+        compute_engine: {
+          ...{ machine_type: 'n1-standard-8', zone: 'us-central1-a' },
+          accelerator: { type: 'nvidia-tesla-t4', count: 1 },
+        },
+      },
+    ],
+  ],
+};
 
 /** Each list that once named kinds by hand, for each kind: one that forgets a row is red here, unless the compiler says it before. */
 describe('every kind of machines', () => {
@@ -54,6 +97,17 @@ describe('every kind of machines', () => {
         );
         assert.deepEqual(kind.planForm().parse(plan), plan);
       });
+
+      for (const [key, asked] of TOO_LARGE[name])
+        it(`is refused by the key that its file has: ${key}`, () => {
+          const job = resolveJob({ ...asked, command: { run: 'true' } }, { pool: { pool: 'default' } });
+          assert.ok(job.ok, JSON.stringify(job));
+          const submitter = { user: 'ann', isVerified: false };
+          assert.throws(
+            () => projectOf(pool({ v4: 64 }), submitter, job.spec, []),
+            (error: Error) => error.message.startsWith(`${key} can never start: the pool has no `),
+          );
+        });
 
       it('says of every flag about machines which key it sets, or why none', () => {
         for (const flag of MACHINE_FLAGS) {

@@ -69,6 +69,8 @@ describe('verbs against a real Temporal server without any worker', function () 
       () => run('list', '--user', 'alice', '--output', 'json'),
       (ended) => ended.stdout.includes(name),
     );
+    const table = await run('list', '--user', 'alice');
+    assert.match(table.stdout, new RegExp(`^${name} .* no worker polls its task queue '${name}'$`, 'm'));
     const { jobs } = JSON.parse(stdout) as { jobs: { id: string; phase: string }[] };
     assert.deepEqual(
       jobs.filter(({ id }) => id === name).map(({ phase }) => phase),
@@ -146,6 +148,11 @@ describe('verbs against a real Temporal server without any worker', function () 
   it('cancel says what happens', async () => {
     const { exitCode, stdout } = await run('cancel', name, '--yes');
     assert.equal(exitCode, 0);
-    assert.match(stdout, new RegExp(`^${name} is being cancelled: .*\n {2}jobctl wait ${name} `));
+    assert.match(
+      stdout,
+      new RegExp(
+        `^${name} is being cancelled: a worker stops .*\n {2}no worker polls task queue '${name}' of .*: nothing of that happens until one is up\n {2}jobctl wait ${name} `,
+      ),
+    );
   });
 });

@@ -61,6 +61,27 @@ describe('jobctl list', () => {
     ]);
   });
 
+  it('a row without a reason says that no worker polls its task queue; one with a reason, of another queue or ended does not', () => {
+    const rows = [
+      row({ id: 'fresh-1', phase: 'queued', why: '' }),
+      row({ id: 'waits-1', phase: 'queued', why: 'waits for quota' }),
+      row({ id: 'other-1', phase: 'queued', why: '', taskQueue: 'other' }),
+      row({ id: 'ended-1', phase: 'cancelled', why: '', endedAt: T0 + S }),
+    ];
+    const whys = (more: Parameters<typeof board>[1]): readonly string[] =>
+      shown(board(rows, more))
+        .slice(1, 5)
+        .map((line) => /\d {8}(.*)$/.exec(line)?.[1] ?? '');
+    const noWorker = { taskQueue: 'jobctl', namespace: 'ml', lastAt: T0 };
+    assert.deepEqual(whys({ noWorker }).slice(0, 3), [
+      "no worker polls its task queue 'jobctl'",
+      'waits for quota',
+      '',
+    ]);
+    assert.deepEqual(whys({}).slice(0, 3), ['', 'waits for quota', '']);
+    assert.doesNotMatch(whys({ noWorker })[3] ?? '', /no worker/);
+  });
+
   it('a name that nobody has verified says so: in the title where none is, else in its row', () => {
     const users = (...rows: Parameters<typeof row>[0][]): readonly string[] =>
       shown(board(rows.map(row)))

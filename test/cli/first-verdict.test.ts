@@ -63,10 +63,10 @@ describe('the first verdict on a job that is submitted', () => {
         '  if your workers poll another queue, name it: --task-queue or JOBCTL_TASK_QUEUE',
       ],
     },
-    'a worker that polled two minutes ago polls no more': {
-      told: { rows: [unheard], polls: { lastAt: START - 120_000 } },
+    'a worker that polled 75 s ago polls no more': {
+      told: { rows: [unheard], polls: { lastAt: START - 75_000 } },
       lines: [
-        "queued: no worker polls task queue 'jobctl' of namespace 'default'; it was polled last 2m 01s ago",
+        "queued: no worker polls task queue 'jobctl' of namespace 'default'; it was polled last 1m 16s ago",
         '  the job is kept and starts when a worker comes up: `jobctl worker` (docs/worker.md), or `jobctl dev up` for a local stack',
         '  if your workers poll another queue, name it: --task-queue or JOBCTL_TASK_QUEUE',
       ],

@@ -129,7 +129,7 @@ describe('files of other tools in other shapes', () => {
           'secrets: {WANDB_API_KEY: wandb-api-key}',
           '!0123456789abcdef',
         ],
-        '{A: "${{ secrets.a }}", MEGASCALE_X: 1}': ['env: {A: ..}', 'MEGASCALE_X: jobctl sets it by itself'],
+        '{A: "${{ secrets.a }}", MEGASCALE_X: 1}': ['secrets: {A: a}', 'MEGASCALE_X: jobctl sets it by itself'],
       },
       (env) => `type: task\nenv: ${env}\nresources: {gpu: v6e-8}\ncommands: [a]\n`,
     );

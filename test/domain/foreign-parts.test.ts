@@ -149,4 +149,127 @@ describe("no part of another tool's file is lost without a word", () => {
       (manifest) => `apiVersion: batch/v1\n${manifest}\n`,
     );
   });
+
+  describe("a variable that the other tool keeps as a secret is never in the job's env", () => {
+    const SKY = 'resources: {accelerators: tpu-v6e-8}\nrun: python3 a.py\n';
+    gives({
+      [`${SKY}secrets: {DBPASS: null}`]: ['secrets: {DBPASS: dbpass}', '!env:', '!is not repeated'],
+      [`${SKY}secrets: {HF: s3cr3tvalue, OTHER: null}`]: [
+        'secrets: {HF: hf, OTHER: other}',
+        'the value of HF is not repeated',
+        '!s3cr3tvalue',
+        '!env:',
+      ],
+      [`${SKY}envs: {HF: s3cr3tvalue, A: 1}\nsecrets: {HF: null}`]: ['secrets: {HF: hf}', 'env: {A: "1"}', '!s3cr3tv'],
+      [`${SKY}secrets: {HF: null}\nsetup: pip install x --token $HF`]: [
+        '$HF in setup: secrets are for the command',
+        '!write the value',
+      ],
+      'type: task\nresources: {gpu: v6e-8}\ncommands: [a]\nenv: ["DBPASS=${{ secrets.db }}", "U=x:${{secrets.p}}@h", A=1]':
+        ['secrets: {DBPASS: dbpass, U: u}', 'env: {A: "1"}'],
+    });
+  });
+
+  describe('regions without a zone', () => {
+    gives(
+      {
+        'any_of: [{region: us-east5}, {region: europe-west4}]': [
+          '# a zone of us-east5, or of europe-west4; zones: [..]',
+        ],
+        'ordered: [{infra: gcp/us-east5}, {infra: gcp/europe-west4}]': ['# a zone of us-east5, or of europe-west4'],
+        'region: us-east5': ['# a zone of us-east5\n'],
+        'any_of: [{region: us-east5}, {zone: us-west4-a}]': [
+          'zone: us-west4-a',
+          'region us-east5: write a zone of it too',
+        ],
+        'region: us-east5, zone: us-east5-b': ['zone: us-east5-b', '!region'],
+      },
+      (places) => `resources: {accelerators: tpu-v6e-8, ${places}}\nrun: python3 a.py\n`,
+    );
+    gives(
+      {
+        'regions: [us-east5, europe-west4]': ['# a zone of us-east5, or of europe-west4'],
+        'regions: [us-east5, europe-west4]\navailability_zones: [us-east5-b]': [
+          'zone: us-east5-b',
+          'region europe-west4: ',
+        ],
+      },
+      (places) => `type: task\nresources: {gpu: v6e-8}\ncommands: [a]\n${places}\n`,
+    );
+    gives({
+      'type: task\nresources: {gpu: A100}\ncommands: [a]\nregions: [us-east5]\navailability_zones: [us-east5-b]\n': [
+        'regions, availability_zones: the nodes of the cluster decide',
+      ],
+      'resources: {accelerators: A100, any_of: [{use_spot: false}, {region: us-east5}]}\nrun: a\n': [
+        'resources.region: the cluster',
+      ],
+    });
+  });
+
+  describe('roles of Kubeflow', () => {
+    const POD = 'template: {spec: {containers: [{name: c, image: i, command: [a]}]}}';
+    gives(
+      {
+        [`pytorchReplicaSpecs: {Worker: {restartPolicy: OnFailure, ${POD}}}`]: [
+          'restartPolicy OnFailure: retries',
+          '!Always',
+          '!ReplicaSpecs',
+        ],
+        [`pytorchReplicaSpecs: {Master: {${POD}}, Worker: {replicas: 3, ${POD}}}`]: ['!restartPolicy'],
+        [`pytorchReplicaSpecs: {Master: {restartPolicy: Never, ${POD}}, Worker: {restartPolicy: ExitCode, ${POD}}}`]: [
+          'restartPolicy ExitCode: retries',
+          '!Never',
+        ],
+        [`runPolicy: {backoffLimit: 7, activeDeadlineSeconds: 3600, schedulingPolicy: {queue: q}}, pytorchReplicaSpecs: {Worker: {restartPolicy: OnFailure, ${POD}}}`]:
+          ['retries: {task: 7}', 'timeouts: {run: 3600s}', 'runPolicy.schedulingPolicy', '!restartPolicy'],
+      },
+      (spec) => `apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec: {${spec}}\n`,
+    );
+  });
+
+  describe('clusters of Ray', () => {
+    const pod = (more = '', image = 'r/ray:2.60.0'): string =>
+      `template: {spec: {containers: [{name: c, image: "${image}"${more}}]}}`;
+    const GPUS = ', resources: {limits: {nvidia.com/gpu: 4, cpu: 8, memory: 32Gi}}';
+    const cluster = (group: string, more = '', head = pod()): string =>
+      `{rayVersion: 2.60.0, headGroupSpec: {${head}}, workerGroupSpecs: [{groupName: w, ${group}}]${more}}`;
+    const job = (rayCluster: string, more = ''): string =>
+      `apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r, namespace: ml}\nspec: {entrypoint: python3 t.py, rayClusterSpec: ${rayCluster}${more}}\n`;
+    gives({
+      [job(cluster(`replicas: 2, minReplicas: 1, maxReplicas: 4, ${pod(GPUS)}`))]: [
+        'image: r/ray:2.60.0',
+        'ray_version: 2.60.0',
+        'max: 4',
+        'min: 1',
+        'gpus: 4',
+        'cpus: 8',
+        'namespace: ml',
+        'command: {run: python3 t.py}',
+        '!not carried over',
+      ],
+      [job(cluster(`replicas: 2, ${pod()}`), ', backoffLimit: 2, runtimeEnvYAML: "pip: [x]"')]: [
+        'workers: {min: 2, max: 2}',
+        'retries: {task: 2}',
+        'runtimeEnvYAML',
+      ],
+      [job(cluster(`replicas: 2, ${pod('', 'other:1')}`)).replace('rayVersion: 2.60.0', 'rayVersion: 2.40.0')]: [
+        'ray_version: ..',
+        'the file has Ray 2.40.0: 2.52.0 or later',
+        'image other:1 of the workers: all pods',
+      ],
+      [job(
+        cluster(`replicas: 1, ${pod()}`, '', pod(', env: [{name: A, value: b}, {name: HF_TOKEN, value: abcdefghij}]')),
+      )]: ['env: {A: b}', 'secrets: {HF_TOKEN: hf-token}', '!abcdefghij'],
+      [job(cluster(`${pod(', env: [{name: A, value: b}]')}}, {groupName: x`))]: [
+        'max: ..',
+        'env of the workers',
+        'group x: a job has one',
+      ],
+      [`apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec: ${cluster(`replicas: 2, ${pod()}`)}\n`]: [
+        'workers: {min: 2, max: 2}',
+        'without a command the job holds its cluster',
+      ],
+      [job(cluster(`replicas: 2, ${pod(', resources: {limits: {google.com/tpu: 4}}')}`))]: ['on TPUs: tpu:'],
+    });
+  });
 });

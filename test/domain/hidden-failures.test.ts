@@ -14,6 +14,8 @@ const OR = /^line \d+: if this fails, what is behind \|\| ends with 0/;
 const IF = /^line \d+: if this program fails, this if ends with 0/;
 const TRAP = /^line \d+: this trap ends each failure with exit 0/;
 const TAKEN = /^line \d+: the exit code of what is in \$\(\.\.\) is lost/;
+const TURN = /^line \d+: if this fails in a turn of the loop/;
+const READ = /^line \d+: the exit code of this is read, but/;
 const INNER = /^line \d+: the exit code of this pipe is .*\(bash -c/;
 const LAST = /^line \d+: the exit code of this pipe is that of its last program alone/;
 
@@ -79,6 +81,24 @@ describe('a command whose exit code hides a failure', () => {
     'python3 t.py\ngsutil -m cp -r out gs://b/': [LOST],
     'python3 t.py\nrm -rf tmp || true': [LOST],
     '{ python3 t.py; echo finished; } > log 2>&1': [LOST],
+    '{ python3 t.py; echo finished; } | tee log': [LOST],
+    '(python3 t.py; echo finished) 2>&1 | tee -a log': [LOST],
+    'if [ $JOBCTL_HOST_INDEX = 0 ]; then python3 t.py; echo done; fi': [LOST],
+    'if a; then true; elif b; then true; else python3 t.py; date; fi': [LOST],
+    'for s in 1 2 3; do python3 t.py --seed $s; echo $s; done': [LOST],
+    'while read -r s; do\n  python3 t.py $s\n  echo "$s"\ndone < seeds': [LOST],
+    'for s in 1 2 3; do python3 t.py --seed $s; done': [TURN],
+    'case $MODE in train) python3 t.py; echo x;; *) true;; esac': [LOST],
+    'python3 t.py; if [ $? -ne 0 ]; then echo failed; fi': [READ],
+    'python3 t.py\nif [ $? -eq 0 ]; then\n  echo fine\nelse\n  echo failed\nfi': [READ],
+    'python3 t.py; echo "exit code: $?"': [READ],
+    'set +e; python3 t.py; rc=$?; echo $rc': [READ],
+    'RC=0; python3 t.py || RC=$?; echo $RC': [READ],
+    'set -e\npython3 t.py || rc=$?\nif [ $rc != 0 ]; then echo failed; fi': [READ],
+    'python3 t.py > >(tee log); echo done': [LOST],
+    'eval "python3 t.py; true"': [LOST],
+    'sudo -E bash -c "python3 t.py; echo done"': [LOST],
+    'docker run --rm img bash -c "python3 t.py | tee log"': [INNER],
   };
   for (const [text, want] of Object.entries(told))
     it(`${JSON.stringify(text)} is told`, () => {
@@ -166,6 +186,34 @@ describe('a command whose exit code hides a failure', () => {
     'X=$(make; cd none; y)\npython3 t.py | tee log',
     'python3 t.py | grep loss | tee log',
     'a || b | tee log',
+    '{ python3 t.py; } | tee log',
+    '{ python3 a.py && echo done; } | { cat; }',
+    'if [ $JOBCTL_HOST_INDEX = 0 ]; then python3 t.py && echo done; fi',
+    'if [ $JOBCTL_HOST_INDEX = 0 ]; then echo first; python3 t.py; fi',
+    'if a; then set -e; python3 t.py; echo done; fi',
+    'set -e\nif [ $A = 0 ]; then python3 t.py; echo done; fi',
+    'set -e\nfor s in 1 2; do python3 t.py $s; echo $s; done',
+    'for s in 1 2 3; do python3 t.py --seed $s || exit; done',
+    'for s in 1 2 3; do python3 t.py --seed $s || rc=1; done; exit $rc',
+    'for s in 1 2 3; do set -e; python3 t.py $s; done',
+    'while true; do python3 t.py; sleep 5; done',
+    'while ! python3 t.py; do sleep 5; done',
+    'for n in 1 2 3; do python3 t.py && break; done',
+    'case $MODE in train) python3 t.py ;; *) exit 2 ;; esac',
+    'case $MODE in\n  train)\n    echo x\n    python3 t.py\n    ;;\nesac',
+    'python3 t.py; if [ $? -ne 0 ]; then echo failed; exit 1; fi',
+    'python3 t.py; if [ $? -ne 0 ]; then python3 t.py --slow; fi',
+    'python3 t.py; rc=$?; echo $rc; [ $rc = 0 ]',
+    'python3 t.py; rc=$?; echo $rc; (exit $rc)',
+    'RC=0; python3 t.py || RC=$?; echo $RC; exit $RC',
+    'python3 t.py || RC=$?; if [ "$RC" = 3 ]; then exit 0; fi; exit $RC',
+    "trap 'exit $rc' EXIT; python3 t.py; rc=$?; echo $rc",
+    'python3 t.py; echo $?; python3 u.py',
+    'eval "$CMD"',
+    'eval "cd x && python3 t.py"',
+    'sudo -E bash -c "python3 t.py"',
+    'docker run --rm img bash -c "cd x && python3 t.py"',
+    'docker run --rm img bash -ec "cd x; python3 t.py"',
   ];
   for (const text of fine)
     it(`${JSON.stringify(text)} is not told`, () => assert.deepEqual(hiddenFailures(text, COMMAND), []));

@@ -75,4 +75,40 @@ describe('what users of JobMan have in their files', () => {
     assert.ok(!file.ok);
     assert.match(formatProblems(file.problems), /is no provisioning model\n {2}known: standard, spot, flex-start/);
   });
+
+  /** By keys of `tpu` with their flags: what the flag is refused for; empty if it says the same. */
+  const beside: Readonly<Record<string, string>> = {
+    'accelerator: v5p-16, zone: us-east5-a, flags: [--zone=europe-west4-b]':
+      "--zone contradicts tpu.zone, which is 'us-east5-a'",
+    'accelerator: v5p-16, zones: [us-east5-a], flags: [--zone=europe-west4-b]':
+      '--zone contradicts tpu.zones, which is ["us-east5-a"]',
+    [`${V5P}, flags: [--accelerator-type=v5p-32]`]: "--accelerator-type contradicts tpu.accelerator, which is 'v5p-16'",
+    [`${V5P}, flags: ["--type v5p-32"]`]: '--type contradicts tpu.accelerator',
+    [`${V5P}, pricing: spot, flags: [--reserved]`]: "--reserved contradicts tpu.pricing, which is 'spot'",
+    [`${V5P}, pricing: spot, flags: [--provisioning-model=standard]`]: '--provisioning-model contradicts tpu.pricing',
+    [`${V5P}, external_ips: true, flags: [--internal-ips]`]: '--internal-ips contradicts tpu.external_ips',
+    [`${V5P}, metadata: {a: s3cr3t}, flags: [--metadata=b=c]`]: '--metadata contradicts tpu.metadata\n',
+    [`${V5P}, tags: [a], flags: ["--tags=a,b"]`]: '--tags contradicts tpu.tags',
+    [`${V5P}, data_disks: [{source: d, mode: read-only}], flags: ["--data-disk=source=e,mode=read-only"]`]:
+      '--data-disk contradicts tpu.data_disks',
+    [`${V5P}, flags: [--spot, --reserved]`]: '--reserved contradicts --spot\n',
+    'accelerator: v5p-16, flags: [--zone=us-east5-a, --zone=europe-west4-b]': '--zone contradicts --zone, which',
+    [`${V5P}, flags: [--zone=us-east5-a, --accelerator-type=v5p-16]`]: '',
+    'accelerator: v5e-16, zone: us-central1-a, flags: [--accelerator-type=v5litepod-16]': '',
+    [`${V5P}, zones: [us-east5-a], zone: null, flags: [--zone=us-east5-a]`.replace(', zone: us-east5-a', '')]: '',
+    [`${V5P}, pricing: spot, flags: [--spot, --best-effort, --provisioning-model=SPOT]`]: '',
+    [`${V5P}, tags: [a, b], flags: ["--tags=a,b"]`]: '',
+    [`${V5P}, labels: {b: 1, a: x}, flags: ["--labels=a=x,b=1"]`]: '',
+    [`${V5P}, scopes: [cloud-platform], flags: ["--scopes=https://www.googleapis.com/auth/cloud-platform"]`]: '',
+    [`${V5P}, valid_until: 1h, flags: [--valid-until-duration=60m]`]: '',
+    [`${V5P}, flags: ["--data-disk=source=d,mode=read-only", "--data-disk=source=e,mode=read-only"]`]: '',
+  };
+  for (const [keys, wanted] of Object.entries(beside))
+    it(`a flag beside the key or another flag: ${keys}`, () => {
+      const file = parsed('name: a', keys);
+      const said = file.ok ? '' : formatProblems(file.problems);
+      assert.equal(file.ok, wanted === '', said);
+      assert.ok(said.includes(wanted) && !said.includes('s3cr3t'), said);
+      if (wanted !== '') assert.match(said, /: flags\[\d\]: --.*\n {2}gcloud takes the last of them: keep the one/);
+    });
 });

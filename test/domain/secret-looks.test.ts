@@ -44,6 +44,17 @@ describe('a secret in a script', () => {
     `x AIza${'a'.repeat(35)}`,
     `x xoxb-${HEX}`,
     `x glpat-${HEX}`,
+    `cat > ~/.netrc <<X\nmachine api.wandb.ai\n  login user\n  password ${HEX}\nX`,
+    `echo 'machine api.wandb.ai login user password ${HEX}' >> ~/.netrc`,
+    `printf "machine api.wandb.ai\\n login user\\n password ${HEX}\\n" > ~/.netrc`,
+    `echo ${HEX} > ~/.wandb`,
+    `echo -n "${HEX}" > ~/.cache/huggingface/token`,
+    `printf '${HEX}\\n' | sudo tee /root/.api_key`,
+    `echo ${HEX} | docker login -u me --password-stdin`,
+    `wandb login <<< ${HEX}`,
+    `cat > ~/.wandb-token <<'X'\n${HEX}\nX`,
+    `cat > keys.yaml <<X\nuser: me\nwandb_key: ${HEX}\nX`,
+    `cat > ~/.kaggle/kaggle.json <<X\n{"username": "me", "key": "${HEX}"}\nX`,
   ];
   for (const text of unnamed)
     it(`is told by its form: ${text.slice(0, 24)}`, () => {
@@ -63,6 +74,17 @@ describe('a secret in a script', () => {
     'wandb login && python3 t.py',
     `python3 -c "wandb.login(key='\${WANDB_API_KEY}')"`,
     'git clone https://github.com/a/b@v1:x',
+    'cat > ~/.netrc <<X\nmachine api.wandb.ai login user password $WANDB_API_KEY\nX',
+    'printf \'machine %s login %s password %s\\n\' h u "$K" > ~/.netrc',
+    `echo ${HEX} > VERSION`,
+    `git checkout ${HEX} && echo ${HEX} | tee commit.txt`,
+    'echo "$KEY" > ~/.wandb',
+    'echo wandb is disabled > wandb.log',
+    'echo starting the tokenizer > token.log',
+    'cat > c.yaml <<X\nsort_key: customer_identifier\ncache_key: v1\nX',
+    "python3 -c \"print({'pad_token': '<pad>', 'eos_token': 'endoftext'})\"",
+    `docker pull a/b@sha256:${HEX}${HEX}`,
+    'this machine has a password prompt',
   ];
   for (const text of none) it(`is not seen in ${text}`, () => assert.deepEqual(warningsOf(text), []));
 
@@ -93,4 +115,43 @@ describe('a secret in a script', () => {
     );
     assert.ok(!resolved.warnings.join().includes(HEX));
   });
+
+  const KEYS = { accelerator: 'v5litepod-8', zone: 'us-central1-a' };
+  const told: Readonly<Record<string, readonly [path: string, job: object]>> = {
+    'an option of docker': ['docker.flags[0]', { docker: { image: 'i', flags: [`-e WANDB_API_KEY=${HEX}`] } }],
+    'two options of docker': [
+      'docker.flags[1]',
+      { docker: { image: 'i', flags: ['--env', `WANDB_API_KEY=${HEX}`, '-e', 'HF_TOKEN', '--shm-size=16g'] } },
+    ],
+    'an option in one word': ['docker.flags[0]', { docker: { image: 'i', flags: [`--env=OPENAI_API_KEY=sk-${HEX}`] } }],
+    'metadata of a TPU': ['tpu.metadata.wandb_key', { tpu: { ...KEYS, metadata: { wandb_key: HEX, a: 'b' } } }],
+    'metadata with a dash': ['tpu.metadata.wandb-key', { tpu: { ...KEYS, metadata: { 'wandb-key': HEX } } }],
+    'metadata by a flag of gcloud': [
+      'tpu.metadata.wandb_key',
+      { tpu: { ...KEYS, flags: [`--metadata=wandb_key=${HEX}`] } },
+    ],
+    'a script in metadata': [
+      'tpu.metadata.user-data',
+      { tpu: { ...KEYS, metadata: { 'user-data': `#!/bin/sh\nexport A_KEY=${HEX}\n` } } },
+    ],
+    'metadata of a VM': [
+      'compute_engine.metadata.wandb_key',
+      {
+        tpu: null,
+        compute_engine: { machine_type: 'n2-standard-8', zone: 'us-central1-a', metadata: { wandb_key: HEX } },
+      },
+    ],
+  };
+  for (const [name, [path, more]] of Object.entries(told))
+    it(`is told of in ${name}`, () => {
+      const resolved = resolveJob({ ...jobFile('python3 t.py'), ...more });
+      assert.ok(resolved.ok, JSON.stringify(resolved));
+      const warned = resolved.warnings.filter((text) => text.includes('jobctl secret put'));
+      assert.deepEqual(
+        warned.map((text) => text.split(':')[0]),
+        [path],
+        warned.join('\n'),
+      );
+      assert.ok(!resolved.warnings.join().includes(HEX));
+    });
 });

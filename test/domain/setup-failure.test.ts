@@ -142,6 +142,12 @@ describe('what a failed step of a set-up means', () => {
 
   it('transient: exit code 255, whatever was said', () => assert.equal(judgeSetUpFailure(255, '').kind, 'transient'));
 
+  it('exit code 137 names memory as the likely reason, and stays unknown', () =>
+    assert.deepEqual(judgeSetUpFailure(137, 'Killed'), {
+      kind: 'unknown',
+      reason: 'often because memory ran out, of which there is no proof here',
+    }));
+
   it('permanent is over at once, unknown after the third try, both for the job', () => {
     assert.deepEqual(afterSetUpFailure({ kind: 'permanent' }, 1), { kind: 'give-up', as: 'module-failed' });
     assert.deepEqual(afterSetUpFailure({ kind: 'unknown' }, 2), { kind: 'again', afterMs: 4_000 });

@@ -253,6 +253,18 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
       'the command exited with code 139 (SIGSEGV) on host 1 of slice 2',
     ],
     [
+      { host: 1, code: 137, signal: 'SIGKILL' },
+      'the command exited with code 137 (SIGKILL) on host 1 (often because memory ran out, of which there is no proof here)',
+    ],
+    [
+      { host: 0, code: 137, isRestartCode: true },
+      'the command exited with code 137 on host 0 (often because memory ran out, of which there is no proof here), which asks for another start (command.restart_on)',
+    ],
+    [
+      { host: 0, code: 137, signal: 'SIGKILL', isStopped: true },
+      'the command exited with code 137 (SIGKILL) on host 0',
+    ],
+    [
       { host: 0, code: 137, killedForMemory: 1 },
       'the command exited with code 137 on host 0, where the kernel killed a process for want of memory (the limit of its container)',
     ],

@@ -18,7 +18,7 @@ const PLACES: Readonly<Record<string, (entry: string, user: string) => boolean>>
   },
   'a project that a job names, as a worker judges it': (entry, user) =>
     judgeSubmission(poolOf(entry), {
-      ...{ user, project: 'vision', mode: 'verified', shown: 'v4-8' },
+      ...{ user, project: 'vision', mode: 'verified', shown: 'v4-8', key: 'tpu.accelerator' },
       ask: { units: { v4: 8 } },
     }).ok,
   'role of member': (entry, user) =>

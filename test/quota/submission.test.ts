@@ -28,7 +28,13 @@ speech = ["bob"]
 assert.ok(checked.ok);
 const { config } = checked;
 
-const ann: Submission = { user: 'ann', mode: 'trusted', ask: { units: { v4: 8 } }, shown: 'v4-8' };
+const ann: Submission = {
+  user: 'ann',
+  mode: 'trusted',
+  ask: { units: { v4: 8 } },
+  shown: 'v4-8',
+  key: 'tpu.accelerator',
+};
 
 describe('what is refused at submit', () => {
   const refusals: Record<string, { job: Partial<Submission>; want: string }> = {

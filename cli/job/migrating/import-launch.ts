@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { lineDefaults, launchJob, type LaunchFlags } from '../launching/launch-job.js';
 import { LAUNCH_FLAGS, nameImage, JOBSPEC_KEYS } from './bastion-keys.js';
-import { Draft, type GivenKey, literalRun, type KeyRule } from './draft.js';
+import { Draft, type GivenKey, type KeyRule } from './draft.js';
 import { isOfBastion } from './foreign-words.js';
 import { showValue } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -17,6 +17,8 @@ interface LaunchLine {
   /** `start`, `submit` and so on; `start` where the line names none. */
   readonly action: string;
   readonly draft: Draft;
+  /** The line asks to be shown and not to be carried out. */
+  readonly isDryRun?: boolean;
 }
 
 const BASTION_ACTIONS = ['start', 'run', 'update', 'stop', 'list'];
@@ -48,12 +50,12 @@ export function bastionLine(own: readonly string[], command: readonly string[]):
   tellWords(words.slice(1), draft);
   if (command.length > 0) {
     // Bastion joins its words by blanks, and a shell reads the line: that is why its users quote twice.
-    draft.set('command.run', literalRun(command.join(' ')));
+    draft.set('command.run', command.join(' '));
     draft.tell('-- CMD', 'kept', 'command.run: the words joined by blanks, as Bastion does');
     if (draft.get('build') === undefined) bundleOf(draft);
   }
   const action = words.find((word) => BASTION_ACTIONS.includes(word)) ?? words[0] ?? 'start';
-  return { tool: "Bastion's launch", action, draft };
+  return { tool: "Bastion's launch", action, draft, isDryRun: given.some(({ key }) => key === '--dry_run') };
 }
 
 /** The line inside a job spec's command: `python3 -m ..launch run --instance_type=.. -- CMD`. Undefined: it is another command. */
@@ -88,7 +90,7 @@ function asteraLine(own: readonly string[], command: readonly string[]): LaunchL
   draft.take(ASTERA_FLAGS, given, "Astera's launch");
   tellWords(words.slice(1), draft);
   const run = command.length === 1 ? (command[0] ?? '') : shellWords(command);
-  draft.set('command.run', literalRun(run));
+  draft.set('command.run', run);
   const text = "command.run: run by the image's shell, where launch gave the words to its ENTRYPOINT";
   draft.tell('-- CMD', 'changed', text);
   return { tool: "Astera's launch", action: words[0] ?? 'submit', draft };
@@ -200,11 +202,12 @@ function splitFlags(args: readonly string[], rules: readonly KeyRule[]): SplitLi
     const [, name = '', value] = match;
     const ruled = ruleOf(name, rules);
     const key = ruled?.key ?? name;
+    if (ruled?.isSwitch === true && OFF_VALUES.has(value?.toLowerCase() ?? '')) continue;
     if (value !== undefined) given.push({ key, value, shown: word });
     else if (ruled?.isSwitch === true) given.push({ key, value: true, shown: word });
     else {
       const next = args[at + 1];
-      const isValue = next !== undefined && !next.startsWith('--');
+      const isValue = next !== undefined && !next.startsWith('--') && !isRuled(next, rules);
       if (isValue) at++;
       given.push({ key, value: isValue ? next : true, shown: isValue ? `${word} ${next}` : word });
     }
@@ -212,8 +215,14 @@ function splitFlags(args: readonly string[], rules: readonly KeyRule[]): SplitLi
   return { given: given.filter(({ key }) => key !== OFF), words };
 }
 
+/** absl also takes one dash: the `-dry_run` behind `--bastion` is no bastion's name. */
+const isRuled = (word: string, rules: readonly KeyRule[]): boolean =>
+  /^-[A-Za-z]/.test(word) && ruleOf(word.replace(/=[^]*/, ''), rules) !== undefined;
+
 /** A switch that is said to be off is as if it were not there. */
 const OFF = '';
+/** absl's words for it. Any other value leaves the switch on: of a misspelt `--dry_run=..` nothing may be submitted. */
+const OFF_VALUES: ReadonlySet<string> = new Set(['false', 'f', '0']);
 
 /** absl takes `-name` for `--name`, and `--noname` for a switch. Both tools' users write `_` and `-` for one another. */
 function ruleOf(name: string, rules: readonly KeyRule[]): KeyRule | undefined {

@@ -44,7 +44,11 @@ export const JOBMAN_DIFFERENT: readonly KeyRule[] = [
     to: 'command.shell',
     note: 'plain, as in JobMan: a pipe has the exit code of its last program; `shell: bash` counts all of them',
   },
-  { key: 'tpu.flags', to: 'tpu.*', note: 'flags of gcloud that have a key are read; any other is refused by name' },
+  {
+    key: 'tpu.flags',
+    to: 'tpu.*',
+    note: 'flags of gcloud that have a key are read; any other, and one that contradicts a key, is refused by name',
+  },
   {
     key: 'job.env_type',
     to: 'job.env_type',

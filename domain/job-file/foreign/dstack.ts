@@ -76,14 +76,14 @@ function putResources(into: Translation, configuration: Mapping): 'tpu' | 'kuber
     nodes: countOf(configuration['nodes']) ?? 1,
     image: textOf(configuration['image']),
     zones: listOf(configuration['availability_zones']).map(shownOf),
-    region: listOf(configuration['regions']).map(shownOf)[0],
+    regions: listOf(configuration['regions']).map(shownOf),
     pricing: PRICING[shownOf(configuration['spot_policy'])] ?? 'ondemand',
   });
   if (memory !== undefined) into.lose('name the type of GPU', `resources.gpu of ${memory}`);
   const own = isOfTpu ? 'hosts have what their type has' : 'write kubernetes.cpus, kubernetes.memory and volumes';
   into.lose(own, ...keysBeside(['gpu'], resources, 'resources.'));
-  if (!isOfTpu && configuration['spot_policy'] !== undefined)
-    into.lose('the nodes of the cluster decide', 'spot_policy');
+  const ofCluster = ['spot_policy', 'regions', 'availability_zones'].filter((key) => configuration[key] !== undefined);
+  if (!isOfTpu) into.lose('the nodes of the cluster decide', ...ofCluster);
   return section;
 }
 

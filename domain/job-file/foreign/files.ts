@@ -4,7 +4,8 @@ import { isMapping, type Mapping } from '../plain-tree.js';
 import { batchScript, interpreterOf, isPython, isShell, lackOf } from './batch-script.js';
 import { dstackLines } from './dstack.js';
 import { launchScript } from './launch-script.js';
-import { hasPods, manifestLines, RAY } from './manifest.js';
+import { hasPods, manifestLines } from './manifest.js';
+import { RAY } from './ray.js';
 import { skypilotLines } from './skypilot.js';
 import { shownOf } from './translation.js';
 

@@ -1,5 +1,5 @@
 import { readCreateFlag } from '../../machine-kinds/cloud-tpu/section.js';
-import { RAY } from './manifest.js';
+import { RAY } from './ray.js';
 import {
   commandsOf,
   type Launch,

@@ -1,7 +1,19 @@
 import { gkeSlice } from '../../machine-kinds/kubernetes/size.js';
 import { shellQuote } from '../../shell-quote.js';
 import { isMapping, type Mapping, valueAt } from '../plain-tree.js';
-import { keysBeside, listOf, mappingOf, shownOf, textOf, Translation, countOf, OPEN } from './translation.js';
+import {
+  askedOf,
+  GKE,
+  podSizeOf,
+  keysBeside,
+  listOf,
+  mappingOf,
+  shownOf,
+  textOf,
+  Translation,
+  OPEN,
+} from './translation.js';
+import { rayLines } from './ray.js';
 import {
   KubeletVariables,
   type Piece,
@@ -16,7 +28,7 @@ import {
 
 /** The lines of a job file that stand for a manifest of Kubernetes (docs/kubernetes.md). @param beside other manifests of its file */
 export function manifestLines(manifest: Mapping, beside: readonly Mapping[] = []): readonly string[] {
-  if (isOfRay(manifest)) return RAY;
+  if (isOfRay(manifest)) return rayLines(manifest);
   const sets = podSetsOf(manifest);
   const [only, ...others] = sets;
   if (only === undefined) return NO_PODS;
@@ -38,11 +50,6 @@ export function manifestLines(manifest: Mapping, beside: readonly Mapping[] = []
   return into.lines();
 }
 
-/** Advice for files that start Ray by themselves. */
-export const RAY = [
-  'in a job file: ray_cluster: {image: .., ray_version: .., workers: {max: ..}}, on CPUs or GPUs of a cluster (docs/ray-cluster.md)',
-  'on TPUs: tpu: {accelerator: .., zone: ..} and ray: {}, which starts Ray on the hosts of the job (docs/ray.md)',
-];
 const isOfRay = ({ kind }: Mapping): boolean => kind === 'RayCluster' || kind === 'RayJob';
 
 const NO_PODS = [
@@ -62,17 +69,25 @@ export const hasPods = (manifest: Mapping): boolean => podSetsOf(manifest).lengt
 function podSetsOf(manifest: Mapping): readonly PodSet[] {
   const spec = mappingOf(manifest['spec']);
   const kind = shownOf(manifest['kind']);
-  if (isPodSpec(spec)) return [{ name: kind, pod: spec, slices: 1 }];
+  if (isPodSpec(spec)) return [{ name: kind, pod: spec, slices: 1, policy: policyOf(spec) }];
   if (isMapping(spec['jobTemplate'])) return podSetsOf({ ...mappingOf(spec['jobTemplate']), kind });
   const replicated = listOf(spec['replicatedJobs']).filter(isMapping);
   if (replicated.length > 0) return replicated.flatMap(ofReplicatedJob);
   const byRole = Object.entries(spec).find(([key]) => key.endsWith('ReplicaSpecs'))?.[1];
-  if (isMapping(byRole))
-    return Object.entries(byRole).flatMap(([name, role]) => ofTemplate(mappingOf(role), { name, slices: 1 }));
+  if (isMapping(byRole)) return Object.entries(byRole).flatMap(([name, role]) => ofRole(name, mappingOf(role)));
   return ofTemplate(spec, { name: kind, slices: 1 });
 }
 
 const isPodSpec = (spec: Mapping): boolean => Array.isArray(spec['containers']);
+
+/** A role of Kubeflow has the policy beside its pods, and its operator's default differs by kind. */
+const ofRole = (name: string, role: Mapping): readonly PodSet[] =>
+  ofTemplate(role, { name, slices: 1 }).map((set) => ({
+    ...set,
+    policy: textOf(role['restartPolicy'] ?? set.pod['restartPolicy']),
+  }));
+
+const policyOf = (pod: Mapping): string => textOf(pod['restartPolicy']) ?? 'Always';
 
 function ofReplicatedJob(job: Mapping): readonly PodSet[] {
   const replicas = job['replicas'];
@@ -85,7 +100,7 @@ const COUNTS = ['completions', 'parallelism', 'replicas'] as const;
 function ofTemplate(owner: Mapping, set: { readonly name: string; readonly slices: number }): readonly PodSet[] {
   const pod = mappingOf(valueAt(owner, ['template', 'spec']));
   const pods = COUNTS.map((key) => owner[key]).find((count) => typeof count === 'number');
-  return isPodSpec(pod) ? [{ ...set, pod, pods }] : [];
+  return isPodSpec(pod) ? [{ ...set, pod, pods, policy: policyOf(pod) }] : [];
 }
 
 /** Carries over what the Job, JobSet or other owner of the pods says beside their number. */
@@ -95,14 +110,20 @@ function putOwner(into: Translation, manifest: Mapping): void {
   const [jobSet] = listOf(spec['replicatedJobs']).filter(isMapping);
   const job = jobSet === undefined ? spec : mappingOf(valueAt(jobSet, ['template', 'spec']));
   const isJob = jobSet !== undefined || ['Job', 'CronJob'].includes(shownOf(manifest['kind']));
-  const given = valueAt(spec, ['failurePolicy', 'maxRestarts']) ?? job['backoffLimit'];
+  const run = mappingOf(spec['runPolicy']);
+  const given = valueAt(spec, ['failurePolicy', 'maxRestarts']) ?? job['backoffLimit'] ?? run['backoffLimit'];
   const restarts = given ?? (isJob ? USUAL_RESTARTS : undefined);
   if (typeof restarts === 'number' && restarts > 0)
     into.set('retries.task', restarts, given === undefined ? 'the backoffLimit of a Job that names none' : undefined);
-  const policy = textOf(valueAt(podSetsOf(manifest)[0]?.pod, ['restartPolicy'])) ?? 'Always';
-  if (!isJob && policy !== 'Never')
-    into.lose('retries: {task: N} runs a failed command again', `restartPolicy ${policy}`);
-  const { activeDeadlineSeconds: seconds, completions, parallelism } = job;
+  const policies = new Set(podSetsOf(manifest).flatMap(({ policy }) => policy ?? []));
+  policies.delete('Never');
+  if (restarts === undefined)
+    into.lose(
+      'retries: {task: N} runs a failed command again',
+      ...[...policies].map((policy) => `restartPolicy ${policy}`),
+    );
+  const { completions, parallelism } = job;
+  const seconds = job['activeDeadlineSeconds'] ?? run['activeDeadlineSeconds'];
   if (typeof seconds === 'number') into.set('timeouts.run', `${seconds}s`);
   if (typeof parallelism === 'number' && typeof completions === 'number' && parallelism < completions)
     into.lose('all pods of a job start together', `parallelism: ${parallelism}`);
@@ -114,14 +135,18 @@ function putOwner(into: Translation, manifest: Mapping): void {
   const byKueue = 'the quota of its pool queues it; a namespace that Kueue manages is refused';
   if (queue !== undefined) into.lose(byKueue, `${QUEUE}: ${shownOf(queue)}`);
   into.lose('', ...(spec['schedule'] === undefined ? [] : ['schedule']));
-  into.lose('', ...keysBeside(KNOWN_OF_OWNER, jobSet === undefined ? spec : { ...spec, ...job }));
+  into.lose('', ...keysBeside(KNOWN_OF_RUN, run, 'runPolicy.'));
+  const roles = Object.keys(spec).filter((key) => key.endsWith('ReplicaSpecs'));
+  into.lose('', ...keysBeside([...KNOWN_OF_OWNER, ...roles], jobSet === undefined ? spec : { ...spec, ...job }));
 }
 
 /** `backoffLimit` of a Job without one (kubernetes.io/docs/concepts/workloads/controllers/job). */
 const USUAL_RESTARTS = 6;
 const QUEUE = 'kueue.x-k8s.io/queue-name';
 const KNOWN_OF_METADATA = ['name', 'generateName', 'namespace', 'labels'];
+const KNOWN_OF_RUN = ['backoffLimit', 'activeDeadlineSeconds', 'ttlSecondsAfterFinished', 'cleanPodPolicy', 'suspend'];
 const KNOWN_OF_OWNER = [
+  'runPolicy',
   ...COUNTS,
   ...['template', 'replicatedJobs', 'backoffLimit', 'activeDeadlineSeconds', 'completionMode', 'suspend', 'containers'],
   ...['failurePolicy', 'ttlSecondsAfterFinished', 'jobTemplate', 'schedule', 'selector', 'serviceName', 'network'],
@@ -137,8 +162,6 @@ const KNOWN_OF_OWNER = [
   ],
 ];
 
-const GKE = 'cloud.google.com/gke-';
-
 /** A set of equal pods of a manifest. */
 interface PodSet {
   /** Its name, if the manifest has several sets. */
@@ -147,6 +170,8 @@ interface PodSet {
   /** Pods of one slice, if the manifest says how many. */
   readonly pods?: number | undefined;
   readonly slices: number;
+  /** `restartPolicy` as the file has it, or Kubernetes' own default. Undefined: neither is known. */
+  readonly policy?: string | undefined;
   /** The name of the manifest, by which its pods find one another. */
   readonly owner?: string;
 }
@@ -182,10 +207,7 @@ const KNOWN_OF_CONTAINER = [
 
 /** Reads the accelerator: GKE names TPUs by node selectors, and a limit counts GPUs. */
 function putDevices(into: Translation, { pod, pods }: PodSet, container: Mapping): void {
-  const asked = {
-    ...mappingOf(valueAt(container, ['resources', 'requests'])),
-    ...mappingOf(valueAt(container, ['resources', 'limits'])),
-  };
+  const asked = askedOf(container);
   const selector = mappingOf(pod['nodeSelector']);
   const [accelerator, topology] = ['tpu-accelerator', 'tpu-topology'].map((key) => textOf(selector[`${GKE}${key}`]));
   const chips = textOf(asked['google.com/tpu']);
@@ -193,18 +215,7 @@ function putDevices(into: Translation, { pod, pods }: PodSet, container: Mapping
     into.set('kubernetes.tpu', { accelerator: accelerator ?? OPEN, topology: topology ?? OPEN });
     compareChips(into, { type: gkeSlice(accelerator ?? '', topology ?? ''), pods: pods ?? 1, chips: Number(chips) });
   } else if (pods !== undefined && pods > 1) into.set('kubernetes.workers', pods);
-  const gpus = textOf(asked['nvidia.com/gpu']);
-  if (gpus !== undefined && gpus !== '0') {
-    into.set('kubernetes.gpus', countOf(gpus) ?? OPEN);
-    into.set('kubernetes.gpu_type', textOf(selector[`${GKE}accelerator`])?.replace(/^nvidia-(tesla-)?/, '') ?? OPEN);
-  }
-  for (const [key, of] of [
-    ['cpus', 'cpu'],
-    ['memory', 'memory'],
-  ] as const) {
-    const value = textOf(asked[of]);
-    if (value !== undefined) into.set(`kubernetes.${key}`, /^\d+$/.test(value) ? Number(value) : value);
-  }
+  for (const [key, value] of Object.entries(podSizeOf(pod, container))) into.set(`kubernetes.${key}`, value);
   into.lose('', ...keysBeside(['google.com/tpu', 'nvidia.com/gpu', 'cpu', 'memory'], asked, 'resources.'));
 }
 

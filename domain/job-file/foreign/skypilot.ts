@@ -18,7 +18,9 @@ export function skypilotLines(task: Mapping): readonly string[] {
   into.name(task['name']);
   const section = putResources(into, task);
   const hasFolder = putWorkdir(into, task['workdir']);
-  putVariables(into, Object.entries({ ...mappingOf(task['envs']), ...noValues(task['secrets']) }));
+  const secrets = mappingOf(task['secrets']);
+  const variables = Object.entries(mappingOf(task['envs'])).filter(([name]) => !Object.hasOwn(secrets, name));
+  putVariables(into, variables, Object.entries(secrets));
   putMounts(into, mappingOf(task['file_mounts']), section);
   const [setup, run] = [textOf(task['setup']), textOf(task['run'])];
   const isInImage = section === 'kubernetes' || into.has('docker');
@@ -26,15 +28,15 @@ export function skypilotLines(task: Mapping): readonly string[] {
   if (run === undefined) into.note('without `run` the job holds its slice until it is cancelled');
   noteVariables(into, 'skypilot', setup, run);
   const read = new Set((setup ?? '').split(/\W+/));
-  const inSetup = Object.keys(mappingOf(task['envs'])).filter((name) => read.has(name));
+  const inSetup = variables.map(([name]) => name).filter((name) => read.has(name));
   into.lose('env is for the command: write the value', ...inSetup.map((name) => `$${name} in setup`));
+  const secretsInSetup = Object.keys(secrets).filter((name) => read.has(name));
+  into.lose('secrets are for the command: use it there', ...secretsInSetup.map((name) => `$${name} in setup`));
   into.lose('', ...keysBeside(KNOWN, task));
   return into.lines();
 }
 
 const KNOWN = ['name', 'resources', 'workdir', 'envs', 'secrets', 'file_mounts', 'setup', 'run', 'num_nodes'];
-const noValues = (secrets: unknown): Mapping =>
-  Object.fromEntries(Object.keys(mappingOf(secrets)).map((name) => [name, null]));
 
 function putWorkdir(into: Translation, workdir: unknown): boolean {
   const dir = textOf(workdir);
@@ -76,11 +78,11 @@ function putResources(into: Translation, task: Mapping): 'tpu' | 'kubernetes' {
     nodes: countOf(task['num_nodes']) ?? 1,
     image: textOf(first['image_id'])?.replace(/^docker:/, ''),
     zones: [...new Set(ownPlaces.flatMap(({ zone }) => zone ?? []))],
-    region: ownPlaces.find(({ region }) => region !== undefined)?.region,
+    regions: ownPlaces.flatMap(({ region }) => region ?? []),
     pricing: spot.size > 1 ? 'any' : ([...spot][0] ?? 'ondemand'),
     ...(isOfTpu && { tpu: tpuKeys(into, first) }),
   });
-  if (!isOfTpu) loseForPods(into, first);
+  if (!isOfTpu) for (const each of alternatives) loseForPods(into, each);
   for (const { cloud } of places)
     if (cloud !== undefined && !OUR_CLOUDS.includes(cloud)) into.lose(ELSEWHERE, `resources on ${cloud}`);
   for (const recovery of new Set([resources['spot_recovery'], ...alternatives.map((each) => each['job_recovery'])]))

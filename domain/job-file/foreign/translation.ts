@@ -2,7 +2,8 @@ import { stringify } from 'yaml';
 import { jobNameFrom } from '../../identity.js';
 import { shellWords, splitShellWords } from '../../shell-quote.js';
 import { acceleratorNamed } from '../../accelerators.js';
-import { isMapping, mapStrings, type Mapping } from '../plain-tree.js';
+import { asLiteral } from '../interpolation.js';
+import { isMapping, mapStrings, type Mapping, valueAt } from '../plain-tree.js';
 import { holdsSecret } from '../secret-looks.js';
 import { detachOptions } from '../shell-text.js';
 
@@ -69,7 +70,7 @@ export class Translation {
     );
     return [
       'in a job file it is:',
-      ...Object.entries(this.#tree).flatMap(([key, value]) => this.#linesOf(key, mapStrings(value, literal))),
+      ...Object.entries(this.#tree).flatMap(([key, value]) => this.#linesOf(key, mapStrings(value, asLiteral))),
       ...(lost.length === 0 ? [] : ['not carried over:', ...lost]),
       ...this.#notes,
     ];
@@ -94,9 +95,6 @@ const IN_LINE = {
   blockQuote: false,
   doubleQuotedAsJSON: true,
 } as const;
-
-/** Escapes `${a.b}` of another tool, or of a program: it is no reference of a job file. */
-const literal = (text: string): string => text.replace(/(?<![\\$])\$\{(?=oc\.env:|[A-Za-z_][\w-]*\.)/g, () => '$${');
 
 export const mappingOf = (value: unknown): Mapping => (isMapping(value) ? value : {});
 export const listOf = (value: unknown): readonly unknown[] =>
@@ -183,7 +181,8 @@ interface AskedMachines {
   readonly nodes: number;
   readonly image?: string | undefined;
   readonly zones?: readonly string[];
-  readonly region?: string | undefined;
+  /** In the order of preference. */
+  readonly regions?: readonly string[];
   readonly pricing: string;
   /** Further keys of `tpu`. */
   readonly tpu?: Readonly<Record<string, unknown>>;
@@ -215,11 +214,14 @@ function putGkeTpu(into: Translation, accelerator: string, { image = OPEN, count
 }
 
 function putTpu(into: Translation, name: string, asked: AskedMachines): 'tpu' {
-  const { zones = [], region, pricing, tpu = {}, image } = asked;
+  const { zones = [], regions = [], pricing, tpu = {}, image } = asked;
   const accelerator = acceleratorNamed(name)?.type ?? name.replace(/^tpu-/i, '');
   const [zone = OPEN, ...more] = zones;
   const place = more.length === 0 ? { zone } : { zones };
-  const remark = zones.length === 0 && region !== undefined ? `a zone of ${region}` : undefined;
+  const open = [...new Set(regions)].filter((region) => !zones.some((each) => each.startsWith(`${region}-`)));
+  const several = open.length > 1 ? '; zones: [..] takes one of each' : '';
+  const remark = zones.length === 0 && open.length > 0 ? `a zone of ${open.join(', or of ')}${several}` : undefined;
+  if (zones.length > 0) into.lose('write a zone of it too, in tpu.zones', ...open.map((region) => `region ${region}`));
   into.set('tpu', { accelerator, ...place, pricing, ...tpu }, remark);
   if (image !== undefined) into.set('docker', { image });
   return 'tpu';
@@ -245,4 +247,28 @@ export function putScripts(into: Translation, { setup, run, names, isInImage, ha
   }
   if (setup !== undefined) into.script(hasFolder ? 'bundle.install' : 'script.run', setup, ofSetup);
   if (run !== undefined) into.script('command.run', run, ofRun);
+}
+
+export const GKE = 'cloud.google.com/gke-';
+
+/** Resources that a container asks for; the limit counts where it has both. */
+export const askedOf = (container: Mapping): Mapping => ({
+  ...mappingOf(valueAt(container, ['resources', 'requests'])),
+  ...mappingOf(valueAt(container, ['resources', 'limits'])),
+});
+
+/** The keys `gpus`, `gpu_type`, `cpus` and `memory` of a pod, as `kubernetes` and `ray_cluster.workers` take them. */
+export function podSizeOf(pod: Mapping, container: Mapping): Mapping {
+  const { 'nvidia.com/gpu': gpus, cpu, memory } = askedOf(container);
+  const isOfGpus = textOf(gpus) !== undefined && textOf(gpus) !== '0';
+  const type = textOf(mappingOf(pod['nodeSelector'])[`${GKE}accelerator`])?.replace(/^nvidia-(tesla-)?/, '');
+  const quantity = (key: string, value: unknown): Mapping => {
+    const text = textOf(value);
+    return text === undefined ? {} : { [key]: /^\d+$/.test(text) ? Number(text) : text };
+  };
+  return {
+    ...(isOfGpus && { gpus: countOf(gpus) ?? OPEN, gpu_type: type ?? OPEN }),
+    ...quantity('cpus', cpu),
+    ...quantity('memory', memory),
+  };
 }

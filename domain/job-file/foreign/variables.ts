@@ -7,13 +7,18 @@ export type Given = readonly (readonly [name: string, value: unknown])[];
 
 const NAME = /^[A-Za-z_]\w*$/;
 
-/** Writes them into `env`. Secrets go by their names alone: messages end up in logs and screenshots. */
-export function putVariables(into: Translation, given: Given): void {
+/**
+ * Writes them into `env`. Secrets go by their names alone: messages end up in logs and screenshots.
+ * @param ofSecrets variables that the other tool keeps as secrets, whatever they are called
+ */
+export function putVariables(into: Translation, given: Given, ofSecrets: Given = []): void {
   const env: Record<string, string> = {};
   const secrets: Record<string, string> = {};
-  for (const [name, value] of given) {
+  const isKept = new Set(ofSecrets.map(([name]) => name));
+  for (const [name, value] of [...given, ...ofSecrets]) {
     if (!NAME.test(name)) into.lose('no name of a variable', name);
     else if (isReserved(name)) into.lose('jobctl sets it by itself', name);
+    else if (isKept.has(name) || OF_SECRETS.test(shownOf(value))) secrets[name] = secretNameOf(name);
     else if (isSecretName(name) && (hasNoValue(value) || value === '')) secrets[name] = secretNameOf(name);
     else if (isSecret(name, shownOf(value))) secrets[name] = secretNameOf(name);
     else env[name] = hasNoValue(value) ? OPEN : shownOf(value);
@@ -21,11 +26,15 @@ export function putVariables(into: Translation, given: Given): void {
   if (Object.keys(env).length > 0) into.set('env', env);
   const [first] = Object.values(secrets);
   if (first === undefined) return;
+  const written = ofSecrets.flatMap(([name, value]) => (hasNoValue(value) || value === '' ? [] : [name]));
+  if (written.length > 0) into.note(`the value of ${written.join(', ')} is not repeated: put it into FILE`);
   into.set('secrets', secrets, `each by \`jobctl secret put ${first} --from-file FILE\``);
 }
 
 const secretNameOf = (variable: string): string => variable.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 
+/** Matches `${{ secrets.x }}` anywhere in a value. */
+const OF_SECRETS = /\$\{\{\s*secrets\./;
 /** Matches `${{ secrets.x }}` and `${X}` alone, which the other tool fills in. */
 const hasNoValue = (value: unknown): boolean =>
   value === null || value === undefined || /^\$\{[^}]*\}\}?$/.test(shownOf(value));

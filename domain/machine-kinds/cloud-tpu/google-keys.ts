@@ -5,6 +5,7 @@ import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../../iden
 import { utf8Bytes } from '../../bounds.js';
 import type { Path } from '../../problem.js';
 import type { Report } from '../../job-file/report.js';
+import { isSecret, warnOfSecret, warnOfSecretIn } from '../../job-file/secret-looks.js';
 import { type Choice, type ChoiceKey, choiceIf, type ChoiceLists, entryChoices } from '../../choices.js';
 import { nearestWord } from '../../nearest-word.js';
 import type { FlagKey, UsualAccounts, RequestContext, ZoneNames } from '../kind.js';
@@ -104,6 +105,18 @@ export function resolveMetadata(
       report.problem([section, 'metadata', key], tpu.metadata?.[key], 'is set by jobctl', instead);
   }
   return textValues(tpu.metadata);
+}
+
+/** Warns of values of the file's own metadata that look like secrets: whoever may see the VM reads them too. */
+export function warnOfSecretMetadata(
+  { metadata }: Pick<GoogleForm, 'metadata'>,
+  { section, report }: GooglePlace,
+): void {
+  for (const [key, value] of Object.entries(textValues(metadata))) {
+    const path = [section, 'metadata', key];
+    if (isSecret(key, value) && !value.includes('\n')) warnOfSecret(path, key, value, report);
+    else warnOfSecretIn(path, value, report);
+  }
 }
 
 /** Google's limit for one value (cloud.google.com/compute/docs/metadata/overview, "Metadata entry limitations", 2026). */

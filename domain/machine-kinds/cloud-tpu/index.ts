@@ -99,6 +99,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
       hosts: type.hosts * slices,
     };
   },
+  sizeKey: () => 'tpu.accelerator',
   plan: slicePlan,
   slices: nodeRefs,
   usdPerHour: ({ tpu, slices }, zone, pricing) => {

@@ -1,4 +1,5 @@
-import { given } from '../../job-file/fields.js';
+import { given, secondsOf, textValues } from '../../job-file/fields.js';
+import { isMapping } from '../../job-file/plain-tree.js';
 import {
   GENERATION_FACTS,
   GENERATIONS,
@@ -13,9 +14,16 @@ import {
 } from '../../accelerators.js';
 import { POOL_KEYS, withPoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
-import type { Path } from '../../problem.js';
+import { type Path, showValue } from '../../problem.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import { resolveLabels, resolveMetadata, resolveNames, resolveZones, withoutUndefined } from './google-keys.js';
+import {
+  resolveLabels,
+  resolveMetadata,
+  resolveNames,
+  resolveZones,
+  warnOfSecretMetadata,
+  withoutUndefined,
+} from './google-keys.js';
 import {
   type GooglePlace,
   type TpuForm,
@@ -30,6 +38,7 @@ import {
   resolveDataDisks,
   resolveNetwork,
   resolveScopes,
+  scopeUrls,
   resolveServiceAccount,
 } from './google-resources.js';
 import { pricingOf, resolveCapacity, resolveHedge, warnOfHedge, warnOfRunDuration } from './capacity-keys.js';
@@ -48,6 +57,7 @@ export function resolveTpu(
   const { slices, atomic, pool } = context;
   const flagged = applyCreateFlags(form, report);
   const own = atomic ? queued(flagged, report) : flagged;
+  warnOfSecretMetadata(own, inTpu(report));
   const type = resolveAccelerator(own, report);
   const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
   const zones = resolveZones(tpu, context, inTpu(report), (given) =>
@@ -286,13 +296,59 @@ function reportValue(name: string, path: Path, flag: string, report: Report): vo
   else report.wrong(path, flag, 'no provisioning model', `known: ${Object.keys(MODELS).join(', ')}`);
 }
 
-/** Adds to `tpu` the keys that its `flags` stand for. The file's own keys win. A flag without a key is a problem. */
+/**
+ * Adds to `tpu` the keys that its `flags` stand for. A flag without a key is a problem, and so is one that contradicts a key or an
+ * earlier flag: gcloud takes the last of all, and whoever reads the file may take another.
+ */
 function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
   const given = Object.fromEntries(Object.entries(tpu).filter(([, value]) => value !== null && value !== undefined));
-  const flags = (tpu.flags ?? []).map((flag, index) => keysOf(flag, index, report));
-  const data_disks: DataDiskForm[] = flags.flatMap((keys) => keys.data_disks ?? []);
-  const once = flags.reduceRight<TpuForm>((later, keys) => ({ ...later, ...keys }), {});
-  return { ...once, ...(data_disks.length > 0 && { data_disks }), ...given };
+  const said = new Map<string, Said>(Object.entries(given).map(([key, value]) => [key, { by: `tpu.${key}`, value }]));
+  const disks: DataDiskForm[] = [];
+  for (const [index, flag] of (tpu.flags ?? []).entries()) {
+    const { data_disks, ...keys } = keysOf(flag, index, report);
+    const [name = ''] = flag.trim().split(/[= ]/);
+    const refuse = (by: string): void => {
+      const message = `${name} contradicts ${by}`;
+      report.problem(
+        ['tpu', 'flags', index],
+        flag,
+        message,
+        'gcloud takes the last of them: keep the one that you mean',
+      );
+    };
+    if (data_disks !== undefined && given['data_disks'] !== undefined) refuse('tpu.data_disks');
+    disks.push(...(data_disks ?? []));
+    for (const [key, value] of Object.entries(keys)) {
+      const before = said.get(key) ?? (key === 'zone' ? said.get('zones') : undefined);
+      if (before === undefined) said.set(key, { by: name, value });
+      else if (comparable(key, before.value) !== comparable(key, value)) refuse(shownBy(key, before));
+    }
+  }
+  const values = Object.fromEntries([...said].map(([key, { value }]) => [key, value]));
+  return { ...(disks.length > 0 && { data_disks: disks }), ...values };
+}
+
+/** A value that the section has so far. */
+interface Said {
+  /** A key, or a flag. */
+  readonly by: string;
+  readonly value: unknown;
+}
+
+/** Texts of scripts and metadata may hold secrets, and are long. */
+const shownBy = (key: string, { by, value }: Said): string =>
+  ['metadata', 'startup_script'].includes(key) || WITHOUT_VALUE.has(by) ? by : `${by}, which is ${showValue(value)}`;
+
+/** Equal for values of a key that mean the same. */
+function comparable(key: string, value: unknown): string {
+  if (isMapping(value)) return JSON.stringify(Object.entries(textValues(value as Record<string, string>)).sort());
+  const meant = [value].flat().map((each) => {
+    const text = String(each).trim();
+    if (key === 'accelerator') return acceleratorNamed(text)?.type ?? text;
+    if (key === 'scopes') return scopeUrls(text);
+    return /^\d+(\.\d+)?[smh]$/.test(text) ? String(secondsOf(text)) : text;
+  });
+  return JSON.stringify(meant.flat());
 }
 
 function keysOf(flag: string, index: number, report: Report): Partial<TpuForm> {

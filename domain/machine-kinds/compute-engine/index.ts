@@ -100,6 +100,8 @@ export const computeEngine: MachineKind<
     ...(request.name === undefined ? {} : { name: request.name }),
   }),
   size: (spec) => sizeOf(spec.compute_engine, spec.slices),
+  sizeKey: ({ compute_engine: { accelerator } }) =>
+    accelerator === undefined ? 'compute_engine.machine_type' : 'compute_engine.accelerator',
   plan: vmsPlan,
   slices: (ref) => [ref],
   usdPerHour: () => undefined,

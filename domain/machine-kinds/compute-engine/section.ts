@@ -10,6 +10,7 @@ import {
   resolveMetadata,
   resolveNames,
   resolveZones,
+  warnOfSecretMetadata,
   withoutUndefined,
 } from '../cloud-tpu/google-keys.js';
 import {
@@ -47,6 +48,7 @@ export function resolveComputeEngine(
   const { slices, pool } = context;
   const place: GooglePlace = { section: 'compute_engine', report };
   const own = pool === undefined ? form : withPool(form, pool);
+  warnOfSecretMetadata(form, place);
   const count = given(own.count) ?? 1;
   const zones = resolveZones(own, context, place);
   const machineType = resolveMachineType(own, place);

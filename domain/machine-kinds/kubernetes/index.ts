@@ -85,6 +85,11 @@ export const kubernetes: MachineKind<
     pricing: 'any',
   }),
   size: (spec) => sizeOf(spec.kubernetes, spec.slices),
+  sizeKey: ({ kubernetes: { gpus, tpu, cpus } }) => {
+    if (tpu !== undefined) return 'kubernetes.tpu.accelerator';
+    if (gpus !== undefined) return 'kubernetes.gpus';
+    return cpus === undefined ? 'kubernetes' : 'kubernetes.cpus';
+  },
   plan: podsPlan,
   slices: (ref) => [ref],
   usdPerHour: () => undefined,

@@ -71,6 +71,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
 
   asked: (spec) => ({ accelerator: machinesType(spec.machines), zones: [OWN_PLACE], pricing: 'any' }),
   size: (spec) => sizeOf(spec.machines, spec.slices),
+  sizeKey: ({ machines: { accelerator } }) => (accelerator === undefined ? 'machines' : 'machines.accelerator'),
   plan: (spec, place) => {
     const { pool, ...asked } = spec.machines;
     return {

@@ -31,6 +31,8 @@ import { type Place, definedOnly, quantity, resolveGpus, resolvePodFields } from
 import { podKeys, sizeKeys, MOST_WORKERS } from '../kubernetes/section-form.js';
 import {
   clusterType,
+  isTooOld,
+  OLDEST_RAY,
   sizeOf,
   type RayClusterPlan,
   type RayClusterRef,
@@ -145,6 +147,8 @@ export const rayCluster: MachineKind<
     pricing: 'any',
   }),
   size: (spec) => sizeOf(spec.ray_cluster, spec.slices),
+  sizeKey: ({ ray_cluster: { workers } }) =>
+    workers.gpus === undefined ? 'ray_cluster.workers' : 'ray_cluster.workers.gpus',
   plan: (spec, place) => {
     const { context, namespace, ...pods } = spec.ray_cluster;
     return {
@@ -199,8 +203,6 @@ function clusterText({ workers }: Pick<RayClusterRequest, 'workers'>): string {
 
 /** KubeRay's own default. */
 const DEFAULT_IDLE_SECONDS = 60;
-/** The first version with token authentication (docs.ray.io, "Ray token authentication", read 2026-11-23). */
-const OLDEST_RAY = [2, 52, 0] as const;
 
 /** The `ray_cluster` section with its defaults, or undefined if its image or workers are not known, which is reported. */
 function resolveRayCluster(
@@ -257,10 +259,9 @@ function resolveVersion(value: RayClusterForm['ray_version'], { section, report 
       report.missing(path, 'KubeRay has to know the version of Ray in the image, such as ray_version: 2.60.0');
     return '';
   }
-  const [major = 0, minor = 0] = version.split('.').map(Number);
   if (!/^\d+\.\d+\.\d+$/.test(version))
     report.wrong(path, value, 'no version of Ray', 'all three numbers, such as 2.60.0');
-  else if (major < OLDEST_RAY[0] || (major === OLDEST_RAY[0] && minor < OLDEST_RAY[1])) {
+  else if (isTooOld(version)) {
     const why = `Ray ${OLDEST_RAY.join('.')} is the first that asks for a token; before, whoever reaches its port runs code`;
     report.wrong(path, value, 'too old', why);
   }

@@ -75,3 +75,11 @@ function headCpus(request: RayClusterRequest): number {
     return own; // The section is wrong, which is reported.
   }
 }
+
+/** The first version with token authentication (docs.ray.io, "Ray token authentication", read 2026-11-23). */
+export const OLDEST_RAY = [2, 52, 0] as const;
+
+export function isTooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < OLDEST_RAY[0] || (major === OLDEST_RAY[0] && minor < OLDEST_RAY[1]);
+}

@@ -12,6 +12,7 @@ import {
   typedWords,
 } from '../../../cli/job/migrating/examples.js';
 import { answerTo } from '../../../cli/job/migrating/typed-line.js';
+import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { runProgram } from '../../../cli/program.js';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { refusalOf } from '../command-line.js';
@@ -82,6 +83,44 @@ describe('command lines of the tools that jobctl replaces', () => {
     });
   }
 
+  const DRY = [
+    ...['--dry-run', '--dry_run', '-dry_run', '-dry-run', '--dry_run=true', '--dry-run=True', '--dry_run=1'],
+    '--dry_run=maybe',
+  ];
+  for (const dry of DRY)
+    it(`${dry} in a line of another tool submits nothing`, async () => {
+      let running = 0;
+      for (const example of ALL) {
+        const words = wordsOf(typedWords(example));
+        const [own, command] = split(words);
+        const answer = isForeign(own) ? answerTo(own, command) : undefined;
+        if (answer?.runs === undefined || ['list', 'status'].includes(answer.runs[0] ?? '')) continue;
+        running++;
+        const places = own.length === 1 ? [1] : [own.length, own.findIndex((word) => word.startsWith('-'))];
+        for (const place of places.filter((each) => each > 0)) {
+          const asked = [...own.slice(0, place), dry, ...own.slice(place)];
+          const runs = isForeign(asked) ? answerTo(asked, command)?.runs : asked;
+          if (runs === undefined || runs.includes('--dry-run')) continue;
+          await assert.rejects(verbReached(runs), /unknown option/, `${asked.join(' ')} runs ${runs.join(' ')}`);
+        }
+      }
+      assert.ok(running > 5, `${running} lines that run`);
+    });
+
+  for (const dry of ['-dry_run', '--dry-run', '--dry_run=true'])
+    it(`${dry} is no value of the flag before it`, () => {
+      const line = ['launch', '--instance_type=v5litepod-8', '--bastion', dry];
+      assert.ok(answerTo(line, ['python3', 't.py'])?.runs?.includes('--dry-run'));
+    });
+
+  for (const off of ['--nodry_run', '--dry_run=false', '--dry-run=False', '--dry_run=0'])
+    it(`${off} submits`, () => {
+      const line = ['axlearn', 'gcp', 'launch', '--instance_type=v5litepod-8', off];
+      const { runs } = answerTo(line, ['python3', 't.py']) ?? {};
+      assert.equal(runs?.[0], 'submit');
+      assert.ok(!runs?.includes('--dry-run'));
+    });
+
   it('every form of the facts is an example, with all its flags', () => {
     const typed = ALL.map((example) => typedWords(example));
     for (const form of FORMS) {
@@ -121,6 +160,31 @@ describe('a line of launch as `jobctl submit`', () => {
       const words = wordsOf(typedWords(example)).slice(1);
       const submitted = parse(await printed(['launch', words[0] ?? '', '--dry-run', ...words.slice(1)])) as object;
       assert.deepEqual(submitted, parse(await printed(['import', 'launch', '--', ...words])));
+    });
+
+  // What the hosts' shell gets has to be what the other tool gave it.
+  const COMMANDS: Readonly<Record<string, readonly [readonly string[], string]>> = {
+    'a quoted word': [['python3', 't.py', "'x=${a.b}'"], "python3 t.py 'x=${a.b}'"],
+    'a word that the shell reads': [['python3', 't.py', 'x=${a.b}'], 'python3 t.py x=${a.b}'],
+    'one line': [["cd src && python3 t.py 'x=${tpu.zone}'"], "cd src && python3 t.py 'x=${tpu.zone}'"],
+    "a default of the shell's": [['echo ${X:-a.b}'], 'echo ${X:-a.b}'],
+    "the submitter's environment": [['echo', "'${oc.env:HOME}'"], "echo '${oc.env:HOME}'"],
+  };
+  for (const [name, [command, wanted]] of Object.entries(COMMANDS))
+    it(`\${a.b} of another program is no reference: ${name}`, async () => {
+      const flags = ['--instance_type=tpu-v4-8', '--env=LR:${c.d}'];
+      const written = [
+        await printed(['launch', ...flags, '--dry_run', '--', ...command]),
+        await printed(['import', 'launch', '--', ...flags, '--', ...command]),
+      ];
+      for (const text of written) {
+        const job = parseJobFile(text, { file: 'job.yaml', env: {} });
+        assert.ok(job.ok, JSON.stringify(job));
+        const run = job.spec.command?.run ?? '';
+        // Jobctl may quote otherwise: compare what comes to a program.
+        assert.equal(run.replaceAll("$''{", '${'), wanted, text);
+        assert.deepEqual(job.spec.env, { LR: '${c.d}' });
+      }
     });
 
   it('a line of Astera that lacks something says all of it', async () => {

@@ -1,0 +1,42 @@
+import type { LocalContents } from '../../client/uploads.js';
+import { bucketsNamedIn, isGoogleBucket } from '../../domain/store-place.js';
+import { asTyped, tellLine } from '../terminal/print.js';
+import type { CliContext } from './context.js';
+
+type Place = Pick<CliContext, 'bucket' | 'googleProject' | 'label'>;
+
+/** A larger script names its buckets further up. */
+const MOST_BYTES = 1 << 20;
+
+/**
+ * On a simulated cloud, creates the buckets that a job names: nobody else can, and without them its first mount or upload fails. They
+ * begin empty, and the real ones are not touched. Does nothing on a real cloud. Repeating is safe.
+ * @param named plain JSON of the job, such as its file and its spec
+ * @param files contents of the local files that it copies
+ */
+export async function makeRehearsedBuckets(
+  { bucket: own, googleProject, label }: Place,
+  named: unknown,
+  files: LocalContents = {},
+): Promise<void> {
+  if (label === undefined || own?.endpoint === undefined || !isGoogleBucket(own.bucket)) return;
+  const texts = await Promise.all(Object.values(files).map(textOf));
+  const buckets = bucketsNamedIn([named, texts]).filter((bucket) => bucket !== own.bucket);
+  if (buckets.length === 0) return;
+  const { ensureBucket } = await import('../../cloud/store/gcs.js');
+  for (const bucket of buckets) {
+    const made = await ensureBucket({ endpoint: own.endpoint, bucket, projectId: googleProject ?? NO_PROJECT });
+    if (made === 'created') tellLine(asTyped(`gs://${bucket} is an empty bucket of the simulated cloud, not yours`));
+  }
+}
+
+/** Empty for a large file. */
+async function textOf(content: LocalContents[string]): Promise<string> {
+  if (content instanceof Uint8Array) return content.length > MOST_BYTES ? '' : new TextDecoder().decode(content);
+  const parts: Buffer[] = [];
+  if (content.size <= MOST_BYTES) for await (const part of content.read(0)) parts.push(part);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** The simulated cloud takes any. */
+const NO_PROJECT = 'rehearsal';
