@@ -17,6 +17,8 @@ interface LaunchLine {
   /** `start`, `submit` and so on; `start` where the line names none. */
   readonly action: string;
   readonly draft: Draft;
+  /** The line asks to be shown and not to be carried out. */
+  readonly isDryRun?: boolean;
 }
 
 const BASTION_ACTIONS = ['start', 'run', 'update', 'stop', 'list'];
@@ -53,7 +55,7 @@ export function bastionLine(own: readonly string[], command: readonly string[]):
     if (draft.get('build') === undefined) bundleOf(draft);
   }
   const action = words.find((word) => BASTION_ACTIONS.includes(word)) ?? words[0] ?? 'start';
-  return { tool: "Bastion's launch", action, draft };
+  return { tool: "Bastion's launch", action, draft, isDryRun: given.some(({ key }) => key === '--dry_run') };
 }
 
 /** The line inside a job spec's command: `python3 -m ..launch run --instance_type=.. -- CMD`. Undefined: it is another command. */
@@ -200,11 +202,12 @@ function splitFlags(args: readonly string[], rules: readonly KeyRule[]): SplitLi
     const [, name = '', value] = match;
     const ruled = ruleOf(name, rules);
     const key = ruled?.key ?? name;
+    if (ruled?.isSwitch === true && OFF_VALUES.has(value?.toLowerCase() ?? '')) continue;
     if (value !== undefined) given.push({ key, value, shown: word });
     else if (ruled?.isSwitch === true) given.push({ key, value: true, shown: word });
     else {
       const next = args[at + 1];
-      const isValue = next !== undefined && !next.startsWith('--');
+      const isValue = next !== undefined && !next.startsWith('--') && !isRuled(next, rules);
       if (isValue) at++;
       given.push({ key, value: isValue ? next : true, shown: isValue ? `${word} ${next}` : word });
     }
@@ -212,8 +215,14 @@ function splitFlags(args: readonly string[], rules: readonly KeyRule[]): SplitLi
   return { given: given.filter(({ key }) => key !== OFF), words };
 }
 
+/** absl also takes one dash: the `-dry_run` behind `--bastion` is no bastion's name. */
+const isRuled = (word: string, rules: readonly KeyRule[]): boolean =>
+  /^-[A-Za-z]/.test(word) && ruleOf(word.replace(/=[^]*/, ''), rules) !== undefined;
+
 /** A switch that is said to be off is as if it were not there. */
 const OFF = '';
+/** absl's words for it. Any other value leaves the switch on: of a misspelt `--dry_run=..` nothing may be submitted. */
+const OFF_VALUES: ReadonlySet<string> = new Set(['false', 'f', '0']);
 
 /** absl takes `-name` for `--name`, and `--noname` for a switch. Both tools' users write `_` and `-` for one another. */
 function ruleOf(name: string, rules: readonly KeyRule[]): KeyRule | undefined {

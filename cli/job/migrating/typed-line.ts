@@ -204,10 +204,10 @@ function launchAnswer(args: readonly string[], command: readonly string[] | unde
     }
     default: {
       const { own, others } = ofSubmit(args);
-      const { draft } = bastionLine(others, command ?? []);
+      const { draft, isDryRun } = bastionLine(others, command ?? []);
       const isDirty = draft.get('build') !== undefined && args.some((word) => /allow_dirty=true$/i.test(word));
       const more = [
-        ...(args.includes('--dry_run') ? ['--dry-run'] : []),
+        ...(isDryRun === true ? ['--dry-run'] : []),
         ...(isDirty ? ['--allow-dirty'] : []),
         ...(action === 'run' ? ['--local', '--wait'] : []),
       ];

@@ -82,6 +82,44 @@ describe('command lines of the tools that jobctl replaces', () => {
     });
   }
 
+  const DRY = [
+    ...['--dry-run', '--dry_run', '-dry_run', '-dry-run', '--dry_run=true', '--dry-run=True', '--dry_run=1'],
+    '--dry_run=maybe',
+  ];
+  for (const dry of DRY)
+    it(`${dry} in a line of another tool submits nothing`, async () => {
+      let running = 0;
+      for (const example of ALL) {
+        const words = wordsOf(typedWords(example));
+        const [own, command] = split(words);
+        const answer = isForeign(own) ? answerTo(own, command) : undefined;
+        if (answer?.runs === undefined || ['list', 'status'].includes(answer.runs[0] ?? '')) continue;
+        running++;
+        const places = own.length === 1 ? [1] : [own.length, own.findIndex((word) => word.startsWith('-'))];
+        for (const place of places.filter((each) => each > 0)) {
+          const asked = [...own.slice(0, place), dry, ...own.slice(place)];
+          const runs = isForeign(asked) ? answerTo(asked, command)?.runs : asked;
+          if (runs === undefined || runs.includes('--dry-run')) continue;
+          await assert.rejects(verbReached(runs), /unknown option/, `${asked.join(' ')} runs ${runs.join(' ')}`);
+        }
+      }
+      assert.ok(running > 5, `${running} lines that run`);
+    });
+
+  for (const dry of ['-dry_run', '--dry-run', '--dry_run=true'])
+    it(`${dry} is no value of the flag before it`, () => {
+      const line = ['launch', '--instance_type=v5litepod-8', '--bastion', dry];
+      assert.ok(answerTo(line, ['python3', 't.py'])?.runs?.includes('--dry-run'));
+    });
+
+  for (const off of ['--nodry_run', '--dry_run=false', '--dry-run=False', '--dry_run=0'])
+    it(`${off} submits`, () => {
+      const line = ['axlearn', 'gcp', 'launch', '--instance_type=v5litepod-8', off];
+      const { runs } = answerTo(line, ['python3', 't.py']) ?? {};
+      assert.equal(runs?.[0], 'submit');
+      assert.ok(!runs?.includes('--dry-run'));
+    });
+
   it('every form of the facts is an example, with all its flags', () => {
     const typed = ALL.map((example) => typedWords(example));
     for (const form of FORMS) {
