@@ -160,6 +160,31 @@ export function placeOfObject(bucket: string, name: string): string {
 /** `gs://NAME`, `s3://..`, `file:///..` */
 export const bucketUrl = (bucket: string): string => (/^[a-z\d]+:\/\//.test(bucket) ? bucket : `gs://${bucket}`);
 
+/** The keys under which sections of job files, mounts of their specs and volumes of pods name a bucket. */
+const BUCKET_KEYS: ReadonlySet<string> = new Set(['bucket_name', 'bucket', 'bucketName']);
+/** A `gs://` that goes on with a variable or a pattern names no bucket yet. */
+const GOOGLE_URL = /\bgs:\/\/([\w.-]+)(?![\w.-]*[$\{}*?%<[])/g;
+
+/**
+ * The buckets of Cloud Storage that a job names, each once: in a `gs://` of any text, or as the value of a key for one.
+ * @param tree plain JSON: a job file, a spec, or values of one
+ */
+export function bucketsNamedIn(tree: unknown): readonly string[] {
+  const names = new Set<string>();
+  const look = (value: unknown, key?: string): void => {
+    if (typeof value === 'object' && value !== null)
+      for (const [name, child] of Object.entries(value)) look(child, Array.isArray(value) ? key : name);
+    if (typeof value !== 'string') return;
+    const named = [...value.matchAll(GOOGLE_URL)].map(([, name = '']) => name.replace(/[._-]+$/, ''));
+    if (key !== undefined && BUCKET_KEYS.has(key)) named.push(value);
+    for (const name of named) if (GOOGLE_NAME.test(name) && name.length >= LEAST_GOOGLE_NAME) names.add(name);
+  };
+  look(tree);
+  return [...names];
+}
+
+const LEAST_GOOGLE_NAME = 3;
+
 /** Returns whether a store is a Google bucket, which hosts with a Google account reach by themselves. */
 export const isGoogleBucket = (bucket: string): boolean => !bucket.includes('://');
 

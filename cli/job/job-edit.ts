@@ -15,6 +15,7 @@ import { contextToChange, type CliContext } from '../place/context.js';
 import { readJobFile, tellWarnings } from './job-file.js';
 import { checkJobKeys } from './job-keys.js';
 import { storeForFiles } from '../place/connect.js';
+import { makeRehearsedBuckets } from '../place/rehearsed-buckets.js';
 import { agreeToOutside } from './local-files.js';
 import { type Packing, bundleOf } from '../../domain/local-files.js';
 import { packedBundle } from './packing/bundle.js';
@@ -49,10 +50,13 @@ export async function askWithEdit(
   const ask = async (client: JobClient, { by, from }: Asker): Promise<string> => {
     if (key !== undefined) await refuseOtherKey(client, job, key);
     const whole = folder === undefined ? edit : await withBundle(client, job, folder, edit);
+    await makeRehearsedBuckets(context, [whole.job, (whole.set ?? []).map(asTree)], whole.files);
     return call(client, by, from === undefined ? whole : { ...whole, from });
   };
   return askJob(job, flags, ask, { context, store });
 }
+
+const asTree = ({ path, value }: Assignment): unknown => ({ [String(path.at(-1))]: value });
 
 /**
  * Reads the edit. With a file, `--set` changes the file, as at submit; without one, it changes the file in force.

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { farBuckets } from '../../cli/place/bucket-regions.js';
+import { ensureBucket } from '../../cloud/store/gcs.js';
 import { farRegions } from '../../domain/store-place.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
@@ -109,5 +110,111 @@ describe('a bucket that is mounted far from where it lies', function () {
       stderr.includes(`${file}: warning: gcsfuse: bucket far lies in eu, and the slices in us-central1: `),
       stderr,
     );
+  });
+});
+
+describe('a bucket of the job on a simulated cloud', function () {
+  this.timeout(TEMPORAL_START_MS);
+  const PROGRAM = 'tpu: { accelerator: v5litepod-8, zone: us-central1-a }\n';
+  const MODULES = 'setup: { modules: [gcsfuse, command] }\n';
+  const folder = mkdtempSync(join(tmpdir(), 'made-buckets-'));
+  let cloud: RehearsedCloud;
+  let env: Readonly<Record<string, string>>;
+  before(async () => {
+    cloud = await startRehearsedCloud();
+    await ensureBucket({ endpoint: cloud.storeEndpoint, bucket: 'jobctl-dev', projectId: 'rehearsal' });
+    const { address, namespace } = await testServer();
+    // As `dev up` leaves it.
+    const stack = {
+      temporal: { address, namespace, uiUrl: null },
+      store: { endpoint: cloud.storeEndpoint, bucket: 'jobctl-dev' },
+      cloud: { insecure: true },
+      rehearsal: { adminUrl: '', headerFile: '', journalDir: '' },
+      ssh: { port: 22, privateKeyFile: 'none', publicKeyFile: 'none' },
+      ...{ googleProject: 'rehearsal', label: 'REHEARSAL', workerReadyUrl: '' },
+    };
+    mkdirSync(join(folder, 'stack'));
+    writeFileSync(join(folder, 'stack/context.json'), JSON.stringify(stack));
+    env = { JOBCTL_HOME: join(folder, 'stack'), JOBCTL_TASK_QUEUE: `made-${process.pid}`, HOME: folder };
+  });
+  after(async () => {
+    await cloud.stop();
+    rmSync(folder, { recursive: true });
+  });
+  const isThere = async (bucket: string): Promise<boolean> =>
+    (await fetch(`${cloud.storeEndpoint}/storage/v1/b/${bucket}`)).status === 200;
+  let jobs = 0;
+  const nextName = (): string => `made-${process.pid}-${++jobs}`;
+
+  const COMMAND = 'command: { run: "true" }\n';
+  const CASES: Readonly<Record<string, readonly [string, ...string[]]>> = {
+    'mounted by name': [`${MODULES}${COMMAND}gcsfuse: { bucket_name: m-one, mount_path: /mnt/a }\n`, 'm-one'],
+    'mounted beside another': [
+      `${MODULES}${COMMAND}gcsfuse: { bucket_name: m-two, mount_path: /a, extra_mounts: [{ bucket_name: m-three, mount_path: /b }] }\n`,
+      ...['m-two', 'm-three'],
+    ],
+    'in the command': [
+      'command: { run: "gsutil cp x gs://c-one/a; gcloud storage ls gs://c_two." }\n',
+      'c-one',
+      'c_two',
+    ],
+    'in env': [`${COMMAND}env: { OUT: gs://e-one/runs }\n`, 'e-one'],
+    'in a hook': [`${COMMAND}hooks: { finally: { run: "gcloud storage cp x gs://h.one" } }\n`, 'h.one'],
+    'in a script that the job copies': [
+      'files: [{ from: setup.sh, to: ~/setup.sh }]\ncommand: { run: bash ~/setup.sh }\n',
+      's-one',
+    ],
+  };
+  for (const [where, [text, ...buckets]] of Object.entries(CASES))
+    it(`is made by submit, empty, if it is named ${where}`, async () => {
+      const file = join(folder, 'job.yaml');
+      writeFileSync(join(folder, 'setup.sh'), 'gcloud storage cp gs://s-one/data.tar .\n');
+      writeFileSync(file, PROGRAM + text);
+      const submit = () => jobctl(['submit', file, '--name', nextName(), '--no-verdict'], env);
+      const { exitCode, stderr } = await submit();
+      assert.equal(exitCode, 0, stderr);
+      for (const bucket of buckets) {
+        assert.ok(await isThere(bucket), bucket);
+        assert.ok(stderr.includes(`gs://${bucket} is an empty bucket of the simulated cloud, not yours`), stderr);
+      }
+      assert.doesNotMatch((await submit()).stderr, /empty bucket/, 'it was there');
+    });
+
+  it('is made for a line of flags, for --set, and for an edit of a job', async () => {
+    const flags = ['--tpu', 'v5litepod-8', '--zone', 'us-central1-a', '--name', nextName(), '--no-verdict'];
+    const line = await jobctl(['submit', ...flags, '--', 'gsutil', 'cp', 'x', 'gs://l-one/x'], env);
+    assert.equal(line.exitCode, 0, line.stderr);
+    assert.ok(await isThere('l-one'), line.stderr);
+
+    const file = join(folder, 'job.yaml');
+    writeFileSync(file, `${PROGRAM}${MODULES}${COMMAND}gcsfuse: { bucket_name: t-one, mount_path: /mnt/a }\n`);
+    const name = nextName();
+    const set = ['--set', 'gcsfuse.bucket_name=t-two', '--name', name, '--no-verdict'];
+    const submitted = await jobctl(['submit', file, ...set], env);
+    assert.equal(submitted.exitCode, 0, submitted.stderr);
+    assert.deepEqual([await isThere('t-one'), await isThere('t-two')], [false, true]);
+
+    // No worker takes the request; the buckets come before it.
+    await jobctl(['restart', name, '--set', 'gcsfuse.bucket_name=r-one'], env);
+    assert.ok(await isThere('r-one'));
+    await jobctl(['resume', name, '--file', file], env);
+    assert.ok(await isThere('t-one'));
+  });
+
+  it('is not made of a name that only the command completes, nor in a store that may be real', async () => {
+    const file = join(folder, 'job.yaml');
+    writeFileSync(file, `${PROGRAM}command: { run: 'gsutil cp x gs://v-one-$RUN/x gs://v-two-*' }\n`);
+    const { exitCode, stderr } = await jobctl(['submit', file, '--name', nextName(), '--no-verdict'], env);
+    assert.equal(exitCode, 0, stderr);
+    for (const bucket of ['v-one', 'v-two', 'v']) assert.equal(await isThere(bucket), false, bucket);
+    writeFileSync(file, `${PROGRAM}command: { run: 'gsutil cp x gs://real-one/x' }\n`);
+    const { address, namespace } = await testServer();
+    const elsewhere = {
+      ...{ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, JOBCTL_TASK_QUEUE: 'made', HOME: folder },
+      ...{ JOBCTL_BUCKET: 'jobctl-dev', JOBCTL_STORE_ENDPOINT: cloud.storeEndpoint },
+    };
+    const real = await jobctl(['submit', file, '--name', nextName(), '--no-verdict'], elsewhere);
+    assert.equal(real.exitCode, 0, real.stderr);
+    assert.equal(await isThere('real-one'), false);
   });
 });

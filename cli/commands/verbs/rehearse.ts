@@ -5,6 +5,7 @@ import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { userOf } from '../../place/asker.js';
 import { openReader, withClient } from '../../place/connect.js';
+import { makeRehearsedBuckets } from '../../place/rehearsed-buckets.js';
 import { bucketOf, type CliContext, resolveContext, storeOf } from '../../place/context.js';
 import { ExitCode } from '../../terminal/cli-error.js';
 import { readJobFile, tellWarnings } from '../../job/job-file.js';
@@ -15,7 +16,6 @@ import type { ClockState } from '../../local/rehearsal/rehearsal-admin.js';
 import { findingsOf, leaksLeft } from '../../local/rehearse/after-the-end.js';
 import { type Certificate, exitCodeOfCertificate, renderCertificate } from '../../local/rehearse/certificate.js';
 import {
-  createEmptyBuckets,
   copySecrets,
   openPrivateStack,
   type PrivateStack,
@@ -103,8 +103,7 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
   const { file, job, flags, seed, signal } = wish;
   const { admin, context } = stack;
   const confinement = await requireConfinement(admin, flags.unconfined === true);
-  for (const bucket of await createEmptyBuckets(stack.stack, job.source))
-    toStderr(`gs://${bucket} is an empty bucket of this rehearsal, not yours`);
+  await makeRehearsedBuckets(context, [job.raw, job.spec], job.files);
   if (flags.script !== undefined) await startScript(admin, flags.script);
   const { createStore } = await import('../../../cloud/store/gcs.js');
   const place = bucketOf(context, 'nothing can be rehearsed');

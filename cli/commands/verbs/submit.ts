@@ -3,6 +3,7 @@ import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { farBuckets, zonesOfJob } from '../../place/bucket-regions.js';
+import { makeRehearsedBuckets } from '../../place/rehearsed-buckets.js';
 import { userOf } from '../../place/asker.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { storeForFiles, withClient } from '../../place/connect.js';
@@ -82,6 +83,7 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
   // Images of a rehearsed cluster are only names: it would build nothing that can be pulled.
   const wish = flags.local === true && flags.build === undefined ? { ...flags, build: 'local' as const } : flags;
   const built = await builtJob(job, named, wish);
+  await makeRehearsedBuckets(context, [job.raw, job.spec], job.files);
   const store = await storeForFiles(job.files, context);
   const uploading = new TransferLine('uploading');
   const submission = { ...built, ...keys, file: named, farAway, uploading };

@@ -75,26 +75,6 @@ export async function requireConfinement(admin: RehearsalAdmin, isUnconfined: bo
   );
 }
 
-/** Google's rule for bucket names, except names with dots. */
-const BUCKET = /\bgs:\/\/([a-z0-9][a-z0-9_-]{1,61}[a-z0-9])(?=[/"'\s]|$)/g;
-
-/**
- * Creates an empty bucket in the stack's Cloud Storage for each bucket that the job file names. The job can then store its
- * checkpoints without touching the real bucket. Buckets that it only reads are empty too.
- * @returns the names of the buckets
- */
-export async function createEmptyBuckets(
-  { store, googleProject }: DevContext,
-  source: string,
-): Promise<readonly string[]> {
-  const names = [...new Set([...source.matchAll(BUCKET)].flatMap(([, name]) => name ?? []))];
-  const foreign = names.filter((name) => name !== store.bucket);
-  if (foreign.length === 0 || store.endpoint === undefined) return [];
-  const { ensureBucket } = await import('../../../cloud/store/gcs.js');
-  for (const bucket of foreign) await ensureBucket({ endpoint: store.endpoint, bucket, projectId: googleProject });
-  return foreign;
-}
-
 type KnownStore = Pick<CliContext, 'secretStore'>;
 
 /**
