@@ -20,9 +20,7 @@ export async function makeRehearsedBuckets(
   files: LocalContents = {},
 ): Promise<void> {
   if (label === undefined || own?.endpoint === undefined || !isGoogleBucket(own.bucket)) return;
-  const texts = Object.values(files).flatMap((content) =>
-    content instanceof Uint8Array && content.length <= MOST_BYTES ? [new TextDecoder().decode(content)] : [],
-  );
+  const texts = await Promise.all(Object.values(files).map(textOf));
   const buckets = bucketsNamedIn([named, texts]).filter((bucket) => bucket !== own.bucket);
   if (buckets.length === 0) return;
   const { ensureBucket } = await import('../../cloud/store/gcs.js');
@@ -30,6 +28,14 @@ export async function makeRehearsedBuckets(
     const made = await ensureBucket({ endpoint: own.endpoint, bucket, projectId: googleProject ?? NO_PROJECT });
     if (made === 'created') tellLine(asTyped(`gs://${bucket} is an empty bucket of the simulated cloud, not yours`));
   }
+}
+
+/** Empty for a large file. */
+async function textOf(content: LocalContents[string]): Promise<string> {
+  if (content instanceof Uint8Array) return content.length > MOST_BYTES ? '' : new TextDecoder().decode(content);
+  const parts: Buffer[] = [];
+  if (content.size <= MOST_BYTES) for await (const part of content.read(0)) parts.push(part);
+  return Buffer.concat(parts).toString('utf8');
 }
 
 /** The simulated cloud takes any. */

@@ -53,6 +53,22 @@ export const replaceDotted = (text: string, textFor: (path: Path, reference: str
     asWritten,
   );
 
+/**
+ * Writes a text of another program so that it comes out of a job file as it is: each `${a.b}` in it gets a second dollar. A
+ * reference behind an even number of dollars has no such form, and loses one of them.
+ */
+export const asLiteral = (text: string): string => replaceReferences(text, (reference) => `$${reference}`, asWritten);
+
+const BACKSLASHED = /(?<!\\)\\(\$\{[^{}]+\})/g;
+
+/** Replaces each `\${X}`, from which JobMan's OmegaConf takes the backslash; here it stays, for the shell. */
+export const replaceBackslashed = (text: string, textFor: (written: string, literal: string) => string): string =>
+  text.replace(BACKSLASHED, (written, reference: string) => textFor(written, asLiteral(reference)));
+
+/** @param literal see `replaceBackslashed` */
+export const backslashStays = (written: string, literal: string): string =>
+  `the backslash of ${written} stays, where JobMan took it away; for what JobMan made of it write ${literal}`;
+
 /** `interpolate` keeps it and `bindJobName` replaces it by a job's name: two jobs of one file have two names. */
 export const TPU_NAME_REFERENCE = '${tpu.name}';
 const TPU_NAME = /(?<!\\|(?<!\\)\$)(\$+)\{tpu\.name\}/g;

@@ -19,7 +19,13 @@ import { durationText } from '../units.js';
 import { MOST_LEVELS } from './yaml-words.js';
 import { given, secondsOf } from './fields.js';
 import { foreignKeyHint } from './foreign/keys.js';
-import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
+import {
+  backslashStays,
+  interpolate,
+  replaceBackslashed,
+  replaceTpuName,
+  substituteEnvironment,
+} from './interpolation.js';
 import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify, targetKeyHint } from './notify.js';
@@ -101,7 +107,10 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const isOfPods = found !== undefined && reachFacts(machineKind(kindOfJob(found.request)).reach).areContainers;
   if (isOfPods) refuseForPods(form, report);
   else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);
-  if (form.job || form.ssh) warnUsersOfJobman(form, valueAt(interpolated.tree, ['keep']) !== undefined, report);
+  if (form.job || form.ssh) {
+    warnUsersOfJobman(form, valueAt(interpolated.tree, ['keep']) !== undefined, report);
+    warnOfBackslashes(environment.tree, report);
+  }
   if (given(form.job?.worker_num) !== undefined)
     report.warn(['job', 'worker_num'], "is JobMan's own and does nothing here: slices are named by their job");
   const references = [...environment.problems, ...interpolated.problems];
@@ -321,6 +330,19 @@ function warnUsersOfJobman(form: JobFile, saysKeep: boolean, report: Report): vo
   report.warnings.push(
     'the slice is deleted when the command ends (JobMan kept it), and its logs stay; write keep: always to keep the slice, which is billed until `jobctl delete`, or keep: never to hide this line',
   );
+}
+
+/** Warns of each text in which JobMan took a backslash away. */
+function warnOfBackslashes(tree: unknown, report: Report): void {
+  mapStrings(tree, (text, path) => {
+    const found = new Map<string, string>();
+    replaceBackslashed(text, (written, literal) => {
+      found.set(written, literal);
+      return written;
+    });
+    for (const [written, literal] of found) report.warn(path, backslashStays(written, literal));
+    return text;
+  });
 }
 
 /**

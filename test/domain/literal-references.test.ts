@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
+import { asLiteral } from '../../domain/job-file/interpolation.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { YamlSource } from '../../domain/job-file/yaml-source.js';
@@ -97,5 +98,30 @@ describe('job file: a reference that another program resolves', () => {
     assert.equal(hint, 'for a reference that another program resolves, write $${model.heads}');
     const written = new YamlSource(text.replace('${model.heads}', () => hint.split(' ').at(-1) ?? ''));
     assert.ok(resolveJob(written.tree()).ok);
+  });
+
+  for (const text of [
+    '${a.b}',
+    "echo '${a.b}'",
+    '${tpu.zone}',
+    '${tpu.name}',
+    '${oc.env:X,y}',
+    '$$${a.b}',
+    '${X:-a.b}',
+  ])
+    it(`${text} of another program comes out of its literal form as it was`, () =>
+      assert.equal(runOf(`x ${asLiteral(text)}`), `x ${text}`));
+
+  it('a file of JobMan is told of the backslash that JobMan took away, with what to write', () => {
+    const said = (run: string): string => {
+      const file = `job: {name: a}\n${TPU}command: {cmd: ${JSON.stringify(run)}}\n`;
+      const parsed = parseJobFile(file, { file: 'job.yaml', env: {} });
+      assert.ok(parsed.ok, JSON.stringify(parsed));
+      return parsed.warnings.join('\n');
+    };
+    assert.match(said("echo '\\${a.b}'"), /command\.cmd: the backslash of \\\$\{a\.b\} stays.* write \$\$\{a\.b\}$/m);
+    assert.match(said('echo \\${HOME}'), /the backslash of \\\$\{HOME\} stays.* write \$\{HOME\}$/m);
+    for (const run of ['echo ${HOME}', "echo '$${a.b}'", 'echo \\\\${HOME}', 'echo \\$HOME'])
+      assert.doesNotMatch(said(run), /backslash/, run);
   });
 });

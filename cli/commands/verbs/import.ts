@@ -53,9 +53,9 @@ export async function importJobmanFile(file: string, flags: ImportFlags): Promis
   return write({ text: moved.text, told: [...told, ...moved.told] }, flags);
 }
 
-function writeDraft({ tree, told }: Draft, from: string, flags: ImportFlags): Promise<number> {
+function writeDraft({ written, told }: Draft, from: string, flags: ImportFlags): Promise<number> {
   const head = [oneLine(`# Imported by jobctl from ${from}. docs/job-file.md has every key.`), ...lostComments(told)];
-  const text = `${head.join('\n')}\n${jobFileText(inOrder(tree))}`;
+  const text = `${head.join('\n')}\n${jobFileText(inOrder(written))}`;
   const parsed = parseJobFile(text, { file: flags.output ?? 'job file', env: process.env });
   if (!parsed.ok)
     throw new CliError(

@@ -1,7 +1,7 @@
 import { jobNameFrom } from '../../../domain/identity.js';
 import { isMapping } from '../../../domain/job-file/plain-tree.js';
 import { showValue } from '../../../domain/problem.js';
-import { type Draft, type KeyRule, literalRun, type Told } from './draft.js';
+import { type Draft, type KeyRule, type Told } from './draft.js';
 
 const OWN_VM = "Bastion ran it on the bastion's VM; jobctl runs it on every host of the slice";
 
@@ -18,7 +18,7 @@ export const JOBSPEC_KEYS: readonly KeyRule[] = [
     key: 'command',
     to: 'command.run',
     note: `${OWN_VM}. A command that is a \`launch run\` line is read as that line`,
-    put: (value, draft) => draft.set('command.run', literalRun(String(value))),
+    put: (value, draft) => draft.set('command.run', String(value)),
   },
   {
     key: 'cleanup_command',
@@ -145,7 +145,7 @@ function noneIfNull(value: unknown): Partial<Told> | undefined {
 function putCleanup(value: unknown, draft: Draft): Partial<Told> | undefined {
   const none = noneIfNull(value);
   if (none !== undefined) return none;
-  draft.set('hooks.finally.run', literalRun(String(value)));
+  draft.set('hooks.finally.run', String(value));
   return undefined;
 }
 

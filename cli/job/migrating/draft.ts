@@ -1,4 +1,5 @@
-import { isMapping } from '../../../domain/job-file/plain-tree.js';
+import { asLiteral } from '../../../domain/job-file/interpolation.js';
+import { isMapping, type Mapping, mapStrings } from '../../../domain/job-file/plain-tree.js';
 import { showValue } from '../../../domain/problem.js';
 import { parse } from 'yaml';
 import { shellWords, shellQuote, splitShellWords } from '../../../domain/shell-quote.js';
@@ -40,10 +41,15 @@ export interface GivenKey {
   readonly shown?: string;
 }
 
-/** A job file in the making, and the account of it. */
+/** A job file in the making, and the account of it. Its texts are the other tool's: `${a.b}` in them is no reference of a job file. */
 export class Draft {
   readonly told: Told[] = [];
   readonly tree: Record<string, unknown> = {};
+
+  /** The tree as a job file says it. */
+  get written(): Mapping {
+    return mapStrings(this.tree, asLiteral) as Mapping;
+  }
 
   /** @param path dotted; sections on the way are made */
   set(path: string, value: unknown): void {
@@ -88,9 +94,6 @@ export class Draft {
 
 const placeOf = (to: string, value: unknown): string => (value === undefined ? to : `${to} = ${showValue(value)}`);
 
-/** `${section.key}` in another tool's command is that tool's or the shell's, not a reference of a job file. */
-export const literalRun = (text: string): string => text.replace(/(?<!\\)\$\{(?=[^}]*\.)/g, () => '\\${');
-
 /** Keys of a job file that have a flag of `jobctl submit`. */
 const FLAGS: Readonly<Record<string, string>> = {
   'tpu.accelerator': '--tpu',
@@ -105,12 +108,13 @@ const FLAGS: Readonly<Record<string, string>> = {
 
 /**
  * The command line that submits a job without its file, ready to paste.
- * @param tree a job file as plain JSON
+ * @param tree of a `Draft`
  * @param more further words of the line
  */
 export function submitLine(tree: Readonly<Record<string, unknown>>, more: readonly string[] = []): string {
   const leaves = leavesOf(tree).filter(([path]) => path !== 'command.run');
-  const flags = leaves.flatMap(([path, value]) => {
+  const flags = leaves.flatMap(([path, raw]) => {
+    const value = mapStrings(raw, asLiteral);
     const flag = FLAGS[path];
     return flag === undefined ? ['--set', `${path}=${settable(value)}`] : [flag, String(value)];
   });
@@ -119,10 +123,10 @@ export function submitLine(tree: Readonly<Record<string, unknown>>, more: readon
   return [typedCommand(), 'submit', shellWords([...flags, ...more]), ...command].filter(Boolean).join(' ');
 }
 
-/** Words of a line that needs no shell, else the line as one word, which is a shell line. */
+/** Words of a line that needs no shell, which `submit` keeps as they are; else the line as one word, as a job file would say it. */
 function wordsOf(run: string): string {
   const words = splitShellWords(run);
-  return words !== undefined && words.length > 1 && shellWords(words) === run ? run : shellQuote(run);
+  return words !== undefined && words.length > 1 && shellWords(words) === run ? run : shellQuote(asLiteral(run));
 }
 
 function leavesOf(tree: unknown, path = ''): readonly (readonly [string, unknown])[] {

@@ -1,6 +1,6 @@
 import { isMap, isScalar, parseDocument, type Document, visit } from 'yaml';
 import { jobNameFrom } from '../../../domain/identity.js';
-import { replaceDotted } from '../../../domain/job-file/interpolation.js';
+import { backslashStays, replaceBackslashed, replaceDotted } from '../../../domain/job-file/interpolation.js';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { valueAt } from '../../../domain/job-file/plain-tree.js';
 import { formatPath, formatProblems, type Path, type Problem, showValue } from '../../../domain/problem.js';
@@ -112,9 +112,16 @@ function fitReferences(document: Document, before: unknown): readonly Told[] {
       });
       return instead;
     });
+  // With one of these sections, the written file is warned of by itself.
+  const isToBeTold = !document.hasIn(['job']) && !document.hasIn(['ssh']);
+  const tellBackslash = (written: string, literal: string): string => {
+    if (isToBeTold) told.set(written, { key: written, fate: 'changed', text: backslashStays(written, literal) });
+    return written;
+  };
   visit(document, {
     Scalar: (key, scalar) => {
-      if (key !== 'key' && typeof scalar.value === 'string') scalar.value = fit(scalar.value);
+      if (key !== 'key' && typeof scalar.value === 'string')
+        scalar.value = replaceBackslashed(fit(scalar.value), tellBackslash);
     },
   });
   return [...told.values()];

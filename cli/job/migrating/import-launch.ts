@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { lineDefaults, launchJob, type LaunchFlags } from '../launching/launch-job.js';
 import { LAUNCH_FLAGS, nameImage, JOBSPEC_KEYS } from './bastion-keys.js';
-import { Draft, type GivenKey, literalRun, type KeyRule } from './draft.js';
+import { Draft, type GivenKey, type KeyRule } from './draft.js';
 import { isOfBastion } from './foreign-words.js';
 import { showValue } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -50,7 +50,7 @@ export function bastionLine(own: readonly string[], command: readonly string[]):
   tellWords(words.slice(1), draft);
   if (command.length > 0) {
     // Bastion joins its words by blanks, and a shell reads the line: that is why its users quote twice.
-    draft.set('command.run', literalRun(command.join(' ')));
+    draft.set('command.run', command.join(' '));
     draft.tell('-- CMD', 'kept', 'command.run: the words joined by blanks, as Bastion does');
     if (draft.get('build') === undefined) bundleOf(draft);
   }
@@ -90,7 +90,7 @@ function asteraLine(own: readonly string[], command: readonly string[]): LaunchL
   draft.take(ASTERA_FLAGS, given, "Astera's launch");
   tellWords(words.slice(1), draft);
   const run = command.length === 1 ? (command[0] ?? '') : shellWords(command);
-  draft.set('command.run', literalRun(run));
+  draft.set('command.run', run);
   const text = "command.run: run by the image's shell, where launch gave the words to its ENTRYPOINT";
   draft.tell('-- CMD', 'changed', text);
   return { tool: "Astera's launch", action: words[0] ?? 'submit', draft };

@@ -1,4 +1,5 @@
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
+import { asLiteral } from '../../../domain/job-file/interpolation.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { DEFAULT_TPU } from '../init/written-job.js';
 import { typedCommand } from '../../terminal/print.js';
@@ -194,7 +195,7 @@ function launchAnswer(args: readonly string[], command: readonly string[] | unde
       return { whose, lines: [line('logs', named, '--follow', ...hostOf(valueOf(args, '--worker')))] };
     case 'update': {
       const { draft } = bastionLine(args, command ?? []);
-      const run = (draft.get('command.run') as string | undefined) ?? '';
+      const run = asLiteral((draft.get('command.run') as string | undefined) ?? '');
       const set = run === '' ? [] : ['--set', `command.run=${JSON.stringify(run)}`];
       return {
         whose,

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { jobNameFrom } from '../../identity.js';
 import { shellWords, splitShellWords } from '../../shell-quote.js';
 import { acceleratorNamed } from '../../accelerators.js';
+import { asLiteral } from '../interpolation.js';
 import { isMapping, mapStrings, type Mapping } from '../plain-tree.js';
 import { holdsSecret } from '../secret-looks.js';
 import { detachOptions } from '../shell-text.js';
@@ -69,7 +70,7 @@ export class Translation {
     );
     return [
       'in a job file it is:',
-      ...Object.entries(this.#tree).flatMap(([key, value]) => this.#linesOf(key, mapStrings(value, literal))),
+      ...Object.entries(this.#tree).flatMap(([key, value]) => this.#linesOf(key, mapStrings(value, asLiteral))),
       ...(lost.length === 0 ? [] : ['not carried over:', ...lost]),
       ...this.#notes,
     ];
@@ -94,9 +95,6 @@ const IN_LINE = {
   blockQuote: false,
   doubleQuotedAsJSON: true,
 } as const;
-
-/** Escapes `${a.b}` of another tool, or of a program: it is no reference of a job file. */
-const literal = (text: string): string => text.replace(/(?<![\\$])\$\{(?=oc\.env:|[A-Za-z_][\w-]*\.)/g, () => '$${');
 
 export const mappingOf = (value: unknown): Mapping => (isMapping(value) ? value : {});
 export const listOf = (value: unknown): readonly unknown[] =>

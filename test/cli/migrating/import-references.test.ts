@@ -47,6 +47,13 @@ describe('references in a file of JobMan that is imported', () => {
     assert.ok(told.some(({ key, text: says }) => key === '${job.slack}' && says.startsWith('chan')));
   });
 
+  for (const sections of ['', 'ssh: {private_key: ~/.ssh/k}\n'])
+    it(`a backslash that JobMan took away is told once, ${sections === '' ? 'without' : 'with'} ssh`, () => {
+      const { told } = importJobman(`job: {name: a}\n${sections}${TPU}\ncommand: {cmd: 'a \\\${x.y}'}\n`, 'jm.yaml');
+      const of = told.filter(({ text }) => text.includes('the backslash of \\${x.y} stays'));
+      assert.equal(of.length, 1, JSON.stringify(told));
+    });
+
   it('what is wrong has its line and column in the file that was given', () => {
     const file = `job:\n  name: run-1\n  loop: true\n${TPU}\nconda:\n  env_name: e\n  yaml_file: env.yml\ncommand:\n  cmd: "a \${no.such}"\n`;
     assert.throws(

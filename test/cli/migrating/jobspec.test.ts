@@ -63,7 +63,7 @@ describe("`import bastion-jobspec` of a spec as AXLearn's Bastion has it", funct
       user: 'ann',
       priority: 5,
       tpu: { accelerator: 'v4-32' },
-      command: { run: 'python3 -m evals.run --ckpt=gs://models/\\${run.id}/last' },
+      command: { run: 'python3 -m evals.run --ckpt=gs://models/$${run.id}/last' },
     });
     assert.equal(checked.exitCode, 0, checked.stderr);
     for (const key of ['cleanup_command: null', 'env_vars: null', 'metadata.job_id: null', 'metadata.version: null'])

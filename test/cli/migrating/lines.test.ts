@@ -12,6 +12,7 @@ import {
   typedWords,
 } from '../../../cli/job/migrating/examples.js';
 import { answerTo } from '../../../cli/job/migrating/typed-line.js';
+import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { runProgram } from '../../../cli/program.js';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { refusalOf } from '../command-line.js';
@@ -159,6 +160,31 @@ describe('a line of launch as `jobctl submit`', () => {
       const words = wordsOf(typedWords(example)).slice(1);
       const submitted = parse(await printed(['launch', words[0] ?? '', '--dry-run', ...words.slice(1)])) as object;
       assert.deepEqual(submitted, parse(await printed(['import', 'launch', '--', ...words])));
+    });
+
+  // What the hosts' shell gets has to be what the other tool gave it.
+  const COMMANDS: Readonly<Record<string, readonly [readonly string[], string]>> = {
+    'a quoted word': [['python3', 't.py', "'x=${a.b}'"], "python3 t.py 'x=${a.b}'"],
+    'a word that the shell reads': [['python3', 't.py', 'x=${a.b}'], 'python3 t.py x=${a.b}'],
+    'one line': [["cd src && python3 t.py 'x=${tpu.zone}'"], "cd src && python3 t.py 'x=${tpu.zone}'"],
+    "a default of the shell's": [['echo ${X:-a.b}'], 'echo ${X:-a.b}'],
+    "the submitter's environment": [['echo', "'${oc.env:HOME}'"], "echo '${oc.env:HOME}'"],
+  };
+  for (const [name, [command, wanted]] of Object.entries(COMMANDS))
+    it(`\${a.b} of another program is no reference: ${name}`, async () => {
+      const flags = ['--instance_type=tpu-v4-8', '--env=LR:${c.d}'];
+      const written = [
+        await printed(['launch', ...flags, '--dry_run', '--', ...command]),
+        await printed(['import', 'launch', '--', ...flags, '--', ...command]),
+      ];
+      for (const text of written) {
+        const job = parseJobFile(text, { file: 'job.yaml', env: {} });
+        assert.ok(job.ok, JSON.stringify(job));
+        const run = job.spec.command?.run ?? '';
+        // Jobctl may quote otherwise: compare what comes to a program.
+        assert.equal(run.replaceAll("$''{", '${'), wanted, text);
+        assert.deepEqual(job.spec.env, { LR: '${c.d}' });
+      }
     });
 
   it('a line of Astera that lacks something says all of it', async () => {
