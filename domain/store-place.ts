@@ -162,8 +162,8 @@ export const bucketUrl = (bucket: string): string => (/^[a-z\d]+:\/\//.test(buck
 
 /** The keys under which sections of job files, mounts of their specs and volumes of pods name a bucket. */
 const BUCKET_KEYS: ReadonlySet<string> = new Set(['bucket_name', 'bucket', 'bucketName']);
-/** A `gs://` that goes on with a variable or a pattern names no bucket yet. */
-const GOOGLE_URL = /\bgs:\/\/([\w.-]+)(?![\w.-]*[$\{}*?%<[])/g;
+/** With the variable or pattern that goes on with it: then it names no bucket yet. */
+const GOOGLE_URL = /\bgs:\/\/([\w.-]+)([${*?%<[]?)/g;
 
 /**
  * The buckets of Cloud Storage that a job names, each once: in a `gs://` of any text, or as the value of a key for one.
@@ -175,7 +175,9 @@ export function bucketsNamedIn(tree: unknown): readonly string[] {
     if (typeof value === 'object' && value !== null)
       for (const [name, child] of Object.entries(value)) look(child, Array.isArray(value) ? key : name);
     if (typeof value !== 'string') return;
-    const named = [...value.matchAll(GOOGLE_URL)].map(([, name = '']) => name.replace(/[._-]+$/, ''));
+    const named = [...value.matchAll(GOOGLE_URL)].flatMap(([, name = '', rest]) =>
+      rest === '' ? [name.replace(/\.$/, '')] : [],
+    );
     if (key !== undefined && BUCKET_KEYS.has(key)) named.push(value);
     for (const name of named) if (GOOGLE_NAME.test(name) && name.length >= LEAST_GOOGLE_NAME) names.add(name);
   };

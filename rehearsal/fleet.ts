@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from './folders.js';
 import type { ProjectMetadata } from './fleet-metadata.js';
 import { instanceFacts, nodeMetadata } from './fleet-metadata.js';
 import type { NodeRecord, NodeState } from './tpu/model.js';
@@ -91,7 +92,7 @@ export class Fleet {
     this.#place = place;
     this.#surroundings = place.surroundings ?? DEFAULT_SURROUNDINGS;
     this.#hooks = hooks;
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
   }
 
   /** The mechanism that keeps the VMs away from this computer's files, given the folder of their disks. */

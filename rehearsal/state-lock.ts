@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from './folders.js';
 import type { ProcessIdentity } from './vm/processes.js';
 import { identityOf, isAlive } from './vm/processes.js';
 
@@ -9,7 +10,7 @@ import { identityOf, isAlive } from './vm/processes.js';
  * @returns a function that releases the folder
  */
 export function lockStateDir(stateDir: string): () => void {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  makeFolderSync(stateDir, 0o700);
   const file = join(stateDir, 'owner.json');
   const owner = existsSync(file) ? readOwner(file) : undefined;
   if (owner !== undefined && isAlive(owner)) {

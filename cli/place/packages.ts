@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,6 +9,7 @@ import { cacheFolder, type Environment } from '../terminal/home.js';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
+import { makeFolderSync } from '../../cloud/folders.js';
 import { shortPath, tellLine } from '../terminal/print.js';
 import { acquireLock } from './stack/process-identity.js';
 
@@ -191,7 +192,7 @@ async function install(
   const seconds = (): string => `${Math.round((Date.now() - startedAt) / 1_000)} s`;
   onProgress(`Installing ${name} ${version} (${PURPOSE[name]}) into ${shortPath(tree)}, once`);
   const ticker = setInterval(() => onProgress(`Installing ${name}: ${seconds()}`), PROGRESS_EVERY_MS);
-  mkdirSync(dirname(tree), { recursive: true });
+  makeFolderSync(dirname(tree));
   // Next to its destination, because a rename across file systems is not atomic.
   const scratch = mkdtempSync(`${tree}-scratch-`);
   try {

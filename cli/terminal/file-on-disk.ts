@@ -1,6 +1,5 @@
 import {
   lstatSync,
-  mkdirSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -18,6 +17,7 @@ import { sizeText } from '../../domain/units.js';
 import { CliError, ExitCode } from './cli-error.js';
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
+import { makeFolderSync } from '../../cloud/folders.js';
 import type { FileSource } from '../../domain/local-files.js';
 import { printErr, printOut } from './print.js';
 
@@ -41,7 +41,7 @@ export function writeWhole(file: string, text: string, mode?: number): void {
 /** Replaces a file that only its owner may read, regardless of its earlier content and mode. @throws CliError */
 export function writePrivate(file: string, text: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolderSync(dirname(file), 0o700);
     replace(file, text, 0o600);
   } catch (error) {
     throw notWritten(error, file, text);

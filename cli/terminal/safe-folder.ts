@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { constants, type FileHandle, lstat, mkdir, open, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { constants, type FileHandle, lstat, mkdir, open, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder as makeParents } from '../../cloud/folders.js';
 import { nameProblem, quotedName } from '../../domain/outside-names.js';
 import { fileSource } from './file-on-disk.js';
 
@@ -213,23 +214,12 @@ async function filled<T>(
   }
 }
 
-/** Creates a folder and its parents, each tried once: Node's `recursive` never ends on a file system without mkdir (/proc). */
+/** @throws UnsafePath if something that is no folder is in its place */
 async function makeRoot(path: string): Promise<void> {
-  if (await isFolder(path)) return;
-  try {
-    await mkdir(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && !(await isFolder(path))) throw new UnsafePath(`${path} is there and is no folder`);
-    if (code === 'EEXIST') return;
-    if (code !== 'ENOENT' || (await isFolder(dirname(path)))) throw error;
-    await makeRoot(dirname(path));
-    await mkdir(path);
-  }
+  await makeParents(path).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EEXIST' ? new UnsafePath(`${path} is there and is no folder`) : error;
+  });
 }
-
-const isFolder = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => undefined))?.isDirectory() === true;
 
 async function makeFolder(path: string): Promise<void> {
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {

@@ -1,8 +1,9 @@
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
+import { makeFolder } from '../folders.js';
 import { modeForOthers } from '../../domain/file-mode.js';
 import { SECRET_NAME } from '../../domain/secret-reference.js';
 import { type SecretStore, SecretsRefused, type StoredSecret } from './port.js';
@@ -76,7 +77,7 @@ export class FolderSecretStore implements SecretStore {
 
   /** Readers see the old value or the new one. The draft is created with mode 600, so no other user can open it. */
   async #write(name: string, value: string): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#folder, 0o700);
     await chmod(this.#folder, 0o700);
     const draft = join(this.#folder, `.${name}.${randomBytes(4).toString('hex')}`);
     try {

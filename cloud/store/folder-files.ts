@@ -2,7 +2,6 @@ import { constants } from 'node:fs';
 import {
   type FileHandle,
   lstat,
-  mkdir,
   open,
   realpath,
   rmdir,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, basename } from 'node:path';
 import { randomUUID, createHash } from 'node:crypto';
+import { makeFolder as makeWithParents } from '../folders.js';
 import { messageOf } from '../../domain/errors.js';
 import { answerWithin } from '../abort.js';
 import { StoreRefused, StoreUnavailable, compareBytes } from './port.js';
@@ -152,7 +152,7 @@ export async function openObject(path: string): Promise<FileHandle | undefined> 
 
 /** Makes the folder and its parents, durable after a loss of power. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
+  const first = await makeWithParents(path);
   if (first === undefined) return;
   for (let folder = path; folder.length >= first.length; folder = dirname(folder)) await syncFolder(folder);
   await syncFolder(dirname(first));

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { generate as generateCertificate } from 'selfsigned';
 
 /** A server's `certificate` and `key`, and the authority that its clients must trust (`caFile`). All PEM. */
@@ -67,7 +68,7 @@ async function makeCertificates(folder: string, files: CertificateFiles): Promis
     ca,
     extensions: SERVER_EXTENSIONS,
   });
-  mkdirSync(folder, { recursive: true });
+  makeFolderSync(folder);
   writeFileSync(files.key, server.private, { mode: 0o600 });
   writeFileSync(files.certificate, server.cert);
   writeFileSync(files.ca, authority.cert);

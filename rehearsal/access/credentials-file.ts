@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import { refreshTokenOf } from './token-service.js';
 
 /**
@@ -19,6 +20,6 @@ export function writeCredentialsFile(file: string, tokenService: string, key: st
     token_url: `${tokenService}/v1/oauthtoken`,
     token_info_url: `${tokenService}/tokeninfo`,
   };
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolderSync(dirname(file));
   writeFileSync(file, `${JSON.stringify(content, undefined, 2)}\n`, { mode: 0o600 });
 }

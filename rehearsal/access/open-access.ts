@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import { z } from 'zod';
 import { loadSnapshot, Snapshot } from '../snapshot.js';
 import { AccessControl, initialAccess } from './access-control.js';
@@ -38,7 +39,7 @@ export async function openAccess(
   options: AuthenticationOptions | undefined,
   trustsLogin: boolean,
 ): Promise<OpenedAccess> {
-  mkdirSync(folder, { recursive: true });
+  makeFolderSync(folder);
   // The folder holds the key that signs tokens.
   chmodSync(folder, 0o700);
   const file = join(folder, 'access.json');

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 
 /** The token of one rehearsal, for users who may read its state folder. */
 export interface OwnToken {
@@ -14,7 +15,7 @@ export interface OwnToken {
 /** Makes a new token at each start. A client may have sent the old one to a stranger on the port of a stopped rehearsal. */
 export function makeOwnToken(folder: string): OwnToken {
   const token = `rehearsal.${randomBytes(32).toString('base64url')}`;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder, 0o700);
   const tokenFile = join(folder, 'token');
   const headerFile = join(folder, 'authorization-header');
   writePrivate(tokenFile, token);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import { openCertificates } from '../access/certificates.js';
 import { loadSnapshot, Snapshot } from '../snapshot.js';
 import { detectConfinement } from '../vm/confinement.js';
@@ -59,7 +60,7 @@ const FORGET_MS = 60_000;
  */
 export async function startKubernetes(options: KubernetesOptions): Promise<RehearsedKubernetes> {
   const { folder, record } = options;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder, 0o700);
   const file = join(folder, 'state.json');
   const stored = loadSnapshot<StoredState>(file);
   let settings = stored?.settings ?? DEFAULT_SETTINGS;

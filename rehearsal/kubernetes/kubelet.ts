@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { DetectedConfinement } from '../vm/confinement.js';
 import type { ContainerEnd, RunningContainer } from '../vm/container.js';
 import { findContainer, startContainer } from '../vm/container.js';
@@ -58,7 +59,7 @@ export class Kubelet {
 
   constructor(store: ObjectStore, events: Events, place: KubeletPlace) {
     [this.#store, this.#events, this.#place] = [store, events, place];
-    mkdirSync(join(place.folder, 'pods'), { recursive: true });
+    makeFolderSync(join(place.folder, 'pods'));
   }
 
   folderOf({ metadata }: Pod): string {

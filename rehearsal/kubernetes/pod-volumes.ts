@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { VolumeMount } from '../vm/boot.js';
 import type { Pod, Volume } from './objects.js';
 import type { ObjectStore } from './object-store.js';
@@ -53,7 +54,7 @@ function folderOf(store: ObjectStore, namespace: string, volume: Volume, { pod, 
     : hostPath
       ? join(lasting, 'node-disk', join('/', hostPath.path))
       : own;
-  mkdirSync(folder, { recursive: true });
+  makeFolderSync(folder);
   return folder;
 }
 
@@ -61,7 +62,7 @@ const missing = (volume: string, what: string, name: string): MountFailure =>
   new MountFailure(`MountVolume.SetUp failed for volume "${volume}" : ${what} "${name}" not found`);
 
 function withFiles(folder: string, files: readonly (readonly [string, string | Buffer])[], mode: number): string {
-  mkdirSync(folder, { recursive: true });
+  makeFolderSync(folder);
   for (const [name, content] of files) {
     const file = join(folder, name);
     writeFileSync(file, content);

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { JsonObject, JsonValue } from '../json.js';
 import { loadSnapshot, Snapshot } from '../snapshot.js';
 import type { ProjectFacts } from './facts.js';
@@ -14,7 +14,7 @@ export class RehearsedProject {
 
   /** @param folder state folder. @throws ZodError if the facts stored there are invalid */
   constructor(folder: string) {
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
     const file = join(folder, 'project.json');
     this.#changes = loadSnapshot<JsonObject>(file) ?? {};
     this.#facts = laidOverDefaults(this.#changes);

@@ -3,6 +3,7 @@ import { copyFileSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, wri
 import type { FileHandle } from 'node:fs/promises';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { ContentHashes } from './crc32c.js';
 import { ContentHasher } from './crc32c.js';
 
@@ -28,7 +29,7 @@ export class Blobs {
   constructor(folder: string) {
     this.#folder = join(folder, 'blobs');
     this.#incoming = join(folder, 'incoming');
-    mkdirSync(this.#folder, { recursive: true });
+    makeFolderSync(this.#folder);
     // Unfinished files of a killed process belong to no object.
     rmSync(this.#incoming, { recursive: true, force: true });
     mkdirSync(this.#incoming);

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { JsonObject } from '../json.js';
 import { asObject } from '../json.js';
 import type { BucketPolicy, BucketResource } from './bucket-resource.js';
@@ -43,7 +44,7 @@ export class Buckets {
   constructor(folder: string, now: () => number) {
     this.#folder = folder;
     this.#now = now;
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
     for (const name of readdirSync(folder)) {
       const file = join(folder, name, 'bucket.json');
       if (existsSync(file)) this.#open(readBucketFile(readFileSync(file, 'utf8')));
@@ -119,7 +120,7 @@ export class Buckets {
 
   #save({ resource, project, policy }: BucketFile): void {
     const folder = join(this.#folder, resource.name);
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
     const file: BucketFile = { resource, ...(project !== undefined && { project }), policy };
     writeFileSync(join(folder, 'bucket.json.new'), JSON.stringify(file));
     renameSync(join(folder, 'bucket.json.new'), join(folder, 'bucket.json'));

@@ -1,16 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import {
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import { withoutMd5 } from './blobs.js';
 import type { Buckets } from './buckets.js';
 import { ContentHasher } from './crc32c.js';
@@ -52,7 +44,7 @@ export class MultipartUploads {
     this.#buckets.get(request.bucket);
     pickAttributes(request.resource);
     const id = randomBytes(16).toString('hex');
-    mkdirSync(join(this.#folder, id), { recursive: true });
+    makeFolderSync(join(this.#folder, id));
     writeFileSync(join(this.#folder, id, 'request.json'), JSON.stringify(request));
     return id;
   }

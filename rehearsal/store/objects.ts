@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { StagedBlob } from './blobs.js';
 import { Blobs } from './blobs.js';
 import { NameIndex } from './name-index.js';
@@ -45,7 +46,7 @@ export class BucketObjects {
 
   constructor(context: ObjectsContext) {
     this.#context = context;
-    mkdirSync(context.folder, { recursive: true });
+    makeFolderSync(context.folder);
     this.#blobs = new Blobs(context.folder);
     let lines = 0;
     this.#log = ObjectLog.open(join(context.folder, 'objects.jsonl'), (change) => {

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import {
   createReadStream,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,6 +13,7 @@ import {
 import type { FileHandle } from 'node:fs/promises';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { Buckets } from './buckets.js';
 import type { ContentRange } from './content-range.js';
 import { ContentHasher } from './crc32c.js';
@@ -70,7 +70,7 @@ export class ResumableUploads {
   constructor(folder: string, buckets: Buckets) {
     this.#folder = folder;
     this.#buckets = buckets;
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
     const oldest = Date.now() - SESSION_DAYS * 86_400_000;
     for (const file of readdirSync(folder).filter((name) => name.endsWith('.json'))) {
       const id = file.slice(0, -'.json'.length);

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { RootKind, VolumeMount } from './boot.js';
 import { bootCommand, enterCommand, etcFolder } from './boot.js';
 import { openWorkFolders } from './disks.js';
@@ -58,7 +59,7 @@ const LOOK_MS = 250;
 export async function startContainer(plan: ContainerPlan): Promise<RunningContainer> {
   const { folder, root, hostname, hosts, command, environment, workingDir, volumes, tools } = plan;
   const disk = join(folder, 'disk');
-  mkdirSync(disk, { recursive: true });
+  makeFolderSync(disk);
   rmSync(endFile(folder), { force: true });
   writeEtc(etcFolder(disk, root), { hostname, hosts, users: [] });
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);

@@ -1,5 +1,6 @@
-import { appendFileSync, cpSync, existsSync, mkdirSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import { findPython } from './visible-folders.js';
 
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -39,7 +40,7 @@ export const imagePath = (): string => [SYSTEM_PATH, ...pythonFolder()].join(':'
 export function makeHome(folder: string, commands: readonly string[]): void {
   const profile = join(folder, '.profile');
   if (existsSync(profile)) return;
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  makeFolderSync(folder, 0o755);
   // Without .bash_logout, which clears a screen that does not exist whenever a login shell without a terminal runs `exit`.
   const filter = (source: string): boolean => !source.endsWith('/.bash_logout');
   if (existsSync('/etc/skel')) cpSync('/etc/skel', folder, { recursive: true, force: false, filter });

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 
 /** Files of /etc that every VM has for itself. */
 export const ETC_FILES = ['hosts', 'hostname', 'resolv.conf', 'passwd', 'group', 'shadow', 'gshadow'] as const;
@@ -22,7 +23,7 @@ const FIRST_PERSON = 1000;
  * and resolv.conf are those of this boot.
  */
 export function writeEtc(folder: string, plan: EtcPlan): void {
-  mkdirSync(folder, { recursive: true });
+  makeFolderSync(folder);
   const write = (file: (typeof ETC_FILES)[number], content: string, mode = 0o644): void =>
     writeFileSync(join(folder, file), content, { mode });
   write('hosts', hostsFile(plan));

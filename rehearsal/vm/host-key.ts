@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import ssh2 from 'ssh2';
 
 export interface HostKey {
@@ -12,7 +13,7 @@ export interface HostKey {
 /** The host key in `file`, created at the first call. */
 export function loadHostKey(file: string): HostKey {
   if (!existsSync(file)) {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolderSync(dirname(file));
     writeFileSync(`${file}.new`, generateHostKey().privateKey, { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }

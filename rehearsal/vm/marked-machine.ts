@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolderSync } from '../folders.js';
 import type { Machine, MachinePlan } from './machine.js';
 import { homeFolder } from './machine.js';
 import { bootId, carriersOf, signalProcess } from './processes.js';
@@ -13,7 +14,7 @@ import { bootId, carriersOf, signalProcess } from './processes.js';
 export function startMarkedMachine(plan: MachinePlan): Machine {
   const record = join(plan.disk, 'boot.json');
   const isAdopted = isMarkedMachineUp(plan.disk);
-  for (const folder of ['home', 'tmp']) mkdirSync(join(plan.disk, folder), { recursive: true });
+  for (const folder of ['home', 'tmp']) makeFolderSync(join(plan.disk, folder));
   writeFileSync(record, bootId());
   let alive = true;
   const mark = `REHEARSAL_VM=${plan.mark}`;

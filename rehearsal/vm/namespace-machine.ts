@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolderSync } from '../folders.js';
 import type { RootKind } from './boot.js';
 import { bootCommand, enterCommand, etcFolder } from './boot.js';
 import { openWorkFolders } from './disks.js';
@@ -25,7 +26,7 @@ export function findNamespaceMachine(disk: string): Machine | undefined {
 }
 
 export async function bootNamespaceMachine(plan: MachinePlan, root: RootKind): Promise<Machine> {
-  mkdirSync(plan.disk, { recursive: true });
+  makeFolderSync(plan.disk);
   await killNamespaceLeftover(plan.disk);
   writeEtc(etcFolder(plan.disk, root), plan);
   const init = await boot(plan, root);

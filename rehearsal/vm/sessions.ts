@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { Machine } from './machine.js';
 import { identityOf, isAlive } from './processes.js';
 
@@ -19,7 +20,7 @@ export function sessionLedger(folder: string): SessionLedger {
   return {
     open(child) {
       const identity = identityOf(child.pid ?? -1);
-      mkdirSync(folder, { recursive: true });
+      makeFolderSync(folder);
       if (identity !== undefined) writeFileSync(join(folder, String(identity.pid)), identity.startTicks);
     },
     close(child) {

@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../folders.js';
 import type { LazyMachine } from './lazy-machine.js';
 import { standInsUsed, TOOLS_STATE } from './tools/install.js';
 
@@ -30,7 +31,7 @@ export function markStopping(dir: string, isStopping: boolean): void {
     const folder = join(dir, root, TOOLS_STATE);
     if (!isStopping) rmSync(join(folder, 'stopping'), { force: true });
     else if (existsSync(join(dir, root))) {
-      mkdirSync(folder, { recursive: true });
+      makeFolderSync(folder);
       // Every user of the VM writes there.
       chmodSync(folder, 0o777);
       writeFileSync(join(folder, 'stopping'), '');

@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import {
   formatSigningKeys,
@@ -13,6 +13,7 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printOut, asTyped } from '../../terminal/print.js';
 import { pathToFileURL } from 'node:url';
+import { makeFolderSync } from '../../../cloud/folders.js';
 import { JOB_KEY_SECRET } from '../../../cloud/job-keys/open-job-keys.js';
 import { newKeyLine } from '../../../cloud/keys/key-reference.js';
 import { writeNewKey } from '../../terminal/file-on-disk.js';
@@ -63,7 +64,7 @@ export function setupApiKeys(flags: SetupApiKeysFlags): number {
   const expiresAt = Date.now() + flags.validFor;
   try {
     const keys = signingKeys(folder, flags.rotate ?? false);
-    mkdirSync(folder, { recursive: true, mode: PUBLIC.folder });
+    makeFolderSync(folder, PUBLIC.folder);
     // The owner of the folder could replace each folder below it.
     if (forUid !== undefined) chownSync(folder, 0, 0);
     write(join(folder, SIGNING_KEYS), formatSigningKeys(keys), PRIVATE);
@@ -125,7 +126,7 @@ const PUBLIC = { file: 0o644, folder: 0o755 };
 /** Replaces a whole file. A folder given to another account, such as a container's, stays readable for that account. */
 function write(path: string, content: string, mode: typeof PRIVATE, forUid?: number): void {
   const folder = dirname(path);
-  mkdirSync(folder, { recursive: true, mode: mode.folder });
+  makeFolderSync(folder, mode.folder);
   if (forUid !== undefined) chownSync(folder, forUid, statSync(folder).gid);
   const draft = `${path}.${process.pid}.new`;
   writeFileSync(draft, content, { mode: mode.file });

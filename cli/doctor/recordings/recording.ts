@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../../../cloud/folders.js';
 import type { Exchange, OnExchange } from '../../../cloud/exchange.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { writePrivate } from '../../terminal/file-on-disk.js';
@@ -87,7 +88,7 @@ const IS_RECORDING = /^\d{3}-[a-z0-9-]+\.json$/;
 
 function makeEmpty(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(folder, 0o700);
     if (!readdirSync(folder).some((name) => IS_RECORDING.test(name))) return;
   } catch (error) {
     throw new CliError(

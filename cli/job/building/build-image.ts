@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolderSync } from '../../../cloud/folders.js';
 import { DIGEST } from '../../../domain/build/build.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { fileErrorWords } from '../../../domain/errors.js';
@@ -73,7 +74,7 @@ function ownDigest(reference: string): string | undefined {
 function keepOwnDigest(reference: string, digest: string): void {
   const file = recordOf(reference);
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolderSync(dirname(file), 0o700);
     writeFileSync(`${file}.${process.pid}`, `${digest}\n`, { mode: 0o600 });
     renameSync(`${file}.${process.pid}`, file);
   } catch (error) {

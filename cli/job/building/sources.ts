@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, statSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { userInfo } from 'node:os';
+import { makeFolderSync } from '../../../cloud/folders.js';
 import { inputsTag } from '../../../cloud/builds/port.js';
 import type { BuildSpec } from '../../../domain/build/spec.js';
 import { type Problem, showValue } from '../../../domain/problem.js';
@@ -86,7 +87,7 @@ async function exportCommit(top: string, inside: string, { dockerfile }: BuildSp
   const names = files.map((line) => `${line.slice(line.indexOf('\t') + 1)}\0`).join('');
   await mustAnswer(top, ['checkout-index', '-z', '--stdin', `--prefix=${copy}/`], false, names);
   // An empty context has no file whose folder would be created.
-  mkdirSync(join(copy, inside), { recursive: true });
+  makeFolderSync(join(copy, inside));
   return copy;
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync, readSync } from 'node:fs';
+import { closeSync, openSync, renameSync, statSync, writeSync, readSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -14,6 +14,7 @@ import {
 import { type ProcessRecord, readJson, writeJson } from '../../place/stack/stack-record.js';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { makeFolderSync } from '../../../cloud/folders.js';
 import type { Environment } from '../../terminal/home.js';
 import { moduleFile, placeOf } from '../../place/packages.js';
 
@@ -110,7 +111,7 @@ export async function stopPart(part: Pick<Part, 'stopGraceMs'>, slot: PartSlot):
 const KILL_TIMEOUT_MS = 5_000;
 
 function start(command: string, part: Part, slot: PartSlot, logFrom: number): ProcessIdentity {
-  mkdirSync(dirname(slot.logFile), { recursive: true, mode: 0o700 });
+  makeFolderSync(dirname(slot.logFile), 0o700);
   const log = openSync(slot.logFile, 'a', 0o600);
   try {
     writeSync(log, `--- ${new Date().toISOString()} ${command} ${part.args.join(' ')}\n`);

@@ -1,5 +1,6 @@
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
+import { makeFolderSync } from '../../../cloud/folders.js';
 import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf, DEV_NAMESPACE } from '../../place/stack/context.js';
 import type { Environment, StackHome } from '../../terminal/home.js';
 import { answersGuarded, GUARDED, guardedPart } from './guarded-server/guarded-part.js';
@@ -27,7 +28,6 @@ import {
 import { visibleText } from '../../../domain/visible-text.js';
 import { isAlive, acquireLock, type FileLock } from '../../place/stack/process-identity.js';
 import { answersCalls, devServerArguments } from './temporal-server/start-dev.js';
-import { mkdirSync } from 'node:fs';
 
 /**
  * Timeout of one try. On a busy computer this process alone takes a second to load, so a shorter one would fail working parts.
@@ -236,7 +236,7 @@ const OTHER_COMMAND_TIMEOUT_MS = 15 * 60_000;
 
 /** Takes the lock that is held while the stack is changed. */
 export function lockStack(home: StackHome, onProgress: (line: string) => void): Promise<FileLock> {
-  mkdirSync(home.root, { recursive: true, mode: 0o700 });
+  makeFolderSync(home.root, 0o700);
   return acquireLock(home.lockFile, {
     timeoutMs: OTHER_COMMAND_TIMEOUT_MS,
     onWait: (holder) => onProgress(`Waiting for process ${holder.pid}, which is changing this stack`),

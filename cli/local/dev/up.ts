@@ -37,9 +37,10 @@ import {
 import { asTyped } from '../../terminal/print.js';
 import { isOfStore } from '../../../cloud/store/port.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { dirname } from 'node:path';
+import { makeFolderSync } from '../../../cloud/folders.js';
 import { newKeyLine } from '../../../cloud/keys/key-reference.js';
 import type { Connection } from '@temporalio/client';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
@@ -266,7 +267,7 @@ export async function provisionTemporal(
 
 /** Creates the secret that the keys of the stack's jobs are made from; an existing one is kept. Older jobs keep their key. */
 export function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
-  mkdirSync(dirname(jobKeySecretFile), { recursive: true, mode: 0o700 });
+  makeFolderSync(dirname(jobKeySecretFile), 0o700);
   try {
     writeNew(jobKeySecretFile, `${newKeyLine(new Date())}\n`, 0o600);
   } catch (error) {
@@ -287,7 +288,7 @@ export async function provisionSshKey(
 ): Promise<void> {
   if (existsSync(privateKeyFile) && existsSync(publicKeyFile)) return;
   const pair = await generateKeyPair(`jobctl-dev ${userInfo().username}@${hostname()}`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder, 0o700);
   writeWhole(privateKeyFile, pair.private, 0o600);
   writeWhole(publicKeyFile, `${pair.public}\n`, 0o644);
 }

@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolderSync } from '../../../cloud/folders.js';
 import { fileErrorWords } from '../../../domain/errors.js';
 import { modeForOthers } from '../../../domain/file-mode.js';
 import { nearestWord } from '../../../domain/nearest-word.js';
@@ -55,7 +56,7 @@ export function parseContexts(text: string, file: string): Contexts {
 /** Replaces the file in one step; readable and writable by its owner only. @throws CliError if the text is invalid */
 export function writeContexts(file: string, text: string): void {
   const scratch = `${file}.${process.pid}`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolderSync(dirname(file), 0o700);
   try {
     writeFileSync(scratch, text, { mode: 0o600 });
     chmodSync(scratch, 0o600);

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, linkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolderSync } from '../../../cloud/folders.js';
 
 /**
  * Identifies one process forever: the system reuses a pid sooner or later, but never the pair of pid and start. `start` is
@@ -145,7 +146,7 @@ export async function acquireLock(path: string, wait: LockWait): Promise<FileLoc
 
 /** Takes the lock, or returns undefined while a living process holds it. The lock of a dead holder is taken over. */
 export function tryLock(path: string): FileLock | undefined {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolderSync(dirname(path), 0o700);
   const holder = holderOf(path);
   if (holder !== undefined && !isAlive(holder)) removeStale(path, holder);
   return create(path, JSON.stringify(ownIdentity())) ? { path, release: () => release(path) } : undefined;

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
+import { makeFolder } from '../../folders.js';
 import type { PySpySource } from '../port.js';
 
 /** py-spy (MIT) reads the Python stacks of another process. Its binary is static: it needs neither Python nor the host's libc. */
@@ -79,7 +80,7 @@ const MACHINES = Object.keys(PY_SPY_WHEELS).join(' and ');
 const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 async function keep(path: string, bytes: Buffer): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   const part = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(part, bytes);
   await rename(part, path);

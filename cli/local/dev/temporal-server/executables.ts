@@ -3,7 +3,6 @@ import {
   constants,
   statSync,
   chmodSync,
-  mkdirSync,
   mkdtempSync,
   renameSync,
   rmSync,
@@ -19,6 +18,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { makeFolderSync } from '../../../../cloud/folders.js';
 
 /** The first file of that name on PATH that can be run, or undefined. */
 export function executableOnPath(name: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
@@ -70,7 +70,7 @@ export async function fillCache(
 }
 
 async function makeAndMove(path: string, make: (scratch: string) => Promise<string>): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolderSync(dirname(path));
   // Next to its destination, because a rename across file systems is not atomic.
   const scratch = mkdtempSync(join(dirname(path), 'scratch-'));
   try {

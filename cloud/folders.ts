@@ -1,0 +1,58 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Creates a folder and its missing parents, each tried once: Node's `recursive` never ends in a folder that refuses by ENOENT, as all
+ * of /proc do. All of ours goes through this (test/architecture).
+ * @param mode of each folder that is created
+ * @returns the first of those, or undefined if the folder was there
+ * @throws Node's errors: EEXIST if a file is in its place, ENOENT in a folder that takes no folders
+ */
+export function makeFolderSync(path: string, mode?: number): string | undefined {
+  try {
+    mkdirSync(path, mode);
+    return path;
+  } catch (error) {
+    if (isFolderSync(path)) return undefined;
+    if (!isParentMissing(error) || isFolderSync(dirname(path))) throw error;
+  }
+  const first = makeFolderSync(dirname(path), mode);
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    if (!isFolderSync(path)) throw error;
+  }
+  return first ?? path;
+}
+
+/** As `makeFolderSync`. */
+export async function makeFolder(path: string, mode?: number): Promise<string | undefined> {
+  try {
+    await mkdir(path, mode);
+    return path;
+  } catch (error) {
+    if (await isFolder(path)) return undefined;
+    if (!isParentMissing(error) || (await isFolder(dirname(path)))) throw error;
+  }
+  const first = await makeFolder(dirname(path), mode);
+  try {
+    await mkdir(path, mode);
+  } catch (error) {
+    if (!(await isFolder(path))) throw error;
+  }
+  return first ?? path;
+}
+
+const isParentMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+const isFolderSync = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+};
+
+const isFolder = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() === true;
