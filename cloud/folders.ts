@@ -26,7 +26,7 @@ export function makeFolderSync(path: string, mode?: number): string | undefined 
   return first ?? path;
 }
 
-/** As `makeFolderSync`. */
+/** Does the same as `makeFolderSync`. */
 export async function makeFolder(path: string, mode?: number): Promise<string | undefined> {
   try {
     await mkdir(path, mode);
