@@ -287,7 +287,7 @@ function bodiesOf({ text, marks }: TopCommand): readonly Nested[] {
       return next !== undefined && (word === 'then' || word === 'else') ? [part(at + word.length, next.at)] : [];
     });
   if (isLoop(text)) {
-    const [from, to] = [/[;\n]\s*do\s/.exec(shown), shown.lastIndexOf('done')];
+    const [from, to] = [/[;\n][ \t]*do\s/.exec(shown), shown.lastIndexOf('done')];
     const at = from === null ? to : from.index + from[0].length;
     return at < to ? [part(at, to)] : [];
   }

@@ -285,6 +285,7 @@ describe("job file: JobMan's", () => {
     assert.deepEqual(warnings, [
       'tpu.name: is the beginning of the names of new slices: a TPU VM of this name that runs already is left alone, where JobMan took it',
       'the slice is deleted when the command ends (JobMan kept it), and its logs stay; write keep: always to keep the slice, which is billed until `jobctl delete`, or keep: never to hide this line',
+      'command.cmd: the backslash of \\${hydra.job.name} stays, where JobMan took it away; for what JobMan made of it write $${hydra.job.name}',
     ]);
   });
   it('its command keeps every character that is the shell’s', () => {
