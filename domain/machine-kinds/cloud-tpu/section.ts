@@ -341,7 +341,10 @@ const shownBy = (key: string, { by, value }: Said): string =>
 
 /** Equal for values of a key that mean the same. */
 function comparable(key: string, value: unknown): string {
-  if (isMapping(value)) return JSON.stringify(Object.entries(textValues(value as Record<string, string>)).sort());
+  if (isMapping(value)) {
+    const pairs = Object.entries(textValues(value as Record<string, string>));
+    return JSON.stringify(pairs.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  }
   const meant = [value].flat().map((each) => {
     const text = String(each).trim();
     if (key === 'accelerator') return acceleratorNamed(text)?.type ?? text;
