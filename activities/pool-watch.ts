@@ -85,11 +85,15 @@ class WatchedPool {
     this.until = until;
   }
 
-  /** Never rejects. Each problem is logged once. */
+  /** Never rejects. Each problem is logged once. A wake that could not be sent is sent at the next look. */
   async look(access: Access): Promise<void> {
     try {
-      const isNews = [await this.#hasOtherFiles(), await this.#hasOtherStrays(access)].includes(true);
-      if (isNews) await access.client.workflow.getHandle(quotaWorkflowId(this.pool)).signal(wakeSignal);
+      const mark = await this.#options.markOf(this.pool);
+      const strays = await this.#strays(access);
+      if (mark !== this.mark || (strays !== '' && strays !== this.#told))
+        await access.client.workflow.getHandle(quotaWorkflowId(this.pool)).signal(wakeSignal);
+      this.mark = mark;
+      this.#told = strays;
       this.#problem = undefined;
     } catch (error) {
       const problem = messageOf(error);
@@ -98,23 +102,14 @@ class WatchedPool {
     }
   }
 
-  async #hasOtherFiles(): Promise<boolean> {
-    const mark = await this.#options.markOf(this.pool);
-    const isOther = mark !== this.mark;
-    this.mark = mark;
-    return isOther;
-  }
-
-  async #hasOtherStrays({ client }: Access): Promise<boolean> {
+  /** Names of what holds the pool's chips without an open workflow. */
+  async #strays({ client }: Access): Promise<string> {
     const state = (await this.#options.store.stat(poolStateObject(this.pool)))?.generation;
     if (state !== this.#state) {
       this.#holders = await holdersOf(client, this.pool);
       this.#state = state;
     }
     const { closedJobs, lostSlices } = await straysAmong(client, this.pool, this.#holders);
-    const strays = [...closedJobs.map(leaseKey), ...lostSlices.map(({ ref }) => ref.name)].join(' ');
-    const isOther = strays !== '' && strays !== this.#told;
-    this.#told = strays;
-    return isOther;
+    return [...closedJobs.map(leaseKey), ...lostSlices.map(({ ref }) => ref.name)].join(' ');
   }
 }

@@ -26,6 +26,8 @@ class Scene {
   wakes = 0;
   readonly warned: string[] = [];
   problem: Error | undefined;
+  /** Refused wakes that are still to come. */
+  refusals = 0;
   readonly #watch: PoolWatch;
 
   constructor(reconcileMs = 600_000) {
@@ -74,6 +76,7 @@ class Scene {
             return { text: JSON.stringify(holders), pages: 1 };
           },
           signal: async () => {
+            if (this.refusals-- > 0) throw new Error('Temporal is away');
             this.wakes++;
           },
           describe: async () => {
@@ -138,6 +141,20 @@ describe('the watch of a pool', () => {
     scene.hasRead((scene.mark = 'files 3'));
     await scene.looksAgain();
     assert.equal(scene.wakes, 1);
+  });
+
+  it('wakes the pool at a later look if it could not be woken, for files and for holders', async () => {
+    const scene = new Scene();
+    scene.rows = [{ job: 'a' }];
+    scene.hasRead();
+    scene.refusals = 2;
+    scene.mark = 'files 2';
+    await until('a wake for the files', () => scene.wakes > 0);
+    scene.refusals = 2;
+    scene.closed.add('a');
+    await until('a wake for the holder', () => scene.wakes > 1);
+    await scene.looksAgain();
+    assert.equal(scene.wakes, 2);
   });
 
   it('wakes the pool if the workflow has other files than those that are there now', async () => {
