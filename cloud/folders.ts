@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 
 /**
  * Creates a folder and its missing parents, each tried once: Node's `recursive` never ends in a folder that refuses by ENOENT, as all
- * of /proc do. All of ours goes through this (test/architecture).
+ * of /proc do. All of ours goes through this (test/cloud/folders.test.ts).
  * @param mode of each folder that is created
  * @returns the first of those, or undefined if the folder was there
  * @throws Node's errors: EEXIST if a file is in its place, ENOENT in a folder that takes no folders

@@ -5,8 +5,7 @@ import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { connectTemporal } from '../client/connect.js';
 import { openCodec } from '../cloud/codec/payload-codec.js';
 import { TASK_QUEUE } from '../domain/temporal-server.js';
-import { dataConverterOf } from '../worker/workflow-code.js';
-import { LOADING } from '../worker/workflow-code.js';
+import { dataConverterOf, LOADING } from '../worker/workflow-code.js';
 
 /**
  * Replays every open workflow of an installation on the workflow code of this checkout, before a worker of it runs

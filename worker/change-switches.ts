@@ -1,7 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
-import { type Change, CHANGES, type ChangeSwitch, type ChangeSwitches } from '../contract/changes.js';
-import { isInForce, isSwitchedOn, NO_SWITCHES, olderThan, readSwitches } from '../contract/changes.js';
+import {
+  type Change,
+  CHANGES,
+  type ChangeSwitch,
+  type ChangeSwitches,
+  isInForce,
+  isSwitchedOn,
+  NO_SWITCHES,
+  olderThan,
+  readSwitches,
+} from '../contract/changes.js';
 import { abortable } from '../cloud/abort.js';
 import type { StoreReader } from '../cloud/store/port.js';
 import { changesObject } from '../domain/store-layout.js';

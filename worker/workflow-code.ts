@@ -29,7 +29,6 @@ export const SHARED_MODULES: readonly string[] = [
   'contract/slice-forms',
 ].map(module);
 
-/** Used by each of our workflows. */
 /** A busy computer takes longer than the SDK's 5 s to load the workflows, and a worker would end at its start. */
 export const LOADING = { isolateExecutionTimeout: '1m' } as const;
 

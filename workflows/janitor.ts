@@ -1,6 +1,5 @@
-import type { JanitorReport } from '../contract/janitor.js';
+import type { JanitorInput, JanitorReport } from '../contract/janitor.js';
 import { janitorial } from './activity-options.js';
-import type { JanitorInput } from '../contract/janitor.js';
 
 /** One sweep, started by a Temporal Schedule, for resources that no workflow looks after (docs/design.md, "Nothing leaks"). */
 export async function janitor(_input: JanitorInput): Promise<JanitorReport> {

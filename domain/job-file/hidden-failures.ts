@@ -1,3 +1,4 @@
+import { bodiesOf, bodyOf, BLOCK, definedBy, innerShell, isLoop, type Nested } from './shell-bodies.js';
 import {
   detaches,
   isHarmless,
@@ -124,12 +125,6 @@ function isTidied(work: TopCommand, commands: readonly TopCommand[]): boolean {
 
 const isEasy = (text: string): boolean => isHarmless(text) || isSide(text);
 
-const DEFINITION = /^(?:function\s+([\w-]+)[\s()]*|([\w-]+)\s*\(\)\s*)\{/;
-const definedBy = ({ text, isOpaque }: TopCommand): string | undefined => {
-  const found = isOpaque ? DEFINITION.exec(text) : null;
-  return found?.[1] ?? found?.[2];
-};
-
 const MASKS = /^(?:export|local|declare|readonly|typeset)\s/;
 const TAKES = /^(?:export|local|declare|readonly|typeset|echo|printf)\s/;
 
@@ -201,51 +196,6 @@ function actHidden(command: TopCommand, scope: Scope, isSole: boolean): readonly
 const nested = ({ line }: TopCommand, { before, body }: Nested, scope: Scope): readonly Hidden[] =>
   judged(body, { ...scope, above: line - 1 + before.split('\n').length - 1, depth: scope.depth + 1 });
 
-interface Nested {
-  readonly before: string;
-  readonly body: string;
-}
-
-/** A group or a function, with redirections behind it. */
-function bodyOf({ text }: TopCommand): Nested | undefined {
-  const open = /^[{(]/.exec(text)?.[0] ?? (DEFINITION.test(text) ? '{' : undefined);
-  if (open === undefined) return undefined;
-  const shown = withoutQuoted(text);
-  const [from, to] = [shown.indexOf(open), shown.lastIndexOf(open === '{' ? '}' : ')')];
-  // A pipe behind it reads what it prints; a group that follows is another one.
-  const isWhole =
-    to > from &&
-    /^\s*(?:\d*&?>[^;|]*)?(?:\|&?[^|;&(){}]*)*$/.test(shown.slice(to + 1)) &&
-    !/[})]\s*\|/.test(shown.slice(from + 1, to));
-  return isWhole ? { before: text.slice(0, from), body: text.slice(from + 1, to) } : undefined;
-}
-
-/** Before the shell: variables, `sudo` and its like, or a container, whose exit code is that of its shell. */
-const INNER =
-  /^((?:\w+=\S*\s+)*(?:(?:sudo|exec|env|nohup|time)\s+(?:-\w+\s+|\w+=\S*\s+)*)*(?:(?:docker|podman)\s+(?:run|exec)\s[^'"|;&\n]*?\s)?(?:(?:\S*\/)?(?:bash|sh|zsh)\s+(?:-o\s+\w+\s+|-\w+\s+)*?-\w*c|eval)\s+)('[^']*'|"(?:[^"\\]|\\[^])*")(?![\\'"\w$])/;
-
-interface InnerShell extends Nested {
-  readonly hasPipefail: boolean;
-  readonly stops: boolean;
-  /** It is the same shell, with its options. */
-  readonly isEval: boolean;
-}
-
-function innerShell(text: string): InnerShell | undefined {
-  const [, before = '', quoted = ''] = INNER.exec(text) ?? [];
-  if (quoted === '') return undefined;
-  const body = quoted.slice(1, -1);
-  return {
-    before,
-    body: quoted.startsWith('"') ? body.replaceAll(/\\(["\\$`])/g, '$1') : body,
-    isEval: /(?:^|\s)eval\s+$/.test(before),
-    hasPipefail: /-\w*o\s+pipefail/.test(before),
-    stops: (/(?:^|\s)(?:\S*\/)?(?:bash|sh|zsh)\s[^]*$/.exec(before)?.[0] ?? '')
-      .split(/\s+/)
-      .some((word) => /^-[a-z]/.test(word) && word.includes('e')),
-  };
-}
-
 /** Returns whether it is 0 in any case. */
 function endsWell(text: string): boolean {
   const body = /^[{(]([^]*)[})]$/.exec(text)?.[1];
@@ -268,39 +218,6 @@ function ifHidden({ text, marks }: TopCommand, { sort }: Script): boolean {
   const no = otherwise?.word === 'else' ? text.slice(end + 4, marks.at(-1)?.at) : '';
   const [failed, succeeded] = isNot ? [yes, no] : [no, yes];
   return (failed.trim() === '' || endsWell(failed)) && (succeeded.trim() === '' || isNot || endsWell(succeeded));
-}
-
-// Blocks -------------------------------------------------------------------------------------------------------------
-
-const BLOCK = /^(?:if|for|while|until|case|select)\s/;
-/** A loop without an end never gives its code to anybody. */
-const ENDLESS = /^(?:while\s+(?:true|:|1|\[\s*1\s*\])|until\s+false)\s*[;\n]/;
-const isLoop = (text: string): boolean => /^(?:for|while|until|select)\s/.test(text) && !ENDLESS.test(text);
-
-/** The branches of an `if`, the body of a loop, the arms of a `case`: what may be the last to run. */
-function bodiesOf({ text, marks }: TopCommand): readonly Nested[] {
-  const shown = withoutQuoted(text);
-  const part = (from: number, to: number): Nested => ({ before: text.slice(0, from), body: text.slice(from, to) });
-  if (/^if\s/.test(text))
-    return marks.flatMap(({ word, at }, index) => {
-      const next = marks[index + 1];
-      return next !== undefined && (word === 'then' || word === 'else') ? [part(at + word.length, next.at)] : [];
-    });
-  if (isLoop(text)) {
-    const [from, to] = [/[;\n][ \t]*do\s/.exec(shown), shown.lastIndexOf('done')];
-    const at = from === null ? to : from.index + from[0].length;
-    return at < to ? [part(at, to)] : [];
-  }
-  const arms = /^case\s[^\n]*?\sin\s/.exec(shown);
-  if (arms === null || /\scase\s/.test(shown)) return [];
-  const found: Nested[] = [];
-  let from = arms[0].length;
-  for (const { index } of shown.matchAll(/;;|\besac\b/g)) {
-    const opens = shown.indexOf(')', from);
-    if (opens !== -1 && opens < index) found.push(part(opens + 1, index));
-    from = index + 2;
-  }
-  return found;
 }
 
 /** Returns whether a loop ends in one program of work: the turn that is last decides alone. */

@@ -99,6 +99,11 @@ export class LeaseBook {
     return this.#rows.all().filter((row) => row.state !== 'waiting');
   }
 
+  /** No request waits, and each lease is simply held: nobody is asked for anything that would have to be repeated. */
+  get isQuiet(): boolean {
+    return this.#rows.all().every(({ state, revoked }) => state === 'held' && revoked === undefined);
+  }
+
   get(key: string): LeaseRow | undefined {
     return this.#rows.get(key);
   }

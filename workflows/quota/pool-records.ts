@@ -87,12 +87,6 @@ export class PoolRecords {
     return this.book.waiting.length === 0 && this.book.leased.length === 0;
   }
 
-  /** No request waits, and each lease is simply held: nobody is asked for anything that would have to be repeated. */
-  get isQuiet(): boolean {
-    const { waiting, leased } = this.book;
-    return waiting.length === 0 && leased.every(({ state, revoked }) => state === 'held' && revoked === undefined);
-  }
-
   get changes(): number {
     return this.#changes;
   }

@@ -165,9 +165,9 @@ export class Reconciler {
   }
 
   get dueAt(): EpochMs {
-    const { facts, isQuiet } = this.#records;
+    const { facts, book } = this.#records;
     if (this.#comparedAt === undefined || facts === undefined) return 0;
-    return this.#comparedAt + facts.timings[isQuiet ? 'reconcileMs' : 'poolLookMs'];
+    return this.#comparedAt + facts.timings[book.isQuiet ? 'reconcileMs' : 'poolLookMs'];
   }
 
   get isDue(): boolean {

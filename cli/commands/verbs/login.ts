@@ -11,7 +11,14 @@ import {
   resolveContext,
   type ServerPlace,
 } from '../../place/context.js';
-import { browserOf, openBrowser, LOGIN_PATIENCE_MS } from '../../place/login/browser-login.js';
+import {
+  browserOf,
+  deviceLogin,
+  hasDeviceLogin,
+  LOGIN_PATIENCE_MS,
+  loopbackLogin,
+  openBrowser,
+} from '../../place/login/browser-login.js';
 import { loginOf, openIssuer } from '../../place/login/issuer-client.js';
 import { authorityOf, serverOptionsOf } from '../../place/login/server-access.js';
 import { explainedBy } from '../../place/login/server-failures.js';
@@ -107,7 +114,6 @@ async function wayLogin(way: Omit<TokenWay, 'kind'>): Promise<StoredLogin> {
 
 async function personLogin(issuer: LoginIssuer, { device }: LoginFlags): Promise<OidcLogin> {
   const opened = await openIssuer(issuer);
-  const { deviceLogin, hasDeviceLogin } = await import('../../place/login/browser-login.js');
   const browser = process.stdin.isTTY ? browserOf(process.env) : process.env['BROWSER'];
   const signal = watchEnd(LOGIN_PATIENCE_MS);
   const { scopes } = issuer;
@@ -115,7 +121,6 @@ async function personLogin(issuer: LoginIssuer, { device }: LoginFlags): Promise
     throw new NotLoggedIn(`${issuer.issuer} has no login by a code`, 'log in without --device');
   if (device === true || (browser === undefined && hasDeviceLogin(opened)))
     return loginOf(issuer, await deviceLogin(opened, { scopes, signal, show: showCode }));
-  const { loopbackLogin } = await import('../../place/login/browser-login.js');
   const show = (url: string): void => {
     printErr(`To log in, open this address in a browser of this computer:\n\n  ${url}\n\n`);
     if (browser !== undefined) openBrowser(browser, url);

@@ -5,7 +5,7 @@ import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import { asKnown } from '../../place/asker.js';
-import { withClient } from '../../place/connect.js';
+import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
 import { type ChosenJobs, chooseJobs, refuseUnclear, forEachJob, type JobAnswer } from '../../jobs/many/chosen-jobs.js';
@@ -117,7 +117,6 @@ interface ShownHostKey {
 /** Keys of the present hosts. Empty if the store is not known here or cannot be read, because the keys are an extra. */
 async function shownHostKeys({ slices }: JobView, { store: place }: CliContext): Promise<readonly ShownHostKey[]> {
   if (place === undefined) return [];
-  const { openReader } = await import('../../place/connect.js');
   const { fingerprintOfLine, hostKeysOf } = await import('../../../cloud/hosts/host-key-record.js');
   try {
     const store = await openReader(place);

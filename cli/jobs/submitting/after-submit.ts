@@ -20,10 +20,10 @@ export async function answer(question: Watched, submitted: Announced, isJson: bo
   // The id is printed before any wait, so that an interrupted script has it.
   if (isPiped && !isJson) printOut(`${id}\n`);
   for (const line of header(submitted, context)) screen.line(both(line));
-  const [{ firstVerdict }, words] = await Promise.all([import('./first-verdict.js'), import('./first-verdict.js')]);
+  const words = await import('./first-verdict.js');
   screen.line({ plain: words.VERDICT_IS_WAITED_FOR });
   screen.current(words.VERDICT_IS_WAITED_FOR);
-  const verdict = await firstVerdict(question).finally(() => screen.current(undefined));
+  const verdict = await words.firstVerdict(question).finally(() => screen.current(undefined));
   if (verdict === undefined) return (await import('../watch/follow-to-end.js')).interrupted(id, screen);
   if (isJson) printJson({ id, verdict });
   if (verdict.kind === 'refused') throw new CliError(ExitCode.Refused, ...words.refusalLines(id, verdict.message));
