@@ -7,6 +7,7 @@ import { poolStateObject, poolLineObject } from '../domain/store-layout.js';
 import { type PackedPoolState, unpackState } from '../quota/published-state.js';
 import { publishedQuery } from '../contract/quota.js';
 import { quotaWorkflowId } from '../contract/workflow-ids.js';
+import type { EpochMs } from '../domain/units.js';
 import { explainedLine, type WaitingLine } from '../quota/waiting-line.js';
 import { type LeasedUnits, poolCounts } from '../quota/pool-accounts.js';
 import { queryPages } from './quota-open-work.js';
@@ -17,43 +18,51 @@ import type { WorkMeter } from './dependencies.js';
  * (docs/adr/0019). `changed` is called at each lease message and each delivery that this worker carries. The results are the
  * objects quota/POOL/state.json and line.json. Several workers write them; the newest stays.
  *
- * A failure is dropped, since the next change, at the latest the next comparison of leases, publishes again: no call waits for it
+ * A failure is tried again each half minute, until the next change or comparison of leases publishes anyway: no call waits for it
  * and nothing is decided by it. Its timers do not keep a process alive.
  */
 export class PoolPublisher {
   readonly #store: StorePort;
   readonly #meter: PoolMeter;
+  readonly #options: PublisherOptions;
   readonly #pools = new Map<string, Published>();
 
-  constructor(store: StorePort, meter: PoolMeter) {
+  constructor(store: StorePort, meter: PoolMeter, options: PublisherOptions) {
     this.#store = store;
     this.#meter = meter;
+    this.#options = options;
   }
 
-  changed(context: Pick<Context, 'client' | 'log'>, pool: string): void {
+  changed(context: Access, pool: string): void {
     const published = this.#pools.get(pool) ?? this.#unpublished(pool);
     this.#pools.set(pool, published);
-    if (published.isDue) return;
-    published.isDue = true;
+    published.triesLeft = MOST_TRIES_AGAIN;
     // A first pause, so that the latest messages are decided on when the query comes.
-    const pauseMs = Math.max(FIRST_PAUSE_MS, published.lastAt + EVERY_MS - Date.now());
-    setTimeout(() => void this.#publish(context, pool, published), pauseMs).unref();
+    this.#publishAfter(Math.max(FIRST_PAUSE_MS, published.lastAt + EVERY_MS - Date.now()), context, pool, published);
+  }
+
+  #publishAfter(pauseMs: number, context: Access, pool: string, published: Published): void {
+    const dueAt = Date.now() + pauseMs;
+    if (published.dueAt !== undefined && published.dueAt <= dueAt) return;
+    published.dueAt = dueAt;
+    clearTimeout(published.timer);
+    published.timer = setTimeout(() => void this.#publish(context, pool, published), pauseMs).unref();
   }
 
   #unpublished(pool: string): Published {
     const state = new NewestObject(this.#store, poolStateObject(pool));
     return {
-      isDue: false,
       isBusy: false,
       lastAt: 0,
+      triesLeft: 0,
       state,
       line: new LinePublisher(this.#store, pool),
-      gauges: new PoolGauges(this.#meter, pool),
+      gauges: new PoolGauges(this.#meter, pool, { isNewest: () => state.isStillOurs(), keepMs: this.#options.keepMs }),
     };
   }
 
-  async #publish(context: Pick<Context, 'client' | 'log'>, pool: string, published: Published): Promise<void> {
-    published.isDue = false;
+  async #publish(context: Access, pool: string, published: Published): Promise<void> {
+    delete published.dueAt;
     if (published.isBusy) {
       this.changed(context, pool);
       return;
@@ -74,18 +83,31 @@ export class PoolPublisher {
       const problem = messageOf(error);
       if (published.problem !== problem) context.log.warn(`pool ${pool} could not be published: ${problem}`);
       published.problem = problem;
+      const { tryAgainMs = TRY_AGAIN_MS } = this.#options;
+      if (published.triesLeft-- > 0) this.#publishAfter(tryAgainMs, context, pool, published);
     } finally {
       published.isBusy = false;
     }
   }
 }
 
+interface PublisherOptions {
+  /** A pool whose state was shown longer ago has no gauges any more. */
+  readonly keepMs: number;
+  readonly tryAgainMs?: number;
+}
+
+type Access = Pick<Context, 'client' | 'log'>;
+
 interface Published {
-  /** Whether a timer runs. */
-  isDue: boolean;
+  /** When the pool is published next. Absent: no timer runs. */
+  dueAt?: EpochMs;
+  timer?: NodeJS.Timeout;
   isBusy: boolean;
   /** When the last query was sent. */
   lastAt: number;
+  /** Times that a failed publication is tried again. */
+  triesLeft: number;
   readonly state: NewestObject;
   readonly line: LinePublisher;
   readonly gauges: PoolGauges;
@@ -95,6 +117,9 @@ interface Published {
 
 const EVERY_MS = 2_000;
 const FIRST_PAUSE_MS = 200;
+const TRY_AGAIN_MS = 30_000;
+/** Until a quiet pool compares its leases, which publishes it anyway. */
+const MOST_TRIES_AGAIN = 20;
 const QUERY_DEADLINE_MS = 20_000;
 
 /** Most of this worker's time that goes into a line: the supervision of slices comes first. */
@@ -105,7 +130,7 @@ const STEP_MS = 20;
 /**
  * Writes the waiting line of one pool, from its state: a pass of the decision and an explanation for each kind of waiting job,
  * once for all readers (docs/adr/0024). For a large pool it takes part of a second, so the next line is made ten times that long
- * later. The comparison of leases, every 30 s while any job waits, makes up for lines that were left out.
+ * later. A pool in which a job waits compares its leases each 30 s, which makes up for lines that were left out.
  */
 class LinePublisher {
   readonly #object: NewestObject;
@@ -158,10 +183,17 @@ class NewestObject {
   readonly #name: string;
   /** The generation as far as this worker knows. */
   #generation: string | undefined;
+  /** This worker wrote that generation. */
+  #isOurs = false;
 
   constructor(store: StorePort, name: string) {
     this.#store = store;
     this.#name = name;
+  }
+
+  /** Whether the content is what this worker wrote last. Rejects with the store's errors. */
+  async isStillOurs(): Promise<boolean> {
+    return this.#isOurs && (await this.#store.stat(this.#name))?.generation === this.#generation;
   }
 
   /** Rejects with the store's errors; repeating is safe. */
@@ -170,6 +202,7 @@ class NewestObject {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const expected = this.#generation === undefined ? 'absent' : { generation: this.#generation };
       const written = await this.#store.write(this.#name, text, expected, 'application/json');
+      this.#isOurs = written.kind === 'written';
       if (written.kind === 'written') {
         this.#generation = written.generation;
         return;
@@ -194,40 +227,74 @@ function isNewer(content: Buffer | undefined, than: Dated): boolean {
 const MOST_PROJECTS = 50;
 /** Most of this worker's time that goes into counting. */
 const MOST_OF_TIME_FOR_GAUGES = 1 / 20;
-/** A pool with waiting jobs or leases is published every 30 s, but perhaps by another worker. */
+/** After this long a worker looks whether another one has published the pool since. */
 const FORGET_AFTER_MS = 90_000;
 
 export type PoolMeter = Pick<WorkMeter, 'waitingJobs' | 'stuckDeletions' | 'leasedUnits'>;
 
+export interface GaugesOptions {
+  /** Whether the published state is still the one that this worker wrote. */
+  readonly isNewest: () => Promise<boolean>;
+  /** A state that was shown longer ago belongs to a pool that nobody publishes any more. */
+  readonly keepMs: number;
+  readonly forgetAfterMs?: number;
+}
+
 /**
  * The gauges of one pool, from each state that this worker publishes. If there are several workers, the one that published last
- * is right. The others reset their gauges to 0, so the maximum over the workers is the pool as of the last 90 s.
+ * is right. The others reset their gauges to 0, so the maximum over the workers is the pool as of the last 90 s. A quiet pool is
+ * published by nobody for minutes (docs/adr/0151): its gauges stay.
  */
 export class PoolGauges {
   readonly #meter: PoolMeter;
   readonly #pool: string;
-  readonly #forgetAfterMs: number;
+  readonly #options: GaugesOptions;
   /** Series that are not 0. */
   #shown = new Map<string, LeasedUnits>();
+  #shownAt: EpochMs = 0;
   #notBefore = 0;
-  #forgetting: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(meter: PoolMeter, pool: string, forgetAfterMs = FORGET_AFTER_MS) {
+  constructor(meter: PoolMeter, pool: string, options: GaugesOptions) {
     this.#meter = meter;
     this.#pool = pool;
-    this.#forgetAfterMs = forgetAfterMs;
+    this.#options = options;
   }
 
   show(state: PackedPoolState): void {
     const start = performance.now();
     const isEmpty = state.requests.length + state.leases.length === 0;
-    if (!isEmpty && start < this.#notBefore) return;
+    if (!isEmpty && start < this.#notBefore) {
+      // It may be the last for minutes.
+      this.#after(this.#notBefore - start, () => this.show(state));
+      return;
+    }
     const { waiting, leased } = poolCounts(unpackState(state), MOST_PROJECTS);
     this.#set(waiting, leased, state.stuck?.length ?? 0);
     const end = performance.now();
     this.#notBefore = end + (end - start) / MOST_OF_TIME_FOR_GAUGES;
-    clearTimeout(this.#forgetting);
-    this.#forgetting = setTimeout(() => this.#set(0, [], 0), this.#forgetAfterMs).unref();
+    this.#shownAt = Date.now();
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
+    this.#after(this.#options.forgetAfterMs ?? FORGET_AFTER_MS, () => void this.#look());
+  }
+
+  /** Its timer keeps no process alive. */
+  #after(ms: number, act: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(act, ms).unref();
+  }
+
+  async #look(): Promise<void> {
+    const { isNewest, keepMs } = this.#options;
+    const timer = this.#timer;
+    // While the store does not answer, nobody else publishes.
+    const isRight = Date.now() - this.#shownAt < keepMs && (await isNewest().catch(() => true));
+    if (timer !== this.#timer) return;
+    if (isRight) this.#lookLater();
+    else this.#set(0, [], 0);
   }
 
   #set(waiting: number, leased: readonly LeasedUnits[], stuck: number): void {

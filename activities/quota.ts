@@ -29,7 +29,7 @@ const client = (): WorkflowClient => Context.current().client;
 export function quotaActivities(dependencies: ActivityDependencies): QuotaActivities {
   const { installation, quota, store, meter } = dependencies;
   const outbox = new LeaseOutbox(installation.taskQueue);
-  const publisher = new PoolPublisher(store, meter);
+  const publisher = new PoolPublisher(store, meter, { keepMs: 2 * installation.timings.reconcileMs });
   const factsOf = async (pool: string): Promise<PoolFacts> => ({
     googleProject: installation.googleProject,
     ...(await quota.load(pool)),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PoolGauges, type PoolMeter } from '../../activities/quota-publisher.js';
+import { type GaugesOptions, PoolGauges, type PoolMeter } from '../../activities/quota-publisher.js';
 import { poolCounts } from '../../quota/pool-accounts.js';
 import { packState, type PoolSnapshot } from '../../quota/published-state.js';
 import type { QuotaLease } from '../../quota/quota-config.js';
@@ -41,6 +41,9 @@ class Page implements PoolMeter {
   }
 }
 
+const OURS: GaugesOptions = { isNewest: async () => true, keepMs: 600_000, forgetAfterMs: 1 };
+const OTHERS: GaugesOptions = { ...OURS, isNewest: async () => false };
+
 describe('the gauges of a pool', () => {
   const some = [
     lease('a1', { v4: 8, v6e: 4 }, { project: 'a', state: 'held' }),
@@ -51,7 +54,7 @@ describe('the gauges of a pool', () => {
 
   it('are who waits, and what each project has leased of each type in each state', () => {
     const page = new Page();
-    new PoolGauges(page, 'default').show(packState(snapshot(some, 3)));
+    new PoolGauges(page, 'default', OURS).show(packState(snapshot(some, 3)));
     assert.deepEqual(page.values, {
       'default waiting': 3,
       'default a v4 held': 24,
@@ -64,20 +67,50 @@ describe('the gauges of a pool', () => {
   it('count the slices whose deletion does not end', () => {
     const page = new Page();
     const stuck = [{ id: 'a3', slice: 's1', since: AT, answer: 'no such project' }];
-    new PoolGauges(page, 'default').show(packState({ ...snapshot(some), stuck }));
+    new PoolGauges(page, 'default', OURS).show(packState({ ...snapshot(some), stuck }));
     assert.equal(page.values['default stuck'], 1);
   });
 
   it('are 0 where nothing is any more, and when another worker publishes instead', async () => {
     const page = new Page();
-    const gauges = new PoolGauges(page, 'default', 1);
+    const gauges = new PoolGauges(page, 'default', OTHERS);
     gauges.show(packState(snapshot(some, 3)));
     gauges.show(packState(snapshot([])));
     assert.deepEqual(page.values, {});
-    const others = new PoolGauges(page, 'default', 1);
+    const others = new PoolGauges(page, 'default', OTHERS);
     others.show(packState(snapshot(some, 3)));
     assert.equal(page.values['default waiting'], 3);
     await until('it is forgotten', () => page.series.size === 0);
+  });
+
+  it('stay while nobody has published since, also while the store does not answer, and end when somebody has', async () => {
+    const page = new Page();
+    let [looks, answer] = [0, (): Promise<boolean> => Promise.resolve(true)];
+    const isNewest = (): Promise<boolean> => {
+      looks++;
+      return answer();
+    };
+    new PoolGauges(page, 'default', { ...OURS, isNewest }).show(packState(snapshot(some, 3)));
+    await until('some looks', () => looks > 3);
+    answer = () => Promise.reject(new Error('the store is away'));
+    await until('some more', () => looks > 6);
+    assert.equal(page.values['default waiting'], 3);
+    answer = () => Promise.resolve(false);
+    await until('it is forgotten', () => page.series.size === 0);
+  });
+
+  it('end with a pool that nobody publishes any more', async () => {
+    const page = new Page();
+    new PoolGauges(page, 'default', { ...OURS, keepMs: 20 }).show(packState(snapshot(some, 3)));
+    assert.equal(page.values['default waiting'], 3);
+    await until('it is forgotten', () => page.series.size === 0);
+  });
+
+  it('show the last of several states that come at once, though each costs time', async () => {
+    const page = new Page();
+    const gauges = new PoolGauges(page, 'default', OURS);
+    for (const waiting of [3, 2, 1]) gauges.show(packState(snapshot(some, waiting)));
+    await until('the last one', () => page.values['default waiting'] === 1);
   });
 
   it('name the projects with the most leases, so that no pool makes series without end', () => {
