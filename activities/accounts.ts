@@ -41,6 +41,9 @@ export interface OwnedEverywhere {
   readonly ownFailure?: Error;
 }
 
+/** Outside of an activity: the worker's own log. */
+export type Log = Pick<typeof log, 'warn'>;
+
 type Outside = Pick<ActivityDependencies, 'machinesOf' | 'store' | 'installation'>;
 
 /**
@@ -53,8 +56,9 @@ type Outside = Pick<ActivityDependencies, 'machinesOf' | 'store' | 'installation
 export async function listOwnedEverywhere(
   outside: Outside,
   missing: 'refused' | 'passed over' = 'refused',
+  teller: Log = log,
 ): Promise<OwnedEverywhere> {
-  const kinds = await Promise.all(MACHINE_KINDS.map((kind) => listOwnedOf(kind, outside, missing)));
+  const kinds = await Promise.all(MACHINE_KINDS.map((kind) => listOwnedOf(kind, outside, missing, teller)));
   const failure = kinds.find(({ ownFailure }) => ownFailure)?.ownFailure;
   return {
     owned: kinds.flatMap(({ owned }) => owned),
@@ -67,6 +71,7 @@ async function listOwnedOf(
   name: (typeof MACHINE_KINDS)[number],
   { machinesOf, store, installation }: Outside,
   missing: 'refused' | 'passed over',
+  teller: Log,
 ): Promise<OwnedEverywhere> {
   const kind = machineKind(name);
   const account: string | undefined = kind.account(installation);
@@ -78,7 +83,7 @@ async function listOwnedOf(
   const listings = [...new Set([...(own === undefined ? [] : [own]), ...remembered])].map(async (listed) => {
     try {
       const onMissing: OnMissing = (place, why) => {
-        log.warn(`what is ours in ${place} of ${kind.accountText(listed)} is not known: ${why}`);
+        teller.warn(`what is ours in ${place} of ${kind.accountText(listed)} is not known: ${why}`);
         unlisted.add(`${place} of ${listed}`);
       };
       return await machinesOf(name).listOwned(
@@ -90,7 +95,7 @@ async function listOwnedOf(
       if (!(error instanceof CloudRefused || error instanceof CloudUnavailable)) throw error;
       const isForGood = error instanceof CloudRefused && listed !== own;
       if (missing === 'refused' && !isForGood) throw error;
-      log.warn(`${kind.accountText(listed)} does not list our resources: ${error.message}`);
+      teller.warn(`${kind.accountText(listed)} does not list our resources: ${error.message}`);
       unlisted.add(listed);
       if (listed === own) ownFailure = error;
       return [];

@@ -10,7 +10,7 @@ import type { JanitorActivities, JanitorReport, FailingWorkflows } from '../cont
 import { failingWorkflowsObject } from '../domain/store-layout.js';
 import { eachOf } from '../domain/semaphore.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
-import { listOwnedEverywhere, type OwnedEverywhere } from './accounts.js';
+import { listOwnedEverywhere, type Log, type OwnedEverywhere } from './accounts.js';
 import { startReclaim } from './quota.js';
 import { describe, describeChain, isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
@@ -27,30 +27,70 @@ export function janitorActivities(dependencies: ActivityDependencies): JanitorAc
   };
 }
 
-/** After the cloud was listed, asks about each workflow: what was created in between is not seen and so not judged. */
-async function sweep(
+/** Everything of this installation that a sweep may have to see to. */
+interface Look {
+  readonly resources: number;
+  readonly judged: readonly Judged[];
+  readonly failing: readonly string[];
+  /** Pools with open jobs whose workflow is not open. */
+  readonly sleepingPools: readonly string[];
+  readonly unlisted: readonly string[];
+}
+
+/** Changes nothing. After the cloud was listed, asks about each workflow: what was created in between is not seen and so not judged. */
+async function lookAround(
   temporal: WorkflowClient,
   dependencies: ActivityDependencies,
   { owned, unlisted }: OwnedEverywhere,
-): Promise<JanitorReport> {
+  log: Log,
+): Promise<Look> {
   const { installation } = dependencies;
   const slices = [...owned.map(ofResource), ...(await openSlices(temporal, installation))];
   const judged: Judged[] = [];
   // The cloud's entry comes first: a reclaim has to find its labels again.
   for (const slice of new Map(slices.toReversed().map((each) => [each.ref.name, each])).values())
     judged.push(await judge(temporal, slice, installation));
-  const named = (...verdicts: readonly ResourceVerdict[]) => judged.filter(({ verdict }) => verdicts.includes(verdict));
-  const stuck = named('replace', 'report-slow').map(({ slice, why }) => `${slice.ref.name}: ${why}`);
-  for (const text of stuck) log.warn(`a slice outlived its job: ${text}`);
-  const report = {
+  return {
     resources: new Set(owned.map(({ ref }) => ref.name)).size,
-    unknown: named('report').map(({ slice }) => slice.ref.name),
-    stuck,
-    failing: await findFailingWorkflows(temporal, dependencies),
-    wokenPools: await wakePools(temporal, installation),
+    judged,
+    failing: await findFailingWorkflows(temporal, dependencies, log),
+    sleepingPools: await findSleepingPools(temporal, installation),
     unlisted,
   };
-  const orphans = named('reclaim', 'replace');
+}
+
+const named = ({ judged }: Pick<Look, 'judged'>, ...verdicts: readonly ResourceVerdict[]): readonly Judged[] =>
+  judged.filter(({ verdict }) => verdicts.includes(verdict));
+
+/**
+ * Looks around as a sweep does, outside of an activity (docs/adr/0152).
+ * @returns whether a sweep has something to do or to report
+ */
+export async function isSweepNeeded(
+  temporal: WorkflowClient,
+  dependencies: ActivityDependencies,
+  log: Log,
+): Promise<boolean> {
+  const found = await listOwnedEverywhere(dependencies, 'passed over', log);
+  if (found.ownFailure !== undefined) return true;
+  const look = await lookAround(temporal, dependencies, found, log);
+  const isOdd = look.judged.some(({ verdict }) => verdict !== 'keep');
+  return isOdd || [look.failing, look.sleepingPools, look.unlisted].some((each) => each.length > 0);
+}
+
+async function sweep(
+  temporal: WorkflowClient,
+  dependencies: ActivityDependencies,
+  found: OwnedEverywhere,
+): Promise<JanitorReport> {
+  const { installation } = dependencies;
+  const { resources, unlisted, failing, sleepingPools, ...look } = await lookAround(temporal, dependencies, found, log);
+  const stuck = named(look, 'replace', 'report-slow').map(({ slice, why }) => `${slice.ref.name}: ${why}`);
+  for (const text of stuck) log.warn(`a slice outlived its job: ${text}`);
+  for (const pool of sleepingPools) await startPool(temporal, installation, pool);
+  const unknown = named(look, 'report').map(({ slice }) => slice.ref.name);
+  const report = { resources, unknown, stuck, failing, wokenPools: sleepingPools, unlisted };
+  const orphans = named(look, 'reclaim', 'replace');
   if (orphans.length > MOST_DELETIONS_PER_SWEEP) {
     const stopped = `${orphans.length} resources look orphaned, more than ${MOST_DELETIONS_PER_SWEEP}: nothing was deleted; look with 'jobctl audit leaks'`;
     return { ...report, reclaimed: [], stopped };
@@ -128,25 +168,23 @@ function leaseOf({ job }: FoundSlice): LeaseId {
   return { pool: 'default', job: job.id, run: job.run, number: 1 };
 }
 
-/** A pool whose quota workflow is gone comes back with the next message. If its jobs only wait, it is woken here. */
-async function wakePools(temporal: WorkflowClient, installation: Installation): Promise<string[]> {
+/** A pool whose quota workflow is gone comes back with the next message. If its jobs only wait, nobody else starts it. */
+async function findSleepingPools(temporal: WorkflowClient, { taskQueue }: Installation): Promise<string[]> {
   const pools = new Set<string>();
   // Another installation in this namespace has its own janitor. Its pools must not come back on this queue.
-  const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND TaskQueue = '${installation.taskQueue}'`;
+  const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue}'`;
   for await (const { searchAttributes } of temporal.workflow.list({ query, pageSize: 1000 })) {
     const pool = searchAttributes['JobPool']?.[0];
     if (typeof pool === 'string') pools.add(pool);
   }
-  const woken = [];
-  for (const pool of pools) {
-    if ((await describe(temporal, quotaWorkflowId(pool)))?.status.name === 'RUNNING') continue;
-    await temporal.workflow.signalWithStart(WorkflowType.Quota, {
-      ...quotaStart(pool, installation.taskQueue),
-      signal: wakeSignal,
-    });
-    woken.push(pool);
-  }
-  return woken;
+  const sleeping = [];
+  for (const pool of pools)
+    if ((await describe(temporal, quotaWorkflowId(pool)))?.status.name !== 'RUNNING') sleeping.push(pool);
+  return sleeping;
+}
+
+async function startPool(temporal: WorkflowClient, { taskQueue }: Installation, pool: string): Promise<void> {
+  await temporal.workflow.signalWithStart(WorkflowType.Quota, { ...quotaStart(pool, taskQueue), signal: wakeSignal });
 }
 
 /** Attempts of a workflow task. One fails when a worker is killed in the middle; a second failure is not such an accident. */
@@ -164,6 +202,7 @@ const MOST_NAMED = 100;
 async function findFailingWorkflows(
   temporal: WorkflowClient,
   { installation, store }: Pick<ActivityDependencies, 'installation' | 'store'>,
+  log: Log,
 ): Promise<readonly string[]> {
   const open: string[] = [];
   const query = `ExecutionStatus = 'Running' AND TaskQueue = '${installation.taskQueue}'`;

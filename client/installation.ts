@@ -3,8 +3,8 @@ import type { Client } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
 import { changesObject, ownerObject } from '../domain/store-layout.js';
 import { type Change, CHANGES, switchesOfNewInstallation } from '../contract/changes.js';
-import type { JanitorInput } from '../contract/janitor.js';
-import { JANITOR_SCHEDULE_ID, WorkflowType } from '../contract/workflow-ids.js';
+import { type JanitorInput, janitorScheduleId } from '../contract/janitor.js';
+import { WorkflowType } from '../contract/workflow-ids.js';
 import { TASK_QUEUE } from '../domain/temporal-server.js';
 
 const OWNER_BYTES = 6;
@@ -41,26 +41,21 @@ export async function ensureOwner(
 
 const textOf = (bytes: Buffer): string => bytes.toString('utf8').trim();
 
-/** Default interval. A local stack sweeps more often. */
-export const JANITOR_EVERY_MS = 5 * 60_000;
-
-/** One schedule per installation. Each task queue of a namespace is an installation. */
-export const janitorScheduleId = (taskQueue: string): string =>
-  taskQueue === TASK_QUEUE ? JANITOR_SCHEDULE_ID : `${JANITOR_SCHEDULE_ID}-${taskQueue}`;
+/** Default interval. Workers start a sweep in between if it would find something (docs/adr/0152). */
+export const JANITOR_EVERY_MS = 60 * 60_000;
 
 /** Creates the Temporal Schedule of the janitor. An existing schedule is not changed, so operators' edits stay. */
 export async function ensureJanitorSchedule(
   client: Client,
-  options: { readonly taskQueue: string; readonly everyMs?: number },
+  taskQueue: string,
 ): Promise<'created' | 'exists' | 'paused'> {
   const { ScheduleAlreadyRunning } = await import('@temporalio/client');
   const input: JanitorInput = { v: 1 };
-  const { taskQueue } = options;
   const scheduleId = janitorScheduleId(taskQueue);
   try {
     await client.schedule.create({
       scheduleId,
-      spec: { intervals: [{ every: options.everyMs ?? JANITOR_EVERY_MS }] },
+      spec: { intervals: [{ every: JANITOR_EVERY_MS }] },
       action: {
         type: 'startWorkflow',
         workflowType: WorkflowType.Janitor,

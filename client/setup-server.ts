@@ -2,14 +2,9 @@ import type { Client, Connection } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
 import { claimQueue, foreignQueueText, takeQueueOver } from '../cloud/temporal/queue-claim.js';
 import { JOB_SEARCH_ATTRIBUTES, serverTooOld } from '../domain/temporal-server.js';
+import { janitorScheduleId } from '../contract/janitor.js';
 import { TemporalRefused } from './errors.js';
-import {
-  ensureJanitorSchedule,
-  ensureOwner,
-  type InstallationOwner,
-  JANITOR_EVERY_MS,
-  janitorScheduleId,
-} from './installation.js';
+import { ensureJanitorSchedule, ensureOwner, type InstallationOwner, JANITOR_EVERY_MS } from './installation.js';
 import {
   createNamespace,
   raiseRetention,
@@ -207,8 +202,8 @@ const TAKE_OVER = 'jobctl setup server --take-over';
 
 async function scheduleStep({ client, taskQueue }: ServerSetup): Promise<SetupStep> {
   const what = `schedule ${janitorScheduleId(taskQueue)}`;
-  const state = await ensureJanitorSchedule(client, { taskQueue });
-  const every = `sweeps every ${JANITOR_EVERY_MS / 60_000} minutes for what no workflow looks after`;
+  const state = await ensureJanitorSchedule(client, taskQueue);
+  const every = `sweeps every ${JANITOR_EVERY_MS / 60_000} minutes for what no workflow looks after, and within five where a worker sees it`;
   switch (state) {
     case 'created':
       return { what, state: 'done', detail: every };

@@ -1,4 +1,6 @@
 import type { EpochMs } from '../domain/units.js';
+import { TASK_QUEUE } from '../domain/temporal-server.js';
+import { JANITOR_SCHEDULE_ID } from './workflow-ids.js';
 
 /** The janitor workflow, and the contract of its activity. */
 export interface JanitorInput {
@@ -29,3 +31,7 @@ export interface FailingWorkflows {
 export interface JanitorActivities {
   sweep(): Promise<JanitorReport>;
 }
+
+/** One schedule per installation. Each task queue of a namespace is an installation. */
+export const janitorScheduleId = (taskQueue: string): string =>
+  taskQueue === TASK_QUEUE ? JANITOR_SCHEDULE_ID : `${JANITOR_SCHEDULE_ID}-${taskQueue}`;

@@ -37,7 +37,7 @@ export const Metric = {
   BrokenMachines: 'jobctl_broken_machines_total',
   /** Counter {workflow, signal, reason}: messages that a workflow dropped (`malformed`) or kept (`unknown-version`). */
   RefusedMessages: 'jobctl_refused_messages_total',
-  /** Counter: completed sweeps of the janitor. */
+  /** Counter: completed sweeps of the janitor, and looks that found nothing for one. */
   Sweeps: 'jobctl_sweeps_total',
   /** Counter {api, method, code}: calls to Google; code is gRPC's name, or the port's error. */
   CloudCalls: 'jobctl_cloud_calls_total',

@@ -68,6 +68,8 @@ export const ownerObject = 'system/owner';
 export const changesObject = 'system/changes.json';
 /** Workflows that stood still at the janitor's last sweep: `FailingWorkflows` of contract/janitor.ts. */
 export const failingWorkflowsObject = 'system/failing-workflows.json';
+/** Made or replaced by the worker that looks for all of them whether the janitor has something to do (docs/adr/0152). */
+export const sweepLookObject = 'system/sweep-look.json';
 /**
  * One empty object for each account (a Google project) in which a job was accepted. There the janitor, a quota workflow without
  * memory and the audit look for our resources. Temporal forgets jobs, so it does not hold this. An operator removes the object

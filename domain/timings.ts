@@ -22,6 +22,8 @@ export interface Timings {
    * (docs/adr/0151). A pool in which a job waits, or a lease is on its way, compares by itself that often.
    */
   readonly poolLookMs: number;
+  /** Interval at which one of the workers looks whether the janitor has something to do (docs/adr/0152). */
+  readonly sweepLookMs: number;
   /** Time for which a quota workflow that lost its state lets visibility settle before it reads the open work. */
   readonly rebuildSettleMs: number;
   /**
@@ -62,10 +64,11 @@ export const DEFAULT_TIMINGS: Timings = {
   incompleteMs: 10 * MINUTE,
   giveBackMs: 15 * MINUTE,
   notFoundApartMs: 5 * SECOND,
-  heartbeatTimeoutMs: 60 * SECOND,
+  heartbeatTimeoutMs: 90 * SECOND,
   claimTimeoutMs: 15 * SECOND,
   reconcileMs: 10 * MINUTE,
   poolLookMs: 30 * SECOND,
+  sweepLookMs: 5 * MINUTE,
   rebuildSettleMs: 5 * SECOND,
   rebuildBoundMs: 2 * MINUTE,
   wedgedSliceMs: 5 * MINUTE,

@@ -7,6 +7,7 @@ import { createActivities } from '../activities/index.js';
 import type { Trust } from '../activities/authorization.js';
 import { PoolFileReader } from '../activities/operator-file.js';
 import { wakePools } from '../activities/pool-watch.js';
+import { SweepWatch } from '../activities/sweep-watch.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { openCodec, type AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
@@ -238,7 +239,7 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const { owner } = guard;
   const { secrets, operatorFor, ...outside } = ports;
-  const activities = createActivities({
+  const dependencies = {
     ...outside,
     machinesOperator: operatorFor(owner),
     meter,
@@ -257,7 +258,8 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
       claimedQueue,
       timings: config.timings,
     },
-  });
+  };
+  const activities = createActivities(dependencies);
   const { setUpHosts, stopSetUp, superviseAttempt, ...common } = activities;
   const base = {
     connection: temporal.connection,
@@ -265,6 +267,8 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
     identity: `${process.pid}@${hostname()}/${owner}`,
     shutdownForceTime: '30s',
     dataConverter: dataConverterOf(codec),
+    // A heartbeat is an action, and is sent once 0.8 of its timeout has passed: this is above that of an attempt.
+    maxHeartbeatThrottleInterval: config.timings.heartbeatTimeoutMs,
   } as const;
   const workers = await Promise.all([
     Worker.create({
@@ -292,8 +296,9 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
     namespace: temporal.namespace,
     owner,
   });
-  const { workflow } = new Client({ ...temporal, dataConverter: dataConverterOf(codec) });
-  wakePools(workflow, config.taskQueue).catch((error: unknown) => {
+  const client = new Client({ ...temporal, dataConverter: dataConverterOf(codec) });
+  void new SweepWatch(client, dependencies, log).run(stop);
+  wakePools(client.workflow, config.taskQueue).catch((error: unknown) => {
     log.warn(`pools were not woken: ${messageOf(error)}`);
   });
   if (config.metricsPort !== undefined) void countOpenJobs(temporal.connection, temporal.namespace, meter, stop);

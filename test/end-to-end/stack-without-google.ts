@@ -4,7 +4,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { janitorScheduleId } from '../../client/installation.js';
+import { janitorScheduleId } from '../../contract/janitor.js';
 import { programArguments } from '../built.js';
 import { type Rack, startRack } from '../hosts/rack.js';
 import { everybodysQuota } from '../quota/quota-file-text.js';

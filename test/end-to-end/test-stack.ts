@@ -389,6 +389,7 @@ const SHORT: Partial<Timings> = {
   // What a pool hears in less time it was woken for (docs/adr/0151).
   reconcileMs: 3_600_000,
   poolLookMs: 2_000,
+  sweepLookMs: 3_600_000,
   rebuildSettleMs: 300,
   rebuildBoundMs: 15_000,
   wedgedSliceMs: 1_000,

@@ -46,7 +46,7 @@ import type { Connection } from '@temporalio/client';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { claimQueue, foreignQueueText } from '../../../cloud/temporal/queue-claim.js';
 import { TASK_QUEUE } from '../../../domain/temporal-server.js';
-import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS } from '../../../client/installation.js';
+import { ensureJanitorSchedule, ensureOwner } from '../../../client/installation.js';
 import {
   createNamespace,
   DEFAULT_RETENTION_MS,
@@ -231,12 +231,9 @@ async function provisionStore({ store, googleProject, rehearsal }: DevContext): 
   return (await ensureOwner(createStore(options))).id;
 }
 
-/** Interval on a rehearsal, whose resources are cheap to list. */
-const REHEARSED_SWEEP_EVERY_MS = 60_000;
-
 /** Sets up search attributes, the claim on the task queue, the janitor's schedule and, for our own server, the retention. */
 async function provisionTemporal(
-  { temporal, rehearsal }: DevContext,
+  { temporal }: DevContext,
   { isOwnServer, owner }: { readonly isOwnServer: boolean; readonly owner: string },
 ): Promise<void> {
   const { Client, Connection } = await import('@temporalio/client');
@@ -258,8 +255,7 @@ async function provisionTemporal(
     const place = { connection, namespace: temporal.namespace, taskQueue: TASK_QUEUE };
     const holder = await claimQueue(place, owner);
     if (holder !== owner) throw new Error(`Temporal at ${temporal.address}: ${foreignQueueText(place, holder, owner)}`);
-    const everyMs = rehearsal === undefined ? JANITOR_EVERY_MS : REHEARSED_SWEEP_EVERY_MS;
-    await ensureJanitorSchedule(client, { taskQueue: TASK_QUEUE, everyMs });
+    await ensureJanitorSchedule(client, TASK_QUEUE);
   } finally {
     await connection.close();
   }

@@ -75,6 +75,7 @@ const DEV_TIMINGS: Partial<Timings> = {
   claimTimeoutMs: 10_000,
   reconcileMs: 60_000,
   poolLookMs: 10_000,
+  sweepLookMs: 60_000,
   rebuildSettleMs: 500,
   rebuildBoundMs: 30_000,
   zoneBackoffMs: 5_000,
