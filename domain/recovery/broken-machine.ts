@@ -9,16 +9,45 @@ interface Sign {
   readonly weight: 'proof' | 'sign';
 }
 
+/** Faults of memory or of an instruction. marin-community/marin#4120: exit 139 on one node until all retries were gone. */
+const FAULTS = [
+  { signal: 'SIGILL', number: 4, words: 'Illegal instruction' },
+  { signal: 'SIGABRT', number: 6 },
+  { signal: 'SIGBUS', number: 7, words: 'Bus error' },
+  { signal: 'SIGSEGV', number: 11, words: 'Segmentation fault' },
+] as const;
+
+/**
+ * Reports of launchers about a process that ended by a fault, before they exit with 1 themselves: torchrun and accelerate
+ * (NVIDIA/Megatron-LM#1880, FlagOpen/FlagEmbedding#1549), Python's subprocess, DeepSpeed, glog and absl. The words are the C
+ * library's: bash, mpirun and Python's faulthandler print them. `Aborted` alone is said of too much else.
+ */
+const faultTexts = (fault: (typeof FAULTS)[number]): readonly string[] => [
+  `(${fault.signal}) received by PID`,
+  `(exitcode: -${fault.number})`,
+  `<Signals.${fault.signal}: ${fault.number}>`,
+  `exits with return code = -${fault.number}`,
+  `*** ${fault.signal} `,
+  ...('words' in fault ? [fault.words] : []),
+];
+
 const SIGNS: readonly Sign[] = [
   // A GPU with damaged memory (JuliaGPU/CUDAdrv.jl#106, vllm-project/vllm#5222: "hardware error", other hardware worked).
   { text: 'uncorrectable ECC error encountered', weight: 'proof' },
   { text: 'CUDA_ERROR_ECC_UNCORRECTABLE', weight: 'proof' },
   // NVIDIA's Xid 79 (NVIDIA/open-gpu-kernel-modules#507; aws/eks-node-monitoring-agent#94 replaces the node).
   { text: 'GPU has fallen off the bus', weight: 'proof' },
+  // CUDA Driver API 12.8, CUresult: 220 and 802 (a fabric manager that did not come up). The third line is nvidia-smi's.
+  { text: 'uncorrectable NVLink error', weight: 'proof' },
+  { text: 'system not yet initialized', weight: 'sign' },
+  { text: 'Reboot the system to recover this GPU', weight: 'proof' },
+  // libtpu of a worker whose chip failed (AI-Hypercomputer/maxtext#2041). The host that prints it need not be the broken one.
+  { text: 'SLICE_FAILURE_CHIP_DRIVER_ERROR', weight: 'sign' },
   // A TPU VM that must be made anew (pytorch/xla#7227, marin-community/marin#4783), or two processes of one program
   // (vllm-project/vllm#18282).
   { text: 'TPU initialization failed', weight: 'sign' },
   { text: "Couldn't open iommu group /dev/vfio/", weight: 'sign' },
+  ...FAULTS.flatMap((fault) => faultTexts(fault).map((text) => ({ text, weight: 'sign' as const }))),
 ];
 
 export const SIGN_TEXTS = SIGNS.map(({ text }) => text);
@@ -32,9 +61,6 @@ export function signIn(output: string): string | undefined {
   return (found.find(({ weight }) => weight === 'proof') ?? found[0])?.text;
 }
 
-/** Faults of memory or of an instruction. marin-community/marin#4120: exit 139 on one node until all retries were gone. */
-const FAULTS: Readonly<Record<number, string>> = { 132: 'SIGILL', 134: 'SIGABRT', 135: 'SIGBUS', 139: 'SIGSEGV' };
-
 type Exited = Extract<CommandEnd, { readonly kind: 'exited' }>;
 
 /** The reason, in words, why the machine may be at fault. Undefined: there is none. */
@@ -47,8 +73,8 @@ export function suspicion({
   if (code === 0 || isStopped) return undefined;
   const sign = SIGNS.find(({ text }) => text === printed);
   if (sign !== undefined) return { text: `printed '${sign.text}'`, isProof: sign.weight === 'proof' };
-  const fault = FAULTS[code] ?? Object.values(FAULTS).find((name) => name === signal);
-  return fault === undefined ? undefined : { text: `ended by ${fault}`, isProof: false };
+  const fault = FAULTS.find(({ number }) => code === 128 + number) ?? FAULTS.find((each) => each.signal === signal);
+  return fault === undefined ? undefined : { text: `ended by ${fault.signal}`, isProof: false };
 }
 
 /** The last failure that made its machine suspect. Plain JSON. */

@@ -51,6 +51,32 @@ describe('a machine on which a command fails', () => {
     assert.equal(suspicion(exit(0, { printed: ECC })), undefined);
   });
 
+  it('is suspect by what a launcher prints of a fault, before it exits with 1 itself', () => {
+    const reports = {
+      torchrun: 'exitcode  : -11 (pid: 3304209)\n  traceback : Signal 11 (SIGSEGV) received by PID 3304209\n=====\n',
+      "torchrun's log":
+        'E1119 torch/distributed/elastic/api.py:882] failed (exitcode: -7) local_rank: 0 (pid: 28773)\n',
+      subprocess: "subprocess.CalledProcessError: Command '['x']' died with <Signals.SIGBUS: 7>.\n",
+      deepspeed: '[launch.py:325:sigkill_handler] cmd = [..] exits with return code = -6\n',
+      faulthandler: 'Fatal Python error: Segmentation fault\n\nThread 0x7f (most recent call first):\n',
+      bash: 'run.sh: line 3:  4242 Illegal instruction     (core dumped) python3 train.py\n',
+      mpirun: 'mpirun noticed that process rank 1 exited on signal 11 (Segmentation fault).\n',
+      absl: '*** SIGABRT received at time=1764 on cpu 3 ***\n',
+      glog: '*** SIGSEGV (@0x18) received by PID 99 (TID 0x7f) from PID 24; stack trace: ***\n',
+    };
+    for (const [launcher, text] of Object.entries(reports)) {
+      const printed = signIn(text);
+      assert.ok(printed !== undefined, launcher);
+      assert.deepEqual(suspicion(exit(1, { printed })), { text: `printed '${printed}'`, isProof: false });
+    }
+    for (const text of [
+      'exitcode  : -9 (pid: 14750)\n  traceback : Signal 9 (SIGKILL) received by PID 14750\n',
+      'exitcode  : 1 (pid: 1622990)\nfailed (exitcode: 1) local_rank: 0\nAborted!\n',
+      'died with <Signals.SIGTERM: 15>. exits with return code = 1\n',
+    ])
+      assert.equal(signIn(text), undefined, text);
+  });
+
   it('is replaced when the same one fails so twice in a row, and at once by proof', () => {
     assert.deepEqual(
       replaced([
