@@ -19,7 +19,8 @@ import { readLocalFile, readNamedFile, type NamedPath, outsideFiles, outsideText
 import { packedBundle } from './packing/bundle.js';
 import { tellLine, asTyped } from '../terminal/print.js';
 import { TransferLine } from '../terminal/render/transfer-line.js';
-import { decodedText, filesNamedIn, type NamedFile } from '../../domain/modules/named-files.js';
+import { shellQuote } from '../../domain/shell-quote.js';
+import { decodedText, filesNamedBy, filesNamedIn, type NamedFile } from '../../domain/modules/named-files.js';
 
 export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;
@@ -261,14 +262,24 @@ function namedFileProblems(
   contents: ReadonlyMap<string, unknown>,
 ): readonly (Problem & { readonly isSure: boolean })[] {
   const isSure = !mayBeThere(raw);
-  return localFilesOf(spec).flatMap(({ path: list, at, kind }) => {
+  const { requirements } = spec.conda ?? {};
+  const inline = filesNamedBy(requirements && 'packages' in requirements ? requirements.packages : []);
+  const isMissing = ({ path }: NamedFile): boolean => !isCopied(path, spec.files ?? []);
+  const ofPackages = inline.filter(isMissing).map(({ text, path }) => ({
+    path: ['conda', 'requirements'],
+    value: text,
+    message: `'${text}' names ${path}, which is not on the hosts`,
+    hint: `write bundle: {dir: ., install: pip install ${shellQuote(text)}}, and leave it out here; the bundle has all files of its folder`,
+    isSure,
+  }));
+  const ofLists = localFilesOf(spec).flatMap(({ path: list, at, kind }) => {
     const content = contents.get(list);
     if (kind !== 'text' || !(content instanceof Uint8Array)) return [];
     const isConda = at[0] === 'conda' && at[1] !== 'requirements';
     const named = filesNamedIn(decodedText(content), isConda ? 'conda' : 'requirements');
-    const missing = named.filter(({ path }) => !isCopied(path, spec.files ?? []));
-    return missing.map((file) => ({ path: at, value: list, ...words(list, file, isConda), isSure }));
+    return named.filter(isMissing).map((file) => ({ path: at, value: list, ...words(list, file, isConda), isSure }));
   });
+  return [...ofPackages, ...ofLists];
 }
 
 function words(list: string, { line, text, path }: NamedFile, isConda: boolean): Pick<Problem, 'message' | 'hint'> {

@@ -80,7 +80,7 @@ function resolveConda(section: CondaSection, report: Report): CondaSpec {
     report.warn(['conda', 'yaml_file'], 'is not used, as with JobMan: enabled is false');
   const configFile = section.config_file ?? (section.enabled === false ? undefined : section.yaml_file);
   const python = condaPython(section, report);
-  const requirements = condaRequirements(section);
+  const requirements = condaRequirements(section, report);
   return {
     name: name ?? '',
     ...(configFile ? { configFile } : {}),
@@ -98,12 +98,20 @@ function condaPython({ python }: CondaSection, report: Report): string | undefin
   return version;
 }
 
-/** A single text that ends in .txt or .in is a file of the submitter. Other texts are packages. */
-function condaRequirements({ requirements }: CondaSection): CondaSpec['requirements'] {
+/** A single text that ends in .txt or .in is a file of the submitter. Other texts are packages: pip takes no option there. */
+function condaRequirements({ requirements }: CondaSection, report: Report): CondaSpec['requirements'] {
   if (requirements === null || requirements === undefined) return undefined;
-  if (typeof requirements === 'string' && /\.(txt|in)$/.test(requirements)) return { file: requirements };
-  const packages = typeof requirements === 'string' ? requirements.split(/\s+/) : requirements;
-  return packages.length === 0 ? undefined : { packages: packages.filter((text) => text !== '') };
+  if (typeof requirements === 'string' && /^[^-].*\.(txt|in)$/s.test(requirements)) return { file: requirements };
+  const listed = typeof requirements === 'string' ? requirements.split(/\s+/) : requirements;
+  const packages = listed.map((each) => each.trim()).filter((each) => each !== '');
+  for (const option of packages.filter((each) => each.startsWith('-')))
+    report.wrong(
+      ['conda', 'requirements', ...(typeof requirements === 'string' ? [] : [requirements.indexOf(option)])],
+      option,
+      'is an option of pip, and no package',
+      'write requirements: requirements.txt, and the option in that file; or bundle: {dir: ., install: pip install ..}',
+    );
+  return packages.length === 0 ? undefined : { packages };
 }
 
 function localFiles({ configFile, requirements }: CondaSpec): readonly LocalFile[] {

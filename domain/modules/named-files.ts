@@ -13,14 +13,18 @@ export interface NamedFile {
   readonly path: string;
 }
 
-const OPTION =
-  /^(?:-[rcef]|--(?:requirement|constraint|editable|find-links)(?=[\s=]))(?:\s+|=)?(?<value>"[^"]*"|'[^']*'|\S+)/;
-const ARCHIVE = /\.(?:whl|zip|tar\.gz|tar\.bz2|tgz)$/;
+const VALUE = /(?:\s+|=)?(?<value>"[^"]*"|'[^']*'|\S+)/.source;
+const LONG = ['requirement', 'constraint', 'editable', 'find-links', 'index-url', 'extra-index-url'].join('|');
+const OPTION = new RegExp(`^(?:-[rcefi]|--(?:${LONG})(?=[\\s=]))${VALUE}`);
+const ARCHIVE = /\.(?:whl|zip|tar\.gz|tar\.bz2|tgz|conda)$/;
 
 /** @param text a requirements file, or the environment.yml of conda */
 export function filesNamedIn(text: string, kind: 'requirements' | 'conda'): readonly NamedFile[] {
   return kind === 'conda' ? ofConda(text) : ofPip(text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/));
 }
+
+/** @param packages as in a command line of pip, an option and its value in one text */
+export const filesNamedBy = (packages: readonly string[]): readonly NamedFile[] => ofPip(packages);
 
 function ofPip(lines: readonly string[]): readonly NamedFile[] {
   return lines.flatMap((line, index) => {
@@ -30,16 +34,23 @@ function ofPip(lines: readonly string[]): readonly NamedFile[] {
   });
 }
 
+/** pip takes a word with a slash for a folder, and one that ends as an archive does for a file. */
 function pathIn(text: string): string | undefined {
   const option = OPTION.exec(text)?.groups?.['value'];
-  const word = (option ?? text.split(/;|(?<!\s)\s+--/)[0]?.trim() ?? '').replaceAll(/^["']|["']$/g, '');
-  const isFile = option !== undefined || /^\.{1,2}(?:\/|\[|$)/.test(word) || (ARCHIVE.test(word) && !/\s/.test(word));
-  const path = word.replace(/(?<=.)\[[\w\s,.-]*\]$/, '');
-  const isElsewhere = /^\/|^~|^[A-Za-z][\w+.-]*:|\$/.test(path) || /^(?:git|hg|svn|bzr)\+/.test(path);
-  return isFile && !isElsewhere && path !== '' ? path : undefined;
+  const written = (option ?? text.split(/;|(?<!\s)\s+--/)[0]?.trim() ?? '').replaceAll(/^["']|["']$/g, '');
+  const word = written.replace(/^[\w.-]+\s*(?:\[[^\]]*\]\s*)?@\s*(?=[a-z][\w+]*:)/, '');
+  const isFile =
+    option !== undefined || /^(?:\.{1,2}(?:\/|\[|$)|file:)/.test(word) || (!/\s/.test(word) && /\//.test(word));
+  return isFile || (ARCHIVE.test(word) && !/\s/.test(word)) ? beside(word) : undefined;
 }
 
-/** The lists under `pip:`. */
+/** The path of what is looked for beside the list, relative to it. Undefined: it is elsewhere. */
+function beside(word: string): string | undefined {
+  const path = word.replace(/^file:/, '').replace(/(?<=.)\[[\w\s,.-]*\]$/, '');
+  return path === '' || /^\/|^~|^[A-Za-z][\w+.-]*:|\$/.test(path) ? undefined : path;
+}
+
+/** The lists under `pip:`, and channels that are folders. */
 function ofConda(text: string): readonly NamedFile[] {
   const lines = text.split('\n');
   let tree: unknown;
@@ -49,12 +60,15 @@ function ofConda(text: string): readonly NamedFile[] {
     // Conda says better what is wrong with it.
     return [];
   }
-  const listed = isMapping(tree) && Array.isArray(tree['dependencies']) ? (tree['dependencies'] as unknown[]) : [];
-  const packages = listed.flatMap((each) =>
-    isMapping(each) && Array.isArray(each['pip']) ? (each['pip'] as unknown[]) : [],
-  );
-  const texts = packages.filter((each): each is string => typeof each === 'string');
-  return ofPip(texts).map((named) => ({ ...named, line: lines.findIndex((line) => line.includes(named.text)) + 1 }));
+  const listed = listIn(tree, 'dependencies').flatMap((each) => listIn(each, 'pip'));
+  const channels = listIn(tree, 'channels').filter((each) => typeof each === 'string' && /^(?:\.|file:)/.test(each));
+  const named = ofPip([...channels, ...listed].filter((each): each is string => typeof each === 'string'));
+  return named.map((one) => ({ ...one, line: lines.findIndex((line) => line.includes(one.text)) + 1 }));
+}
+
+function listIn(tree: unknown, key: string): readonly unknown[] {
+  const list = isMapping(tree) ? tree[key] : undefined;
+  return Array.isArray(list) ? list : [];
 }
 
 /** Decodes a text whose mark says which encoding of Unicode it has, as pip does. */

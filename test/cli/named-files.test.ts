@@ -21,6 +21,13 @@ const PIP: Readonly<Record<string, string>> = {
   '.': '.',
   'local-1.0-py3-none-any.whl': 'local-1.0-py3-none-any.whl',
   'dist/x.tar.gz ; python_version > "3"': 'dist/x.tar.gz',
+  'pkg/': 'pkg/',
+  'libs/mine[dev]': 'libs/mine',
+  'file:./b.whl': './b.whl',
+  'mine[a,b] @ file:lib/mine': 'lib/mine',
+  '-e file:lib': 'lib',
+  '-i simple': 'simple',
+  '--extra-index-url ./simple': './simple',
 };
 const ALONE: readonly string[] = [
   'numpy==1.2',
@@ -29,6 +36,10 @@ const ALONE: readonly string[] = [
   '-r https://example.com/r.txt',
   '-e git+https://github.com/a/b.git#egg=b',
   'b @ https://example.com/b.whl',
+  'b@https://example.com/b.whl',
+  'b[x] @ git+ssh://git@example.com/a/b.git@v1',
+  'b @ file:///opt/b',
+  '--index-url=https://example.com/simple',
   'https://example.com/b.whl',
   '-f https://storage.googleapis.com/jax-releases/libtpu_releases.html',
   '--extra-index-url https://example.com/simple',
@@ -80,6 +91,27 @@ describe('lists of packages that name files beside them', () => {
     );
     put('environment.yml', 'dependencies: [python=3.11, {pip: [numpy]}]\n');
     assert.deepEqual((await read('conda: {name: x, config_file: environment.yml}')).warnings, []);
+  });
+
+  it('are refused in packages that the job file lists itself, as are options of pip', async () => {
+    const packages = (list: string) => read(`conda: {name: x, python: "3.11", requirements: ${list}}`);
+    await assert.rejects(
+      packages('[numpy, ./pkg]'),
+      /requirements: '\.\/pkg' names \.\/pkg, which is not on the hosts/,
+    );
+    await assert.rejects(packages('numpy mine-1.0.whl'), /'mine-1\.0\.whl' names mine-1\.0\.whl/);
+    for (const [list, option] of [
+      ['[numpy, "-e ."]', "'-e \\.'"],
+      ['"-r other.txt"', "'-r'"],
+      ['[" --pre"]', "'--pre'"],
+    ] as const)
+      await assert.rejects(packages(list), new RegExp(`requirements.*${option}.* is an option of pip`));
+    assert.deepEqual((await packages('["jax[tpu]>=0.4", "b @ https://example.com/b.whl"]')).warnings, []);
+  });
+
+  it('are refused among the channels of an environment.yml', async () => {
+    put('environment.yml', 'channels: [conda-forge, conda-forge/label/x, ./mine]\ndependencies: [python=3.11]\n');
+    await assert.rejects(read('conda: {name: x, config_file: environment.yml}'), /environment\.yml:1: '\.\/mine'/);
   });
 
   it('are taken where files brings them, and warned of where something else may', async () => {
