@@ -1,9 +1,9 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { shellWords } from '../domain/shell-quote.js';
 import { COMPLETE_VERB } from './commands/completion/scripts.js';
 import { addVerb } from './commands/define-verb.js';
 import { whereText } from './commands/places.js';
-import { VERBS, verbOf } from './commands/verbs.js';
+import { submitFlags, VERB_GROUPS, VERBS, verbOf } from './commands/verbs.js';
 import { isForeign } from './job/migrating/foreign-words.js';
 import { CliError, EXIT_CODES_TEXT, ExitCode } from './terminal/cli-error.js';
 import type { Invocation } from './terminal/options.js';
@@ -49,7 +49,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 async function ofJobctl(own: readonly string[], commandWords: readonly string[] | undefined): Promise<Typed> {
   if (!isForeign(own)) return { own, commandWords };
   const { answerTo, refusalOf } = await import('./job/migrating/typed-line.js');
-  const answer = answerTo(own, commandWords);
+  const answer = answerTo(own, commandWords, submitFlags());
   if (answer === undefined) return { own, commandWords };
   const { runs, notes = [] } = answer;
   if (runs === undefined) throw refusalOf(own, answer);
@@ -98,6 +98,8 @@ export function createProgram(invocation: Invocation): Command {
     .exitOverride()
     // A verb with subcommands (setup) takes no flag after one of them.
     .enablePositionalOptions()
+    // Nearly every verb has options, and the list is read for the verbs.
+    .configureHelp({ subcommandTerm: (verb) => new Help().subcommandTerm(verb).replace(' [options]', '') })
     // Commander's own messages go through `usageError`.
     .configureOutput({
       outputError: () => undefined,
@@ -108,7 +110,10 @@ export function createProgram(invocation: Invocation): Command {
       'after',
       `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${NEAR_WORDS_TEXT}\n\n${EXIT_CODES_TEXT}\n`,
     );
-  for (const verb of VERBS) addVerb(program, verb, invocation);
+  for (const { heading, verbs } of VERB_GROUPS) {
+    program.commandsGroup(heading);
+    for (const verb of verbs) addVerb(program, verb, invocation);
+  }
   return program;
 }
 

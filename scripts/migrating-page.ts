@@ -10,6 +10,7 @@ import {
   JOBMAN_VARIABLES,
 } from '../cli/job/migrating/jobman-keys.js';
 import { ASTERA_FLAGS } from '../cli/job/migrating/import-launch.js';
+import { submitFlags } from '../cli/commands/verbs.js';
 import { type Answer, answerTo } from '../cli/job/migrating/typed-line.js';
 import { BASTION_EVENTS } from '../domain/job-events/topics.js';
 import { shellWords, splitShellWords } from '../domain/shell-quote.js';
@@ -89,7 +90,9 @@ function lineRow(example: Example): string {
   const words = splitShellWords(typedWords(example)) ?? [];
   const end = words.indexOf('--');
   const own = end === -1 ? words : words.slice(0, end);
-  const answer = isForeign(own) ? answerTo(own, end === -1 ? undefined : words.slice(end + 1)) : undefined;
+  const answer = isForeign(own)
+    ? answerTo(own, end === -1 ? undefined : words.slice(end + 1), submitFlags())
+    : undefined;
   if (answer === undefined)
     return row(code(example.theirs), code(`jobctl ${typedWords(example)}`), example.note ?? 'runs');
   const lines = answer.runs === undefined ? (answer.lines ?? []) : [`jobctl ${shellWords(answer.runs)}`];

@@ -73,6 +73,10 @@ function allFlags({ flags = [], place }: Verb): readonly Flag[] {
   return place === undefined || isNamed ? flags : [...flags, ...connectionFlags()];
 }
 
+/** Its flags, those of the connection among them. */
+export const optionsOf = (verb: Verb): readonly Option[] =>
+  allFlags(verb).flatMap((flag) => (typeof flag === 'string' ? [] : [optionOf(flag)]));
+
 function optionOf(flag: Exclude<Flag, string>): Option {
   if (flag instanceof Option) return flag;
   const [words, what, parser, value, shownValue] = flag;

@@ -135,6 +135,9 @@ Of a context that names a jobctl serve. docs/access.md has the table. Without --
       }),
     ],
   }),
+];
+
+export const PROGRAM_VERBS: readonly Verb[] = [
   defineVerb({
     name: 'version',
     description: 'print the versions of jobctl, Node.js and the Temporal SDK',

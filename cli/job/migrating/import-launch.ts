@@ -233,6 +233,9 @@ function ruleOf(name: string, rules: readonly KeyRule[]): KeyRule | undefined {
   return isOff ? { key: OFF, isSwitch: true } : undefined;
 }
 
+/** @param flag with its dashes, without a value */
+export const isFlagOfBastion = (flag: string): boolean => ruleOf(flag, LAUNCH_FLAGS) !== undefined;
+
 /**
  * A job file for a job spec of Bastion (JSON).
  * @param file its name, for messages

@@ -1,10 +1,11 @@
+import type { Option } from 'commander';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { asLiteral } from '../../../domain/job-file/interpolation.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { DEFAULT_TPU } from '../init/written-job.js';
 import { typedCommand } from '../../terminal/print.js';
 import { type Draft, submitLine } from './draft.js';
-import { bastionLine, launchAction } from './import-launch.js';
+import { bastionLine, isFlagOfBastion, launchAction } from './import-launch.js';
 
 /** The answer to a command line of another tool. */
 export interface Answer {
@@ -21,13 +22,18 @@ export interface Answer {
 /**
  * @param own the words before `--`, as `isForeign` accepts them
  * @param command the words behind `--`
+ * @param submits the flags of `jobctl submit`, which may stand in a line of Bastion's
  * @returns undefined if it is no line of another tool after all
  */
-export function answerTo(own: readonly string[], command: readonly string[] | undefined): Answer | undefined {
+export function answerTo(
+  own: readonly string[],
+  command: readonly string[] | undefined,
+  submits: readonly Option[],
+): Answer | undefined {
   const [first = '', ...rest] = own;
   if (['jobman', 'axlearn', 'gcp', 'sky'].includes(first))
-    return rest.length === 0 ? undefined : behindName(first, rest, command);
-  if (first === 'launch') return launchAnswer(rest, command);
+    return rest.length === 0 ? undefined : behindName(first, rest, command, submits);
+  if (first === 'launch') return launchAnswer(rest, command, submits);
   if (first === 'submit') return { whose: ASTERAS, runs: ['launch', ...rest, ...behind(command)] };
   if (first === 'bastion') return bastionAnswer(rest);
   if (first === 'history') return bastionAnswer(['history', ...rest]);
@@ -56,9 +62,14 @@ const ANOTHERS = "another tool's";
 type Reader = (args: readonly string[], command: readonly string[] | undefined) => Answer | undefined;
 
 /** `jobman create X`, `axlearn gcp launch ..`: what stands behind the tool's name. */
-function behindName(name: string, rest: readonly string[], command: readonly string[] | undefined): Answer {
+function behindName(
+  name: string,
+  rest: readonly string[],
+  command: readonly string[] | undefined,
+  submits: readonly Option[],
+): Answer {
   const [first = '', ...args] = rest;
-  const own = OF_TOOL[name]?.[first]?.(args, command) ?? answerTo(rest, command);
+  const own = OF_TOOL[name]?.[first]?.(args, command) ?? answerTo(rest, command, submits);
   if (own !== undefined) return own;
   const whose = name === 'jobman' ? JOBMANS : name === 'sky' ? SKYPILOTS : AXLEARNS;
   if (first === 'list') return { whose, lines: [line('list')] };
@@ -180,7 +191,11 @@ function readClean(args: readonly string[]): Answer {
 
 // AXLearn, Astera ----------------------------------------------------------------------------------------------------
 
-function launchAnswer(args: readonly string[], command: readonly string[] | undefined): Answer {
+function launchAnswer(
+  args: readonly string[],
+  command: readonly string[] | undefined,
+  submits: readonly Option[],
+): Answer {
   const [file] = plain(args);
   if (file !== undefined && /\.ya?ml$/.test(file)) return { whose: SKYPILOTS, lines: [line('submit', file)] };
   const action = launchAction(args);
@@ -204,34 +219,37 @@ function launchAnswer(args: readonly string[], command: readonly string[] | unde
       };
     }
     default: {
-      const { own, others } = ofSubmit(args);
+      const { own, others } = ofSubmit(args, submits);
       const { draft, isDryRun } = bastionLine(others, command ?? []);
       const isDirty = draft.get('build') !== undefined && args.some((word) => /allow_dirty=true$/i.test(word));
       const more = [
         ...(isDryRun === true ? ['--dry-run'] : []),
         ...(isDirty ? ['--allow-dirty'] : []),
-        ...(action === 'run' ? ['--local', '--wait'] : []),
+        ...(action === 'run' ? ['--local', ...(args.includes(NO_WAIT) ? [] : ['--wait'])] : []),
       ];
       return submitAnswer(draft, [...new Set([...more, ...own])], action === 'run');
     }
   }
 }
 
-const SWITCHES: ReadonlySet<string> = new Set(['--wait', '--local', '--no-verdict', '--literal-quotes']);
-const VALUED: ReadonlySet<string> = new Set(['--set', '--context', '--server', '--temporal-address', '--output', '-o']);
+/** A flag of `jobctl launch`. It is what `submit` does anyway. */
+const NO_WAIT = '--no-wait';
 
-/** Flags of jobctl's `submit` that stand in a line of Bastion; its `--set` has one value each. */
-function ofSubmit(args: readonly string[]): { readonly own: readonly string[]; readonly others: readonly string[] } {
+/** Flags of jobctl's `submit` that stand in a line of Bastion. Those that Bastion has too mean what they mean there. */
+function ofSubmit(
+  args: readonly string[],
+  submits: readonly Option[],
+): { readonly own: readonly string[]; readonly others: readonly string[] } {
   const own: string[] = [];
   const others: string[] = [];
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? '';
-    const [name = ''] = word.split('=');
-    const next = args[at + 1];
-    if (SWITCHES.has(word)) own.push(word);
-    else if (VALUED.has(word) && next !== undefined) own.push(`${word === '-o' ? '--output' : word}=${args[++at]}`);
-    else if (VALUED.has(name)) own.push(word);
-    else others.push(word);
+    const [flag = ''] = word.split('=');
+    const option = isFlagOfBastion(flag) ? undefined : submits.find(({ long, short }) => [long, short].includes(flag));
+    if (word === NO_WAIT) continue;
+    if (typeof option?.long !== 'string') others.push(word);
+    else if (option.isBoolean() || option.negate) own.push(word);
+    else own.push(word === flag ? `${option.long}=${args[++at] ?? ''}` : word);
   }
   return { own, others };
 }
@@ -244,7 +262,7 @@ function submitAnswer(draft: Draft, more: readonly string[], isShown: boolean): 
   const tree = { ...rest, command: command ?? { run: 'python3 train.py' } };
   // Bastion's name is the job.
   const line = submitLine(tree, [...(name === undefined ? [] : ['--name', String(name)]), ...more]);
-  const hasType = draft.get('tpu.accelerator') !== undefined;
+  const hasType = draft.get('tpu.accelerator') !== undefined || more.some((word) => word.startsWith('--tpu='));
   const notes = [
     ...(command === undefined ? ['the command goes behind --'] : []),
     ...(hasType ? [] : ['the line has no type of TPU: add --tpu, such as --tpu v4-32']),
@@ -314,8 +332,9 @@ const OTHERS: Readonly<Record<string, Reader>> = {
   sshvm: asOne(AXLEARNS, 'ssh'),
   bundle: () => ({
     whose: AXLEARNS,
+    lines: [line('build', 'job.yaml')],
     notes: [
-      '`build` in a job file has an image built at submit (docs/build.md), `bundle` brings a folder to every host',
+      'it builds and pushes the image of section `build` (docs/build.md), as submit does; `bundle` in a job file brings a folder to every host',
     ],
   }),
   sbatch: (args) => {

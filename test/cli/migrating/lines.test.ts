@@ -11,10 +11,11 @@ import {
   JOBMAN_LINES,
   typedWords,
 } from '../../../cli/job/migrating/examples.js';
-import { answerTo } from '../../../cli/job/migrating/typed-line.js';
+import { answerTo } from '../answer-to.js';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { runProgram } from '../../../cli/program.js';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
+import { submitFlags } from '../../../cli/commands/verbs.js';
 import { refusalOf } from '../command-line.js';
 import { verbReached } from '../verb-reached.js';
 
@@ -30,6 +31,10 @@ function wordsOf(line: string): readonly string[] {
   assert.ok(words, line);
   return words;
 }
+
+const SUBMITS = submitFlags();
+/** What Bastion calls so too, and what jobctl takes for the words of Bastion. */
+const OF_BASTION: ReadonlySet<string> = new Set(['--name', '--priority', '--project', '--zone', '--dry-run']);
 
 const split = (words: readonly string[]): readonly [readonly string[], readonly string[] | undefined] => {
   const end = words.indexOf('--');
@@ -120,6 +125,31 @@ describe('command lines of the tools that jobctl replaces', () => {
       assert.equal(runs?.[0], 'submit');
       assert.ok(!runs?.includes('--dry-run'));
     });
+
+  const OF_SUBMIT = SUBMITS.map(({ long, argChoices }) => ({ flag: long ?? '', value: argChoices?.[0] })).filter(
+    ({ flag }) => !OF_BASTION.has(flag),
+  );
+  for (const { flag, value } of OF_SUBMIT) {
+    const isValued = SUBMITS.some((option) => option.long === flag && !option.isBoolean() && !option.negate);
+    for (const words of isValued ? [[flag, value ?? '3'], [`${flag}=${value ?? '3'}`]] : [[flag]])
+      it(`${words.join(' ')}, which only jobctl has, means in a line of Bastion's what it means in submit`, () => {
+        for (const place of [2, 3]) {
+          const line = ['launch', 'start', '--instance_type=v5litepod-8'].toSpliced(place, 0, ...words);
+          const { runs, notes } = answerTo(line, ['python3', 't.py']) ?? {};
+          assert.ok(runs?.join(' ').includes(isValued ? `${flag}=${value ?? '3'}` : flag), String(runs));
+          assert.doesNotMatch(String(notes), new RegExp(`lost: ${flag}`));
+        }
+      });
+  }
+
+  it('--no-wait follows nothing', () => {
+    const line = ['launch', '--instance_type=v5litepod-8', '--no-wait'];
+    assert.deepEqual(
+      answerTo(line, ['python3', 't.py'])?.notes,
+      answerTo(line.slice(0, 2), ['python3', 't.py'])?.notes,
+    );
+    assert.doesNotMatch(String(answerTo(['launch', 'run', ...line.slice(1)], ['x'])?.lines), /--wait/);
+  });
 
   it('every form of the facts is an example, with all its flags', () => {
     const typed = ALL.map((example) => typedWords(example));

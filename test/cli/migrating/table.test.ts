@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { VERBS } from '../../../cli/commands/verbs.js';
 import { isForeign } from '../../../cli/job/migrating/foreign-words.js';
-import { answerTo } from '../../../cli/job/migrating/typed-line.js';
+import { answerTo } from '../answer-to.js';
 import { splitShellWords } from '../../../domain/shell-quote.js';
 import { refusalOf } from '../command-line.js';
 import { verbReached } from '../verb-reached.js';
