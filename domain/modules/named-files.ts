@@ -13,9 +13,8 @@ export interface NamedFile {
   readonly path: string;
 }
 
-const VALUE = /(?:\s+|=)?(?<value>"[^"]*"|'[^']*'|\S+)/.source;
-const LONG = ['requirement', 'constraint', 'editable', 'find-links', 'index-url', 'extra-index-url'].join('|');
-const OPTION = new RegExp(`^(?:-[rcefi]|--(?:${LONG})(?=[\\s=]))${VALUE}`);
+const OPTION =
+  /^(?:-[rcefi]|--(?:requirement|constraint|editable|find-links|(?:extra-)?index-url)(?=[\s=]))(?:\s+|=)?(?<value>"[^"]*"|'[^']*'|\S+)/;
 const ARCHIVE = /\.(?:whl|zip|tar\.gz|tar\.bz2|tgz|conda)$/;
 
 /** @param text a requirements file, or the environment.yml of conda */
