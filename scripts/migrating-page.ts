@@ -74,7 +74,7 @@ export function migratingPage(): string {
     '\nEvents that Bastion published to a queue are told by `notify` ([notify.md](notify.md)); `jobctl logs --job` shows all of them:\n',
     "| event of Bastion's | `notify.on` |\n| --- | --- |",
     ...Object.entries(BASTION_EVENTS).map(([event, word]) => row(code(event), code(word))),
-    "\n## Astera's launch\n\n`jobctl launch` takes the same flags; `--dry-run` prints the job file that a line stands for. The image is built where `--build` says ([build.md](build.md)), in the cluster from the commit on its remote for pods and Ray unless it says `local`, and pushed to `--image`, or under the name of the folder to the registry of the context (`jobctl context set NAME --registry ghcr.io/team`) or of `JOBCTL_REGISTRY`. A line with `--gpus` also needs `--gpu-type`, one with `--execution ray` also `--ray-version`, unless the context has them. It follows the job's log, as launch did; `--no-wait` does not.",
+    "\n## Astera's launch\n\n`jobctl launch` takes the same flags; `--dry-run` prints the job file that a line stands for. It follows the job's log, as launch did; `--no-wait` does not. A line with `--gpus` also needs `--gpu-type`, one with `--execution ray` also `--ray-version`, unless the context has them.\n\nThe image is built where `--build` says ([build.md](build.md)): for pods and Ray in the cluster, from the commit on its remote, unless it says `local`. It is pushed to `--image`, or under the name of the folder to the registry of the context (`jobctl context set NAME --registry ghcr.io/team`) or of `JOBCTL_REGISTRY`.",
     linesTable(ASTERA_LINES),
     '| flag of `launch submit` | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...ASTERA_FLAGS.map(keyRow),
