@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { join } from 'node:path';
+import { makeFolderSync } from '../cloud/folders.js';
 import { fileErrorWords } from '../domain/errors.js';
 import { cacheFolder } from './terminal/home.js';
 import { ExitCode } from './terminal/cli-error.js';
@@ -15,7 +16,16 @@ process.noDeprecation = process.env['JOBCTL_DEBUG'] !== '1';
 // From 22.8 on, Node.js caches compiled code for the next start. The cache is in this user's folder: all users share the default
 // one.
 const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
-enableCompileCache?.(join(cacheFolder(), 'compiled'));
+if (enableCompileCache !== undefined) {
+  try {
+    const folder = join(cacheFolder(), 'compiled');
+    // In a folder that takes none, Node.js would try to make it for ever.
+    makeFolderSync(folder);
+    enableCompileCache(folder);
+  } catch {
+    // Without a cache the next start is as slow as this one.
+  }
+}
 
 // `jobctl logs JOB | head`: the reader has exited, so nothing is left to do. 128 + SIGPIPE, as other tools exit.
 for (const stream of [process.stdout, process.stderr])
