@@ -83,6 +83,7 @@ const sliceHost: z.ZodType<SliceHost> = z.discriminatedUnion('reach', [
         port: z.int().min(1).max(65_535),
         user: text(),
         claim: text(),
+        slot: z.object({ number: z.int().min(0), of: z.int().min(1), gpus: z.array(z.int().min(0)) }).exactOptional(),
         key: text().exactOptional(),
       })
       .exactOptional(),

@@ -1,7 +1,7 @@
 import type { JobSpec } from './job-spec.js';
 import type { AttemptSlice } from './machine-kinds/kind.js';
 import { kindOfJob, machineKind } from './machines.js';
-import type { SliceHost } from './slice.js';
+import { type MachineSlot, ownHostOf, type SliceHost } from './slice.js';
 import { WrongInput } from './errors.js';
 
 export interface RunPlace {
@@ -34,25 +34,34 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   const runners = place.slices.flatMap((each) =>
     commandHosts(spec, each.hosts).map((runner) => ({ slice: each.index, ...runner })),
   );
-  const coordinator = (runners[0] ?? own.hosts[0])?.internalIp ?? '';
+  const first = runners[0] ?? own.hosts[0];
+  const coordinator = first?.internalIp ?? '';
+  const portOffset = ownHostOf(first)?.slot?.number ?? 0;
+  const jaxPort = COORDINATOR_PORT + portOffset;
   const rank = runners.findIndex((runner) => runner.slice === slice && runner.index === host);
-  const job = { coordinator, jaxPort: COORDINATOR_PORT, tasks: runners.length, ...(rank === -1 ? {} : { rank }) };
+  const job = { coordinator, jaxPort, portOffset, tasks: runners.length, ...(rank === -1 ? {} : { rank }) };
   return {
     ...machineKind(kindOfJob(spec)).environment(spec, { own, all: place.slices, ...job }),
     ...spec.env,
+    ...slotEnvironment(ownHostOf(own.hosts.find(({ index }) => index === host))?.slot),
     JOBCTL_JOB_ID: place.job,
     JOBCTL_ATTEMPT: String(place.attempt),
     JOBCTL_HOST_INDEX: String(host),
     JOBCTL_NUM_HOSTS: String(own.hosts.length),
     JOBCTL_NUM_TASKS: String(runners.length),
     JOBCTL_HOST_IPS: own.hosts.map(({ internalIp }) => internalIp).join(','),
-    JOBCTL_COORDINATOR_ADDRESS: `${coordinator}:${COORDINATOR_PORT}`,
+    JOBCTL_COORDINATOR_ADDRESS: `${coordinator}:${jaxPort}`,
     JOBCTL_SLICE_INDEX: String(slice),
     JOBCTL_NUM_SLICES: String(place.slices.length),
     JOBCTL_NODE_NAME: own.name,
     JOBCTL_PREVIOUS_ATTEMPT_END: place.previousEnd ?? '',
     JOBCTL_BUCKET: place.bucket,
   };
+}
+
+/** CUDA sees the slot's GPUs alone. The job's own `env` cannot say otherwise: other GPUs of the machine are another job's. */
+function slotEnvironment(slot: MachineSlot | undefined): Record<string, string> {
+  return slot === undefined ? {} : { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: slot.gpus.join(',') };
 }
 
 /** The port of `jax.distributed`: JAX's own cluster detection uses it on Cloud TPU. */

@@ -64,8 +64,20 @@ export interface OwnHost {
   readonly user: string;
   /** `secret:NAME` of the private key that connects. Absent: the job's. */
   readonly key?: string;
+  /** Absent: the whole machine. */
+  readonly slot?: MachineSlot;
   /** Id of the claim that the machine must hold before anything of the slice begins on it (docs/adr/0070). */
   readonly claim: string;
+}
+
+/** A part of a machine, with a login user of its own (docs/adr/0153). */
+export interface MachineSlot {
+  /** From 0. */
+  readonly number: number;
+  /** Slots of the machine. */
+  readonly of: number;
+  /** Indexes of its NVIDIA GPUs as nvidia-smi has them, which is their order on the PCI bus. Empty: it has none. */
+  readonly gpus: readonly number[];
 }
 
 /** A pod of an Indexed Job, reached by exec through the API server of its slice's cluster. */

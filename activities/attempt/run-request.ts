@@ -5,6 +5,7 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { commandContainer, rayOf } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
+import { ownHostOf } from '../../domain/slice.js';
 import { rayVariables } from '../../domain/modules/ray-run.js';
 import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
@@ -29,6 +30,9 @@ export function runRequest(
   const { slice, index } = host.target;
   const container = commandContainer(spec);
   const waitSeconds = spec.timeouts?.device;
+  const wait = waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 };
+  const hosts = input.slices.find((each) => each.index === slice)?.hosts;
+  const slot = ownHostOf(hosts?.find((each) => each.index === index))?.slot;
   const { devices } = machineKind(kindOfJob(spec));
   const sign = hostUpload(store, host, signOf(input, host.number));
   const exitRecord = hostUpload(store, host, exitRecordOf(input, host), 'absent');
@@ -38,7 +42,7 @@ export function runRequest(
     script,
     env: { ...runEnvironment(spec, runPlace(input), slice, index), ...rayPlace(installation, input, host) },
     ...(container && { container }),
-    accelerator: { ...devices, ...(waitSeconds !== undefined && { waitMs: waitSeconds * 1000 }) },
+    ...(slot?.gpus.length === 0 ? {} : { accelerator: { ...devices, ...wait, ...(slot && { gpus: slot.gpus }) } }),
     ...(sign && { sign: { ...sign, everyMs: settings.timings.signOfLifeMs } }),
     ...(exitRecord && { exitRecord: { ...exitRecord, proof: proofOf(host.target) } }),
     outputs: outputsOf(store, input, host),

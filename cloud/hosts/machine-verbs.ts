@@ -1,4 +1,5 @@
 import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/words.js';
+import type { MachineSlot } from '../../domain/slice.js';
 import { HostUnreachable } from './port.js';
 import type { RunnerClient } from './runner-client.js';
 
@@ -19,7 +20,9 @@ export type ClaimAnswer =
 
 /** A machine's facts in the pool file. */
 export interface Declared {
+  /** `count`: of the whole machine. */
   readonly accelerator?: { readonly type: string; readonly count: number };
+  readonly slot?: MachineSlot;
   /** The operator's own script. */
   readonly check?: string;
 }
@@ -69,9 +72,10 @@ export class MachineVerbs {
     if (word !== 'vacated') throw new HostUnreachable(`the machine answered '${word}' when it was given back`);
   }
 
-  async inspect({ accelerator, check = '' }: Declared): Promise<Inspection> {
+  async inspect({ accelerator, slot, check = '' }: Declared): Promise<Inspection> {
     const maker = accelerator === undefined ? '-' : makerOf(accelerator.type);
-    const words = ['inspect', maker, String(accelerator?.count ?? 0), String(LEAST_FREE_KIB)];
+    const gpus = slot?.gpus.join(',') ?? '';
+    const words = ['inspect', maker, String(accelerator?.count ?? 0), String(LEAST_FREE_KIB), gpus];
     const { stdout } = await this.#runner.call(words, { stdin: Buffer.from(check) });
     const said = stdout.toString();
     if (!said.includes(`${MARK}inspected`)) throw new HostUnreachable('the machine did not finish its inspection');

@@ -173,6 +173,8 @@ export interface SignOfLife extends HostUpload {
 export interface AcceleratorCheck extends AcceleratorDevices {
   /** Absent: a minute. 0: the devices are not checked. */
   readonly waitMs?: number;
+  /** Indexes of the only GPUs that count, as nvidia-smi has them. Absent: all. */
+  readonly gpus?: readonly number[];
 }
 
 /** Reasons for which a host may end a command itself, as in the runner's `ended-by`. */

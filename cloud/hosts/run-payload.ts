@@ -58,10 +58,11 @@ function jobOfRun(runId: string): string {
 function planOf(request: RunRequest, container: string | undefined): string {
   const { accelerator = NO_DEVICES, sign, exitRecord, outputs, preemptionHook } = request;
   const { maxUnattendedMs = 0, limitMs = 0, graceMs = 0, waitFor = 'shell' } = request;
-  const { devices, lockFiles, waitMs = DEVICE_WAIT_MS } = accelerator;
+  const { devices, lockFiles, waitMs = DEVICE_WAIT_MS, gpus = [] } = accelerator;
   const settings = [
     `devices=${shellQuote(devices.join(' '))}`,
     `lock_files=${shellQuote(lockFiles.join(' '))}`,
+    `own_gpus=${shellQuote(gpus.join(' '))}`,
     `device_wait_ms=${Math.ceil(waitMs)}`,
     ...(sign === undefined ? [] : signSettings(sign)),
     ...(exitRecord === undefined

@@ -10,20 +10,21 @@ const TORCH_PORT = 29_400;
  * @param hasGpus torchrun then starts a process for each GPU of a host, otherwise one (torch 2.11)
  */
 export function distributedEnvironment(
-  { coordinator, jaxPort, rank, tasks }: AttemptSlices,
+  { coordinator, jaxPort, portOffset, rank, tasks }: AttemptSlices,
   hasGpus: boolean,
 ): Record<string, string> {
   if (rank === undefined) return {};
+  const torchPort = String(TORCH_PORT + portOffset);
   return {
     JAX_COORDINATOR_ADDRESS: `${coordinator}:${jaxPort}`,
     JAX_NUM_PROCESSES: String(tasks),
     JAX_PROCESS_ID: String(rank),
     MASTER_ADDR: coordinator,
-    MASTER_PORT: String(TORCH_PORT),
+    MASTER_PORT: torchPort,
     WORLD_SIZE: String(tasks),
     RANK: String(rank),
     PET_MASTER_ADDR: coordinator,
-    PET_MASTER_PORT: String(TORCH_PORT),
+    PET_MASTER_PORT: torchPort,
     PET_NNODES: String(tasks),
     PET_NODE_RANK: String(rank),
     ...(hasGpus && { PET_NPROC_PER_NODE: 'gpu' }),

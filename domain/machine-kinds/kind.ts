@@ -92,6 +92,8 @@ export interface AttemptSlices {
   readonly coordinator: string;
   /** Port on that host for `jax.distributed`. */
   readonly jaxPort: number;
+  /** Added to a usual port, so that jobs on parts of one machine have different ones. */
+  readonly portOffset: number;
   /** Rank of this host among those that run the command, from 0. Absent if it does not run the command. */
   readonly rank?: number;
   /** Hosts that run the command. */

@@ -108,7 +108,7 @@ function condaRequirements({ requirements }: CondaSection, report: Report): Cond
     report.wrong(
       ['conda', 'requirements', ...(typeof requirements === 'string' ? [] : [requirements.indexOf(option)])],
       option,
-      'is an option of pip, and no package',
+      'an option of pip, and no package',
       'write requirements: requirements.txt, and the option in that file; or bundle: {dir: ., install: pip install ..}',
     );
   return packages.length === 0 ? undefined : { packages };

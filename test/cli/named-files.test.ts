@@ -105,7 +105,7 @@ describe('lists of packages that name files beside them', () => {
       ['"-r other.txt"', "'-r'"],
       ['[" --pre"]', "'--pre'"],
     ] as const)
-      await assert.rejects(packages(list), new RegExp(`requirements.*${option}.* is an option of pip`));
+      await assert.rejects(packages(list), new RegExp(`requirements.*${option} is an option of pip`));
     assert.deepEqual((await packages('["jax[tpu]>=0.4", "b @ https://example.com/b.whl"]')).warnings, []);
   });
 

@@ -6,18 +6,36 @@ import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { janitorScheduleId } from '../../contract/janitor.js';
 import { programArguments } from '../built.js';
-import { type Rack, startRack } from '../hosts/rack.js';
+import { startRack } from '../hosts/rack.js';
+import { type KeyPair } from '../hosts/ssh-host.js';
 import { everybodysQuota } from '../quota/quota-file-text.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 import { JobctlUser } from './jobctl-process.js';
 import { writeKeyPair } from './key-pair.js';
 
+/** The machines of its pool. */
+interface OwnMachines {
+  /** `[[machines]]` of the pool file. */
+  readonly poolFile: string;
+  readonly units: Readonly<Record<string, number>>;
+  stop(): Promise<void>;
+}
+
+async function twoMachines(key: KeyPair): Promise<OwnMachines> {
+  const rack = await startRack(2, key);
+  const machines = rack.inventory.map(
+    ({ name, address, port, user, hostKey = '' }) =>
+      `[[machines]]\nname = "${name}"\naddress = "${address}:${port}"\nuser = "${user}"\nhost_key = "${hostKey}"\n`,
+  );
+  return { poolFile: machines.join('\n'), units: { machine: 2 }, stop: rack.stop };
+}
+
 /** Temporal, one worker, a rack behind sshd, and a store: set up as an operator does it, and nothing of Google's anywhere. */
 export class StackWithoutGoogle {
   readonly user: JobctlUser;
-  readonly rack: Rack;
   readonly pool: string;
+  readonly #machines: OwnMachines;
   readonly #server: TestServer;
   readonly #folder: string;
   readonly #taskQueue: string;
@@ -25,13 +43,13 @@ export class StackWithoutGoogle {
   #worker: ChildProcess | undefined;
 
   private constructor(
-    parts: { readonly server: TestServer; readonly rack: Rack; readonly folder: string },
+    parts: { readonly server: TestServer; readonly machines: OwnMachines; readonly folder: string },
     environment: Readonly<Record<string, string>>,
   ) {
     const name = `apart-${randomBytes(4).toString('hex')}`;
     this.#server = parts.server;
     this.#folder = parts.folder;
-    this.rack = parts.rack;
+    this.#machines = parts.machines;
     [this.#taskQueue, this.pool] = [name, name];
     this.#environment = {
       ...environment,
@@ -47,12 +65,15 @@ export class StackWithoutGoogle {
   }
 
   /** @param environment JOBCTL_BUCKET, and whatever its store needs */
-  static async start(environment: Readonly<Record<string, string>>): Promise<StackWithoutGoogle> {
+  static async start(
+    environment: Readonly<Record<string, string>>,
+    machinesOf: (key: KeyPair) => Promise<OwnMachines> = twoMachines,
+  ): Promise<StackWithoutGoogle> {
     const folder = mkdtempSync(join(tmpdir(), 'jobctl-apart-'));
     const key = writeKeyPair(folder);
     const pair = { private: readFileSync(key.privateKeyFile, 'utf8'), public: readFileSync(key.publicKeyFile, 'utf8') };
     const stack = new StackWithoutGoogle(
-      { server: await testServer(), rack: await startRack(2, pair), folder },
+      { server: await testServer(), machines: await machinesOf(pair), folder },
       environment,
     );
     const setUp = await stack.user.run('setup', 'server');
@@ -64,12 +85,8 @@ export class StackWithoutGoogle {
   async #startWorker(ssh: object): Promise<void> {
     const at = (name: string): string => join(this.#folder, name);
     const healthPort = await freePort();
-    const machines = this.rack.inventory.map(
-      ({ name, address, port, user, hostKey = '' }) =>
-        `[[machines]]\nname = "${name}"\naddress = "${address}:${port}"\nuser = "${user}"\nhost_key = "${hostKey}"\n`,
-    );
-    writeFileSync(at('pool.toml'), machines.join('\n'));
-    writeFileSync(at('quota.toml'), everybodysQuota({ machine: 2 }));
+    writeFileSync(at('pool.toml'), this.#machines.poolFile);
+    writeFileSync(at('quota.toml'), everybodysQuota(this.#machines.units));
     const config = { ssh, pool: this.pool, quotaFile: at('quota.toml'), poolFile: at('pool.toml'), healthPort };
     writeFileSync(at('worker.json'), JSON.stringify(config));
     const log = openSync(at('worker.log'), 'a');
@@ -101,7 +118,7 @@ export class StackWithoutGoogle {
     await client.schedule.getHandle(janitorScheduleId(this.#taskQueue)).delete();
     for await (const { workflowId } of client.workflow.list({ query }))
       await client.workflow.getHandle(workflowId).terminate('its test has ended');
-    await this.rack.stop();
+    await this.#machines.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

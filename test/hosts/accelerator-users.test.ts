@@ -120,6 +120,34 @@ describe('who uses the GPUs of a host', () => {
       4242,
     ));
 
+  it('of a slot is who computes on its own GPUs, before a use and before a command', () =>
+    withGpuHost(4, async ({ inspect, connection, answers: answer }) => {
+      const gpus = ['GPU-5d1b', 'GPU-77aa', 'GPU-0c3e', 'GPU-91f0'];
+      const computes = (lines: string): void =>
+        answer(`case "$*" in
+          -L) ${gpus.map((uuid, index) => `echo 'GPU ${index}: NVIDIA H100 80GB HBM3 (UUID: ${uuid})'`).join('; ')} ;;
+          *query-gpu=index,uuid*) ${gpus.map((uuid, index) => `echo '${index}, ${uuid}'`).join('; ')} ;;
+          *query-compute-apps=gpu_uuid,pid,process_name*) printf '%s' '${lines}' ;;
+          *) exit 2 ;; esac`);
+      const slot = { number: 1, of: 2, gpus: [2, 3] };
+      const half = { accelerator: { type: 'h100', count: 4 }, slot };
+      const onSlot = { accelerator: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [], waitMs: 100, gpus: slot.gpus } };
+      computes('GPU-5d1b, 99997, /opt/a, b\nGPU-77aa, 99998, python3\n');
+      assert.deepEqual(await inspect(half), { problems: [], warnings: [] });
+      await connection.startRun(request('echo mine', onSlot));
+      assert.equal((await ended(connection)).code, 0);
+      computes('GPU-5d1b, 99997, python3\nGPU-91f0, 99999, train, all\n');
+      assert.equal((await inspect(half)).busy, 'accelerator devices are in use by process 99999 (train, all)');
+      const blocked = await connection.startRun({ ...request('echo mine', onSlot), runId: 'train-x1-a2', epoch: 2 });
+      assert.ok(blocked.kind === 'blocked' && /99999 \(train, all\)$/.test(blocked.message), JSON.stringify(blocked));
+      const missing = { ...half, slot: { ...slot, gpus: [3, 4] } };
+      assert.match((await inspect(missing)).problems.join(), /it cannot be seen who .*: nvidia-smi has no GPU 4$/);
+      assert.match(
+        (await inspect({ ...half, accelerator: { type: 'h100', count: 8 } })).problems.join(),
+        /it has 4 NVIDIA devices .* the pool file says 8/,
+      );
+    }));
+
   it('warns of another model than the pool file says, and of GPUs that it does not name', () =>
     withGpuHost(2, async ({ inspect }) => {
       const { warnings } = await inspect({ accelerator: { type: 'a100', count: 2 } });

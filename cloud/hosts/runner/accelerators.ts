@@ -59,9 +59,27 @@ ask_smi() {
   return 1
 }
 
-# Lines 'PID NAME' of who computes on NVIDIA devices. Of MPS its clients count, and not the server, which stays when they are gone.
+# The uuids of the GPUs in 'own_gpus' into 'uuids'.
+own_uuids() {
+  uuids=
+  [ -n "$own_gpus" ] || return 0
+  ask_smi --query-gpu=index,uuid --format=csv,noheader || { unseen="nvidia-smi $answer"; return 1; }
+  for gpu in $own_gpus; do
+    uuid=$(printf '%s\\n' "$answer" | sed -n "s/^ *$gpu *, *\\([^ ,]*\\).*$/\\1/p")
+    [ -n "$uuid" ] || { unseen="nvidia-smi has no GPU $gpu"; return 1; }
+    uuids="$uuids $uuid"
+  done
+}
+# Of lines 'UUID, ..' the rest of those with these uuids; other lines as they are.
+of_gpus() {
+  awk -v own=" $* " '/^(GPU|MIG)-/ { uuid = $1; sub(/,$/, "", uuid); if (!index(own, " " uuid " ")) next; sub(/^[^,]*, */, "") } { print }'
+}
+# Lines 'PID NAME' of who computes on NVIDIA devices, of those in 'own_gpus' if it names any. Of MPS its clients count, and not the
+# server, which stays when they are gone.
 nvidia_users() {
-  ask_smi --query-compute-apps=pid,process_name --format=csv,noheader || { unseen="nvidia-smi $answer"; return 1; }
+  own_uuids || return 1
+  ask_smi --query-compute-apps=\${uuids:+gpu_uuid,}pid,process_name --format=csv,noheader || { unseen="nvidia-smi $answer"; return 1; }
+  [ -z "$uuids" ] || answer=$(printf '%s\\n' "$answer" | of_gpus $uuids)
   odd=$(printf '%s\\n' "$answer" | grep -Eiv '^ *$|^[0-9]+ *,|^warning|^no running' | head -n 1)
   [ -z "$odd" ] || { unseen="nvidia-smi says '$odd' where it is asked which processes compute"; return 1; }
   users=$(printf '%s\\n' "$answer" | sed -n 's/^\\([0-9][0-9]*\\) *, *\\(.*\\)$/\\1 \\2/p' | while read -r pid name; do

@@ -90,6 +90,7 @@ verb_vacate() {
 # its parents. Where root logs in nothing is ended: a service or an administrator runs as root too.
 end_leaked() {
   [ "$(id -u)" != 0 ] && claimed_at=$(date -r "$claim" +%s%3N 2>/dev/null) || return 0
+  own_gpus=
   set -- $(devices_of TPU) $(devices_of NVIDIA)
   [ ! -e /dev/kfd ] || set -- "$@" /dev/kfd
   [ $# -gt 0 ] && look_who "$@" && [ -n "$busy" ] || return 0
@@ -124,9 +125,10 @@ clear_runs() {
   done
 }
 
-# inspect MAKER COUNT MINIMUM_KB: a line for each thing that is wrong, who else uses its accelerators, what is odd, and each GPU's name.
-# MAKER '-': it has no accelerator. stdin: the operator's check.
+# inspect MAKER COUNT MINIMUM_KB GPUS: a line for each thing that is wrong, who else uses its accelerators, what is odd, and each GPU's name.
+# MAKER '-': it has no accelerator. GPUS: the only ones that may be used ('0,1'); '': all. stdin: the operator's check.
 verb_inspect() {
+  own_gpus=$(printf '%s' "$4" | tr , ' ')
   free=$(df -Pk "$HOME" | awk 'NR == 2 { print $4 }')
   [ "\${free:-0}" -ge "$3" ] || say "problem: \${free:-0} KiB are free in $HOME, and $3 are needed"
   case $1 in

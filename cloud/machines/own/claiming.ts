@@ -277,10 +277,11 @@ export function withoutSlice(record: PoolRecord, name: string, uid: string): Poo
   return { ...record, slices };
 }
 
-export const declared = ({ accelerators, check }: OwnMachine) => {
+export const declared = ({ accelerators, slot, check }: OwnMachine) => {
   const [first] = Object.entries(accelerators);
   return {
-    ...(first !== undefined && { accelerator: { type: first[0], count: first[1] } }),
+    ...(first !== undefined && { accelerator: { type: first[0], count: first[1] * (slot?.of ?? 1) } }),
+    ...(slot && { slot }),
     ...(check !== undefined && { check }),
   };
 };

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
-import type { Ownership } from '../../../domain/slice.js';
+import type { MachineSlot, Ownership } from '../../../domain/slice.js';
 import { machinePoolObject } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { labelsOf, ownershipFrom } from '../../../domain/identity.js';
@@ -39,12 +39,14 @@ export const LIKE_NEW: MachineRecord = { failures: 0 };
 
 const text = z.string();
 const time = z.number();
+const slot = (): z.ZodType<MachineSlot> => z.object({ number: z.int(), of: z.int(), gpus: z.array(z.int()) });
 const chosen = (): z.ZodType<ChosenMachine> =>
   z.object({
     name: text,
     address: text,
     port: z.int(),
     user: text,
+    slot: slot().exactOptional(),
     accelerators: z.record(text, z.int()),
     key: text.exactOptional(),
     hostKey: text.exactOptional(),

@@ -4,7 +4,14 @@ import type { Report } from '../../job-file/report.js';
 import type { Path } from '../../problem.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../../secret-reference.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import { MACHINE, type OwnMachine, type MachinesRequest, type MachinesSection, machinesType } from './words.js';
+import {
+  MACHINE,
+  makerOf,
+  type OwnMachine,
+  type MachinesRequest,
+  type MachinesSection,
+  machinesType,
+} from './words.js';
 
 /** A name that quota files can hold beside TPU generations. */
 const ACCELERATOR = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -65,6 +72,9 @@ export const machinesSection = (): typeof schema => schema;
 
 type MachinesForm = z.infer<typeof schema>;
 
+const MOST_SLOTS = 64;
+const SLOT = '{slot}';
+
 const machine = section({
   name: text().optional().describe('What people call it; unique in the pool.'),
   address: text().optional().describe('Host name or IP address, and the port of its SSH server if that is not 22.'),
@@ -73,6 +83,9 @@ const machine = section({
     .record(z.string(), wholeNumber(1, MOST_ACCELERATORS), { error: 'a table of numbers by type, such as {h100 = 8}' })
     .optional()
     .describe('What it has: one type, and how many. Left out: none.'),
+  slots: wholeNumber(2, MOST_SLOTS)
+    .optional()
+    .describe('Parts that serve one job each, with a login user of their own: user = "train-{slot}". Left out: 1.'),
   labels: textMap().optional().describe('What a job file may ask for in machines.labels.'),
   key: text().optional().describe("secret:NAME of the private key that connects; the installation's own without it."),
   host_key: text().optional().describe("Its SSH server's public key; without it the first one that it shows is kept."),
@@ -91,15 +104,73 @@ const SSH_PORT = 22;
 export function resolveInventory(form: InventoryForm, report: Report): readonly OwnMachine[] {
   const machines = form.map((each, index) => resolveMachine(each, ['machines', index], report));
   refuseTwins(machines, report);
-  return machines;
+  const slots = machines.map((machine, index) => slotsOf(machine, form[index]?.slots ?? 1));
+  refuseSlotNames(slots, report);
+  return slots.flat();
+}
+
+/** The slots of a machine are machines of their own, but for the address (docs/adr/0153). */
+function slotsOf(machine: OwnMachine, of: number): readonly OwnMachine[] {
+  if (of === 1) return [machine];
+  return Array.from({ length: of }, (_, number) => {
+    const accelerators = Object.entries(machine.accelerators).map(([type, count]) => [type, Math.floor(count / of)]);
+    const count = Number(accelerators[0]?.[1] ?? 0);
+    return {
+      ...machine,
+      name: `${machine.name}.${number}`,
+      user: machine.user.replace(SLOT, String(number)),
+      slot: { number, of, gpus: Array.from({ length: count }, (__, gpu) => number * count + gpu) },
+      accelerators: Object.fromEntries(accelerators) as Readonly<Record<string, number>>,
+    };
+  });
+}
+
+/** `box.1` may be a slot of `box`, and another machine. */
+function refuseSlotNames(slots: readonly (readonly OwnMachine[])[], report: Report): void {
+  const owners = new Map(
+    slots.flatMap((each, index) => each.filter(({ slot }) => slot).map(({ name }) => [name, index])),
+  );
+  for (const [index, [machine]] of slots.entries()) {
+    const owner = owners.get(machine?.name ?? '');
+    if (machine !== undefined && owner !== undefined && owner !== index)
+      report.problem(['machines', index, 'name'], machine.name, 'is a slot of another machine', 'names are unique');
+  }
+}
+
+function checkSlots({ slots, user = '', accelerators = {} }: InventoryForm[number], path: Path, report: Report): void {
+  if (slots === undefined) {
+    if (user.includes(SLOT))
+      report.wrong([...path, 'user'], user, 'of a machine with slots', 'write slots = 4 too, or a name without {slot}');
+    return;
+  }
+  if (user !== '' && !user.includes(SLOT))
+    report.wrong(
+      [...path, 'user'],
+      user,
+      'one login user for several slots',
+      `write a user for each: user = "${user}-${SLOT}"`,
+    );
+  for (const [type, count] of Object.entries(accelerators)) {
+    const at = [...path, 'slots'];
+    if (makerOf(type) !== 'NVIDIA')
+      report.problem(at, slots, `slots are for NVIDIA GPUs or none, and ${type} is another maker's`, 'leave slots out');
+    else if (count % slots !== 0)
+      report.problem(
+        at,
+        slots,
+        `${count} ${type} cannot be shared out evenly among ${slots} slots`,
+        'slots of a machine are alike',
+      );
+  }
 }
 
 function resolveMachine(form: InventoryForm[number], path: Path, report: Report): OwnMachine {
   const { name = '', user = '' } = form;
   requireKeys(form, path, report);
+  checkSlots(form, path, report);
   if (name !== '' && !NAME.test(name))
     report.wrong([...path, 'name'], name, 'no name of a machine', 'small letters, digits, dashes and dots; 63 at most');
-  if (user !== '' && !USER.test(user))
+  if (user !== '' && !USER.test(user.replace(SLOT, '0')))
     report.wrong([...path, 'user'], user, 'no login user', 'letters, digits, dashes, dots and _; 32 at most');
   const { address, port } = addressOf(form.address ?? '', [...path, 'address'], report);
   return {

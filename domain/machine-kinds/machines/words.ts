@@ -1,4 +1,4 @@
-import type { Ownership } from '../../slice.js';
+import type { MachineSlot, Ownership } from '../../slice.js';
 import type { EpochMs } from '../../units.js';
 import type { AskedSize } from '../kind.js';
 
@@ -52,6 +52,8 @@ export interface OwnMachine {
   /** Port of its SSH server. */
   readonly port: number;
   readonly user: string;
+  /** Absent: the whole machine. */
+  readonly slot?: MachineSlot;
   /** Units by type, such as `h100: 8`. Empty: no accelerators. */
   readonly accelerators: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { declared, reachOf } from '../../cloud/machines/own/claiming.js';
+import { runEnvironment } from '../../domain/run-environment.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import { formatProblems } from '../../domain/problem.js';
+import { parsePoolFile } from '../../quota/files/pool-file.js';
+
+const BOX = `[[machines]]
+name = "box"
+address = "10.0.0.20"
+`;
+
+const parsed = (lines: string, before = '') => parsePoolFile(`${before}${BOX}${lines}\n`, 'p.toml', 'lab');
+const machinesOf = (lines: string) => {
+  const file = parsed(lines);
+  assert.ok(file.ok, file.ok ? '' : formatProblems(file.problems));
+  return file.machines;
+};
+
+/** docs/adr/0153 */
+describe('slots of a machine in a pool file', () => {
+  it('are machines with a user and equal parts each', () => {
+    const machines = machinesOf('user = "train-{slot}"\nslots = 4\naccelerators = {h100 = 8}\nlabels = {room = "b"}');
+    assert.deepEqual(
+      machines.map(({ name, user, address, accelerators, slot, labels }) => [
+        ...[name, user, address, accelerators['h100'], slot?.gpus.join(), slot?.number, labels['room']],
+      ]),
+      [0, 1, 2, 3].map((n) => [`box.${n}`, `train-${n}`, '10.0.0.20', 2, `${2 * n},${2 * n + 1}`, n, 'b']),
+    );
+    const [, second] = machines;
+    assert.ok(second);
+    assert.deepEqual(declared(second).accelerator, { type: 'h100', count: 8 }, 'what the whole machine has');
+    assert.deepEqual(reachOf(second).slot, { number: 1, of: 4, gpus: [2, 3] });
+  });
+
+  it('of a machine without accelerators have no GPU', () => {
+    const slots = machinesOf('user = "u{slot}"\nslots = 2').map(({ slot, accelerators }) => [slot?.gpus, accelerators]);
+    assert.deepEqual(slots, [
+      [[], {}],
+      [[], {}],
+    ]);
+    assert.deepEqual(
+      machinesOf('user = "train"').map(({ name, slot }) => [name, slot]),
+      [['box', undefined]],
+    );
+  });
+
+  const WRONG: Readonly<Record<string, readonly [lines: string, want: RegExp]>> = {
+    'one user for all': [
+      'user = "train"\nslots = 2',
+      /user: 'train' is one login user for several slots\n.*user = "train-\{slot\}"/,
+    ],
+    '{slot} without slots': ['user = "train-{slot}"', /user: 'train-\{slot\}' is of a machine with slots/],
+    'one slot': ['user = "u{slot}"\nslots = 1', /slots: 1 .*2/],
+    'more slots than anybody has': ['user = "u{slot}"\nslots = 65', /slots: 65 .*64/],
+    'GPUs that cannot be shared out': [
+      'user = "u{slot}"\nslots = 3\naccelerators = {h100 = 8}',
+      /slots: 8 h100 cannot be shared out evenly among 3 slots/,
+    ],
+    'more slots than GPUs': ['user = "u{slot}"\nslots = 8\naccelerators = {h100 = 4}', /4 h100 cannot be shared out/],
+    "a TPU's chips": [
+      'user = "u{slot}"\nslots = 2\naccelerators = {v5e = 8}',
+      /slots: slots are for NVIDIA GPUs or none, and v5e is another maker's/,
+    ],
+    "AMD's GPUs": ['user = "u{slot}"\nslots = 2\naccelerators = {mi300x = 8}', /mi300x is another maker's/],
+    'a name that a slot has': [
+      'user = "u{slot}"\nslots = 2\n[[machines]]\nname = "box.1"\naddress = "10.0.0.21"\nuser = "train"',
+      /name: is a slot of another machine/,
+    ],
+    'the address of another': [
+      'user = "u{slot}"\nslots = 2\n[[machines]]\nname = "b"\naddress = "10.0.0.20"\nuser = "train"',
+      /is the address of box too/,
+    ],
+  };
+  for (const [name, [lines, want]] of Object.entries(WRONG))
+    it(`${name}: refused`, () => {
+      const file = parsed(lines);
+      assert.ok(!file.ok);
+      assert.match(formatProblems(file.problems), want);
+    });
+
+  it("give a command their GPUs and ports, whatever the job's own env says", () => {
+    const spec = {
+      machines: { pool: 'lab', hosts: 2, accelerator: { type: 'h100', perHost: 2 }, labels: {} },
+      slices: 1,
+      command: { run: 'true', hosts: 'all' },
+      env: { CUDA_VISIBLE_DEVICES: '0', LR: '3' },
+    } as unknown as JobSpec;
+    const host = (index: number, slot?: object) =>
+      ({
+        reach: 'ssh',
+        index,
+        internalIp: '10.0.0.20',
+        own: { pool: 'lab', name: 'x', port: 22, user: 'u', claim: 'c', slot },
+      }) as never;
+    const environment = (number: number, slots: readonly (object | undefined)[]) => {
+      const slices = [{ index: 0, name: 's', zone: 'z', hosts: slots.map((slot, index) => host(index, slot)) }];
+      return runEnvironment(spec, { job: 'j', attempt: 1, bucket: 'b', slices }, 0, number);
+    };
+    const slots = [
+      { number: 3, of: 4, gpus: [6, 7] },
+      { number: 1, of: 4, gpus: [2, 3] },
+    ];
+    const second = environment(1, slots);
+    assert.deepEqual(
+      [second['CUDA_VISIBLE_DEVICES'], second['CUDA_DEVICE_ORDER'], second['LR']],
+      ['2,3', 'PCI_BUS_ID', '3'],
+    );
+    for (const seen of [environment(0, slots), second]) {
+      assert.equal(seen['MASTER_PORT'], '29403', "of the coordinator's slot");
+      assert.equal(seen['JAX_COORDINATOR_ADDRESS'], '10.0.0.20:8479');
+      assert.equal(seen['JOBCTL_COORDINATOR_ADDRESS'], '10.0.0.20:8479');
+    }
+    const whole = environment(0, [undefined, undefined]);
+    assert.deepEqual([whole['CUDA_VISIBLE_DEVICES'], whole['MASTER_PORT']], ['0', '29400']);
+  });
+});
