@@ -139,7 +139,7 @@ describe('who uses the GPUs of a host', () => {
       computes('GPU-5d1b, 99997, python3\nGPU-91f0, 99999, train, all\n');
       assert.equal((await inspect(half)).busy, 'accelerator devices are in use by process 99999 (train, all)');
       const blocked = await connection.startRun({ ...request('echo mine', onSlot), runId: 'train-x1-a2', epoch: 2 });
-      assert.ok(blocked.kind === 'blocked' && /99999 \(train, all\)$/.test(blocked.message), JSON.stringify(blocked));
+      assert.ok(blocked.kind === 'blocked' && blocked.message.endsWith('99999 (train, all)'), JSON.stringify(blocked));
       const missing = { ...half, slot: { ...slot, gpus: [3, 4] } };
       assert.match((await inspect(missing)).problems.join(), /it cannot be seen who .*: nvidia-smi has no GPU 4$/);
       assert.match(
