@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { changesPool } from '../../activities/quota.js';
 import { PoolPublisher } from '../../activities/quota-publisher.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { packState } from '../../quota/published-state.js';
+import { emptyDelivery } from '../../workflows/quota/deliveries.js';
 import { lease, pool, project } from '../quota/builders.js';
 import { until } from '../until.js';
 
@@ -50,6 +52,13 @@ class Scene {
 }
 
 describe('the publisher of a pool', () => {
+  it('hears of news that change the published state: of a priority too, not of an answer to a slice', () => {
+    const none = emptyDelivery('default', 1);
+    assert.ok(!changesPool(none));
+    assert.ok(!changesPool({ ...none, answers: [{ slice: 'a-1', isHeld: true }] }));
+    assert.ok(changesPool({ ...none, priorities: [{ job: { id: 'a', run: 'r' }, priority: 2 }] }));
+  });
+
   it('tries again by itself what could not be stored, since a quiet pool may not change for long', async () => {
     const scene = new Scene(1);
     scene.refusals = 2;
