@@ -317,7 +317,7 @@ const guarded = (code: ReturnType<typeof workflowCode>, guard: QueueGuard): Part
  * A slice that is being waited for or deleted holds an activity slot. A cached workflow takes about half a megabyte, in V8 and in
  * the SDK's core (`npm run bench:load`, docs/runs.md), so the cache decides a worker's memory. A workflow outside the cache is
  * replayed at its next message, in milliseconds, since waiting jobs have short histories. A pool's own workflow has the longest
- * history, but is used too often to be evicted.
+ * history, of 2,000 events at most (`quotaHistoryEvents`). A quiet one wakes every ten minutes, and may be evicted in between.
  */
 const COMMON_LIMITS = {
   ...LOADING,
