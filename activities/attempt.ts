@@ -92,7 +92,7 @@ type SetUpOf = Pick<AttemptInput, 'job' | 'attempt'>;
 
 /**
  * The set-ups that this worker has under way, so that one can be ended at once when its slices stay and are needed for something
- * else. A cancel of the activity would come with a heartbeat's answer, most of a minute later.
+ * else. A cancel of the activity would come with a heartbeat's answer, up to 72 s later.
  */
 class SetUps {
   readonly #underWay = new Map<string, AbortController>();

@@ -13,12 +13,14 @@ import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
 import { noticesActivities } from './notices.js';
 import { machinesActivities } from './own-machines.js';
+import type { PoolWatch } from './pool-watch.js';
 import { quotaActivities } from './quota.js';
 import { sliceActivities } from './slice.js';
 
 /** All activities of one worker process; both of its Temporal Workers share them, and with them connections and mail. */
 export function createActivities(
   dependencies: ActivityDependencies,
+  watch?: PoolWatch,
 ): JobActivities &
   SliceActivities &
   QuotaActivities &
@@ -31,7 +33,7 @@ export function createActivities(
     ...doneTwiceActivity(dependencies),
     ...attemptActivities(dependencies),
     ...sliceActivities(dependencies),
-    ...quotaActivities(dependencies),
+    ...quotaActivities(dependencies, watch),
     ...janitorActivities(dependencies),
     ...machinesActivities(dependencies),
     ...buildActivities(dependencies),

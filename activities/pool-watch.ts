@@ -1,6 +1,5 @@
-import type { Context } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
-import { wakeSignal } from '../contract/quota.js';
+import { type Holder, wakeSignal } from '../contract/quota.js';
 import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { queryText } from '../domain/temporal-server.js';
 import { messageOf } from '../domain/errors.js';
@@ -8,8 +7,9 @@ import { leaseKey } from '../domain/lease.js';
 import { poolStateObject } from '../domain/store-layout.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
+import type { Log } from './accounts.js';
 import type { WorkflowClient } from './workflow-lookup.js';
-import { type Holder, holdersOf, straysAmong } from './quota-open-work.js';
+import { holdersOf, straysAmong } from './quota-open-work.js';
 
 interface WatchOptions {
   readonly store: Pick<StorePort, 'stat'>;
@@ -18,17 +18,21 @@ interface WatchOptions {
   readonly markOf: (pool: string) => Promise<string>;
 }
 
-type Access = Pick<Context, 'client' | 'log'>;
+interface Access {
+  readonly client: WorkflowClient;
+  readonly log: Log;
+}
 
 /**
  * Looks every `poolLookMs` at the pools whose files this worker has read of late, and wakes a pool's workflow if its files have
  * changed or a holder of its leases was ended without a word (docs/adr/0151). A look reads and lists, which costs no action of
- * Temporal's: only if the pool has published another state since does it ask the pool who holds. The workflow compares for itself
- * once it is awake, so a look that is wrong or fails decides nothing.
+ * Temporal's: only if the pool has published another state, and no further one since, does it ask the pool who holds. The workflow
+ * compares for itself once it is awake, so a look that is wrong or fails decides nothing.
  */
 export class PoolWatch {
   readonly #options: WatchOptions;
   readonly #pools = new Map<string, WatchedPool>();
+  #problem: string | undefined;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -36,15 +40,41 @@ export class PoolWatch {
 
   /** The pool's workflow has asked for its files, and gets them with this mark: it is open, and is watched from now on. */
   hasRead(access: Access, pool: string, mark: string): void {
-    const until = Date.now() + 2 * this.#options.timings.reconcileMs;
     const watched = this.#pools.get(pool);
-    if (watched !== undefined) {
-      Object.assign(watched, { mark, until });
-      return;
+    if (watched !== undefined) Object.assign(watched, { mark, until: this.#until });
+    else this.#lookAfter(access, this.#begin(pool, mark));
+  }
+
+  /**
+   * Watches all open pools of a task queue, and wakes them by the first look, for a worker that starts: what changed while nobody
+   * watched is seen at once. A listing that fails is made again. Never rejects.
+   */
+  async watchAll(access: Access, taskQueue: string): Promise<void> {
+    const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running' AND TaskQueue = ${queryText(taskQueue)}`;
+    try {
+      for await (const { workflowId } of access.client.workflow.list({ query })) {
+        const pool = workflowId.slice(quotaWorkflowId('').length);
+        if (this.#pools.has(pool)) continue;
+        const begun = this.#begin(pool);
+        await begun.look(access);
+        this.#lookAfter(access, begun);
+      }
+    } catch (error) {
+      const problem = messageOf(error);
+      if (problem !== this.#problem) access.log.warn(`pools were not listed, and are not watched yet: ${problem}`);
+      this.#problem = problem;
+      setTimeout(() => void this.watchAll(access, taskQueue), this.#options.timings.poolLookMs).unref();
     }
-    const begun = new WatchedPool(pool, this.#options, mark, until);
+  }
+
+  get #until(): EpochMs {
+    return Date.now() + 2 * this.#options.timings.reconcileMs;
+  }
+
+  #begin(pool: string, mark?: string): WatchedPool {
+    const begun = new WatchedPool(pool, this.#options, mark, this.#until);
     this.#pools.set(pool, begun);
-    this.#lookAfter(access, begun);
+    return begun;
   }
 
   /** Its timers keep no process alive. */
@@ -56,29 +86,20 @@ export class PoolWatch {
   }
 }
 
-/**
- * Wakes the workflows of all pools on a task queue, so that a worker that starts comes to watch them: what changed while nobody
- * did is seen at once. @throws the client's errors
- */
-export async function wakePools(workflows: WorkflowClient['workflow'], taskQueue: string): Promise<void> {
-  const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running' AND TaskQueue = ${queryText(taskQueue)}`;
-  for await (const { workflowId } of workflows.list({ query }))
-    await workflows.getHandle(workflowId).signal(wakeSignal);
-}
-
 class WatchedPool {
   readonly pool: string;
-  /** Mark of the files that the workflow has, or was woken for. */
-  mark: string;
+  /** Mark of the files that the workflow has, or was woken for. Undefined: unknown. */
+  mark: string | undefined;
   until: EpochMs;
   readonly #options: WatchOptions;
-  #state: string | undefined;
-  #holders: readonly Holder[] = [];
+  /** The published state at the last look. */
+  #state: { readonly generation: string | undefined } | undefined;
+  #answer: Answer | undefined;
   /** The strays that the workflow was woken for. */
   #told = '';
   #problem: string | undefined;
 
-  constructor(pool: string, options: WatchOptions, mark: string, until: EpochMs) {
+  constructor(pool: string, options: WatchOptions, mark: string | undefined, until: EpochMs) {
     this.pool = pool;
     this.#options = options;
     this.mark = mark;
@@ -89,10 +110,11 @@ class WatchedPool {
   async look(access: Access): Promise<void> {
     try {
       const mark = await this.#options.markOf(this.pool);
-      const strays = await this.#strays(access);
-      if (mark !== this.mark || (strays !== '' && strays !== this.#told))
-        await access.client.workflow.getHandle(quotaWorkflowId(this.pool)).signal(wakeSignal);
+      // First: the look at the holders may fail, and the files are in force nonetheless.
+      if (mark !== this.mark) await this.#wake(access);
       this.mark = mark;
+      const strays = await this.#strays(access);
+      if (strays !== '' && strays !== this.#told) await this.#wake(access);
       this.#told = strays;
       this.#problem = undefined;
     } catch (error) {
@@ -102,14 +124,38 @@ class WatchedPool {
     }
   }
 
+  #wake({ client }: Access): Promise<void> {
+    return client.workflow.getHandle(quotaWorkflowId(this.pool)).signal(wakeSignal);
+  }
+
   /** Names of what holds the pool's chips without an open workflow. */
   async #strays({ client }: Access): Promise<string> {
-    const state = (await this.#options.store.stat(poolStateObject(this.pool)))?.generation;
-    if (state !== this.#state) {
-      this.#holders = await holdersOf(client, this.pool);
-      this.#state = state;
+    const { generation } = (await this.#options.store.stat(poolStateObject(this.pool))) ?? {};
+    const isStill = this.#state !== undefined && this.#state.generation === generation;
+    this.#state = { generation };
+    // A pool that publishes at each look compares by itself, and who held a moment ago may have ended as usual.
+    if (!isStill) return this.#told;
+    if (!this.#isAnswered(generation)) {
+      const rows = await holdersOf(client, this.pool);
+      // A pool with a lease on its way back compares by itself, and the job of that lease may have ended as usual.
+      const holders = rows.filter(({ state }) => state !== 'draining');
+      this.#answer = { at: Date.now(), generation, holders };
     }
-    const { closedJobs, lostSlices } = await straysAmong(client, this.pool, this.#holders);
+    const { closedJobs, lostSlices } = await straysAmong(client, this.pool, this.#answer?.holders ?? []);
     return [...closedJobs.map(leaseKey), ...lostSlices.map(({ ref }) => ref.name)].join(' ');
   }
+
+  /** A state that cannot be written stays the same. Else each comparison publishes one, and no answer becomes that old. */
+  #isAnswered(generation: string | undefined): boolean {
+    const { at, generation: of } = this.#answer ?? {};
+    return at !== undefined && of === generation && Date.now() - at < this.#options.timings.reconcileMs;
+  }
+}
+
+/** Who held the pool's leases. */
+interface Answer {
+  readonly at: EpochMs;
+  /** The state that the pool had published then. */
+  readonly generation: string | undefined;
+  readonly holders: readonly Holder[];
 }

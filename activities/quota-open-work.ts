@@ -5,7 +5,7 @@ import type { MachineRef } from '../domain/machines.js';
 import { poolStateObject } from '../domain/store-layout.js';
 import { type PackedPoolState, unpackState, readPages, type TextPage } from '../quota/published-state.js';
 import type { JobMemo } from '../contract/job.js';
-import { holdersQuery } from '../contract/quota.js';
+import { type Holder, holdersQuery } from '../contract/quota.js';
 import type { SliceMemo } from '../contract/slice.js';
 import { quotaWorkflowId, sliceWorkflowId, WorkflowType, type JobRef } from '../contract/workflow-ids.js';
 import type { Admission, OpenSlice, OpenWork, StrayHolders } from '../contract/quota-activities.js';
@@ -94,12 +94,6 @@ async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceM
 
 // Comparing --------------------------------------------------------------------------------------------------------
 
-/** A row of the pool's book, as its workflow answers the query `holders`. */
-export interface Holder {
-  readonly lease: LeaseId;
-  readonly slices: readonly MachineRef[];
-}
-
 /** Most strays of one answer, which is a payload of the pool's history. The next comparison finds the rest. */
 const MOST_STRAYS = 500;
 
@@ -117,7 +111,7 @@ export const holdersOf = async (temporal: WorkflowClient, pool: string): Promise
 export async function straysAmong(
   temporal: WorkflowClient,
   pool: string,
-  holders: readonly Holder[],
+  holders: readonly Pick<Holder, 'lease' | 'slices'>[],
 ): Promise<StrayHolders> {
   const isLong = holders.length > WORTH_A_LIST;
   const jobs = new Set(isLong ? (await openJobs(temporal, pool)).map(({ job }) => refKey(job)) : []);

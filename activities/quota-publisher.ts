@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Context } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { messageOf } from '../domain/errors.js';
 import type { StorePort } from '../cloud/store/port.js';
 import { poolStateObject, poolLineObject } from '../domain/store-layout.js';
@@ -18,8 +19,8 @@ import type { WorkMeter } from './dependencies.js';
  * (docs/adr/0019). `changed` is called at each lease message and each delivery that this worker carries. The results are the
  * objects quota/POOL/state.json and line.json. Several workers write them; the newest stays.
  *
- * A failure is tried again each half minute, until the next change or comparison of leases publishes anyway: no call waits for it
- * and nothing is decided by it. Its timers do not keep a process alive.
+ * A failure is tried again each half minute, and after ten minutes each five: an idle pool neither changes nor compares, and would
+ * show its last lease for ever. No call waits for it and nothing is decided by it. Its timers do not keep a process alive.
  */
 export class PoolPublisher {
   readonly #store: StorePort;
@@ -36,7 +37,7 @@ export class PoolPublisher {
   changed(context: Access, pool: string): void {
     const published = this.#pools.get(pool) ?? this.#unpublished(pool);
     this.#pools.set(pool, published);
-    published.triesLeft = MOST_TRIES_AGAIN;
+    published.failures = 0;
     // A first pause, so that the latest messages are decided on when the query comes.
     this.#publishAfter(Math.max(FIRST_PAUSE_MS, published.lastAt + EVERY_MS - Date.now()), context, pool, published);
   }
@@ -54,7 +55,7 @@ export class PoolPublisher {
     return {
       isBusy: false,
       lastAt: 0,
-      triesLeft: 0,
+      failures: 0,
       state,
       line: new LinePublisher(this.#store, pool),
       gauges: new PoolGauges(this.#meter, pool, { isNewest: () => state.isStillOurs(), keepMs: this.#options.keepMs }),
@@ -83,8 +84,11 @@ export class PoolPublisher {
       const problem = messageOf(error);
       if (published.problem !== problem) context.log.warn(`pool ${pool} could not be published: ${problem}`);
       published.problem = problem;
+      // A pool whose workflow is gone has nothing more to publish.
+      if (error instanceof WorkflowNotFoundError) return;
       const { tryAgainMs = TRY_AGAIN_MS } = this.#options;
-      if (published.triesLeft-- > 0) this.#publishAfter(tryAgainMs, context, pool, published);
+      const pauseMs = published.failures++ < OFTEN ? tryAgainMs : LATER * tryAgainMs;
+      this.#publishAfter(pauseMs, context, pool, published);
     } finally {
       published.isBusy = false;
     }
@@ -106,8 +110,8 @@ interface Published {
   isBusy: boolean;
   /** When the last query was sent. */
   lastAt: number;
-  /** Times that a failed publication is tried again. */
-  triesLeft: number;
+  /** Number of failures since the last change. */
+  failures: number;
   readonly state: NewestObject;
   readonly line: LinePublisher;
   readonly gauges: PoolGauges;
@@ -118,8 +122,9 @@ interface Published {
 const EVERY_MS = 2_000;
 const FIRST_PAUSE_MS = 200;
 const TRY_AGAIN_MS = 30_000;
-/** Until a quiet pool compares its leases, which publishes it anyway. */
-const MOST_TRIES_AGAIN = 20;
+/** After so many failures the pause is `LATER` times as long: each try is a query, which is an action of Temporal's. */
+const OFTEN = 20;
+const LATER = 10;
 const QUERY_DEADLINE_MS = 20_000;
 
 /** Most of this worker's time that goes into a line: the supervision of slices comes first. */
@@ -243,7 +248,8 @@ export interface GaugesOptions {
 /**
  * The gauges of one pool, from each state that this worker publishes. If there are several workers, the one that published last
  * is right. The others reset their gauges to 0, so the maximum over the workers is the pool as of the last 90 s. A quiet pool is
- * published by nobody for minutes (docs/adr/0151): its gauges stay.
+ * published by nobody for minutes (docs/adr/0151): its gauges stay. While the store cannot tell who published last, they are 0: a
+ * worker with news shows them without the store.
  */
 export class PoolGauges {
   readonly #meter: PoolMeter;
@@ -251,6 +257,7 @@ export class PoolGauges {
   readonly #options: GaugesOptions;
   /** Series that are not 0. */
   #shown = new Map<string, LeasedUnits>();
+  #last: Counts = NOTHING;
   #shownAt: EpochMs = 0;
   #notBefore = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -270,7 +277,8 @@ export class PoolGauges {
       return;
     }
     const { waiting, leased } = poolCounts(unpackState(state), MOST_PROJECTS);
-    this.#set(waiting, leased, state.stuck?.length ?? 0);
+    this.#last = { waiting, leased, stuck: state.stuck?.length ?? 0 };
+    this.#set(this.#last);
     const end = performance.now();
     this.#notBefore = end + (end - start) / MOST_OF_TIME_FOR_GAUGES;
     this.#shownAt = Date.now();
@@ -290,14 +298,13 @@ export class PoolGauges {
   async #look(): Promise<void> {
     const { isNewest, keepMs } = this.#options;
     const timer = this.#timer;
-    // While the store does not answer, nobody else publishes.
-    const isRight = Date.now() - this.#shownAt < keepMs && (await isNewest().catch(() => true));
+    const isRight = Date.now() - this.#shownAt < keepMs && (await isNewest().catch(() => 'unknown' as const));
     if (timer !== this.#timer) return;
-    if (isRight) this.#lookLater();
-    else this.#set(0, [], 0);
+    this.#set(isRight === true ? this.#last : NOTHING);
+    if (isRight !== false) this.#lookLater();
   }
 
-  #set(waiting: number, leased: readonly LeasedUnits[], stuck: number): void {
+  #set({ waiting, leased, stuck }: Counts): void {
     const before = this.#shown;
     this.#shown = new Map(leased.map((series) => [keyOf(series), series]));
     this.#meter.waitingJobs(this.#pool, waiting);
@@ -308,5 +315,13 @@ export class PoolGauges {
       if (!this.#shown.has(key)) this.#meter.leasedUnits(this.#pool, { ...series, units: 0 });
   }
 }
+
+interface Counts {
+  readonly waiting: number;
+  readonly leased: readonly LeasedUnits[];
+  readonly stuck: number;
+}
+
+const NOTHING: Counts = { waiting: 0, leased: [], stuck: 0 };
 
 const keyOf = ({ project, type, state }: LeasedUnits): string => JSON.stringify([project, type, state]);

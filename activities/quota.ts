@@ -26,19 +26,29 @@ import type { WorkflowClient } from './workflow-lookup.js';
 
 const client = (): WorkflowClient => Context.current().client;
 
-export function quotaActivities(dependencies: ActivityDependencies): QuotaActivities {
+type Files = Pick<ActivityDependencies, 'installation' | 'quota'>;
+
+/** The watch of a worker's pools. The worker begins it, and the activities tell it which pools have read their files. */
+export const poolWatch = (dependencies: Files & Pick<ActivityDependencies, 'store'>): PoolWatch =>
+  new PoolWatch({
+    store: dependencies.store,
+    timings: dependencies.installation.timings,
+    markOf: async (pool) => markOf(await factsOf(dependencies, pool)),
+  });
+
+const factsOf = async ({ installation, quota }: Files, pool: string): Promise<PoolFacts> => ({
+  googleProject: installation.googleProject,
+  ...(await quota.load(pool)),
+  timings: installation.timings,
+});
+
+export function quotaActivities(
+  dependencies: ActivityDependencies,
+  watch: PoolWatch = poolWatch(dependencies),
+): QuotaActivities {
   const { installation, quota, store, meter } = dependencies;
   const outbox = new LeaseOutbox(installation.taskQueue);
   const publisher = new PoolPublisher(store, meter, { keepMs: 2 * installation.timings.reconcileMs });
-  const factsOf = async (pool: string): Promise<PoolFacts> => ({
-    googleProject: installation.googleProject,
-    ...(await quota.load(pool)),
-    timings: installation.timings,
-  });
-  const watch = new PoolWatch({
-    ...{ store, timings: installation.timings },
-    markOf: async (pool) => markOf(await factsOf(pool)),
-  });
   return {
     sendLease: async (message) => {
       const context = Context.current();
@@ -47,12 +57,11 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
     },
     deliver: async (batch) => {
       const report = await deliver(client(), installation, batch);
-      // An answer to a slice changes nothing that is published.
       if (changesPool(batch)) publisher.changed(Context.current(), batch.pool);
       return report;
     },
     loadPool: async (pool, known) => {
-      const facts = await factsOf(pool);
+      const facts = await factsOf(dependencies, pool);
       // A pool with neither jobs nor leases sends nothing else.
       publisher.changed(Context.current(), pool);
       const mark = markOf(facts);
@@ -162,8 +171,16 @@ export async function startReclaim(
   });
 }
 
-const changesPool = ({ grants, revocations, reclaims, restate, giveUps = [] }: Deliveries): boolean =>
-  grants.length + revocations.length + reclaims.length + restate.length + giveUps.length > 0;
+/** An answer to a slice changes nothing that is published. The priority of a job that holds a lease is published with it. */
+export const changesPool = ({
+  grants,
+  revocations,
+  priorities,
+  reclaims,
+  restate,
+  giveUps = [],
+}: Deliveries): boolean =>
+  [grants, revocations, priorities, reclaims, restate, giveUps].some((news) => news.length > 0);
 
 /** The same lines always get the same name, so an existing object already has them. */
 export async function writeHistory(store: StorePort, { pool, day, name, lines }: HistoryPart): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import type { Written } from '../cloud/store/port.js';
 import { janitorScheduleId } from '../contract/janitor.js';
 import { messageOf } from '../domain/errors.js';
 import { sweepLookObject } from '../domain/store-layout.js';
@@ -8,15 +9,17 @@ import type { ActivityDependencies } from './dependencies.js';
 import { isSweepNeeded } from './janitor.js';
 
 /**
- * Looks every `sweepLookMs` whether the janitor would have something to do, and starts its sweep then, which otherwise comes once an
- * hour (docs/adr/0152). A look lists and describes, which costs no action of Temporal's. Of an installation's workers one looks each
- * time: the one that has made or replaced the mark in the store.
+ * Looks at the worker's start and then every `sweepLookMs` whether the janitor would have something to do, and starts its sweep then,
+ * which otherwise comes once an hour (docs/adr/0152). A look lists and describes, which costs no action of Temporal's. Of an
+ * installation's workers one looks each time: the one that has made or replaced the mark in the store. A look that fails frees the
+ * mark, so the next worker looks at its own time. If the store takes no mark, every worker looks.
  */
 export class SweepWatch {
   readonly #client: Client;
   readonly #dependencies: ActivityDependencies;
   readonly #log: Log;
-  #problem: string | undefined;
+  /** Last problem of each step. */
+  readonly #problems = new Map<string, string>();
 
   constructor(client: Client, dependencies: ActivityDependencies, log: Log) {
     this.#client = client;
@@ -28,36 +31,57 @@ export class SweepWatch {
   async run(stop: AbortSignal): Promise<void> {
     const { sweepLookMs } = this.#dependencies.installation.timings;
     while (!stop.aborted) {
+      await this.look();
       await sleep(sweepLookMs, undefined, { signal: stop, ref: false }).catch(() => undefined);
-      if (!stop.aborted) await this.look();
     }
   }
 
-  /** Each problem is logged once. */
+  /** Never rejects. Each problem is logged once. */
   async look(): Promise<void> {
-    const { meter, installation } = this.#dependencies;
+    const mark = await this.#attempt('the janitor looks on each worker, without a mark', () => this.#takeMark());
+    if (mark?.kind === 'conflict') return;
+    const isDone = await this.#attempt('the janitor looks at nothing', () => this.#lookAround());
+    if (isDone === undefined && mark !== undefined) await this.#free(mark).catch(() => undefined);
+  }
+
+  /** Undefined if it failed. */
+  async #attempt<T>(without: string, act: () => Promise<T>): Promise<T | undefined> {
     try {
-      if (!(await this.#isOurTurn())) return;
-      const schedule = this.#client.schedule.getHandle(janitorScheduleId(installation.taskQueue));
-      const { state } = await schedule.describe();
-      // Without a sweep that could follow, the look does not count as one: the alert for a silent janitor is to ring.
-      if (state.paused) throw new Error('its schedule is paused');
-      if (await isSweepNeeded(this.#client, this.#dependencies, this.#log)) await schedule.trigger();
-      else meter.swept({ reclaimed: [], unknown: [], stuck: [] });
-      this.#problem = undefined;
+      const result = await act();
+      this.#problems.delete(without);
+      return result;
     } catch (error) {
       const problem = messageOf(error);
-      if (problem !== this.#problem) this.#log.warn(`the janitor looks at nothing: ${problem}`);
-      this.#problem = problem;
+      if (problem !== this.#problems.get(without)) this.#log.warn(`${without}: ${problem}`);
+      this.#problems.set(without, problem);
+      return undefined;
     }
   }
 
-  async #isOurTurn(): Promise<boolean> {
+  async #lookAround(): Promise<'done'> {
+    const { meter, installation } = this.#dependencies;
+    const schedule = this.#client.schedule.getHandle(janitorScheduleId(installation.taskQueue));
+    const { state } = await schedule.describe();
+    // Without a sweep that could follow, the look does not count as one: the alert for a silent janitor is to ring.
+    if (state.paused) throw new Error('its schedule is paused');
+    if (await isSweepNeeded(this.#client, this.#dependencies, this.#log)) await schedule.trigger();
+    else meter.swept({ reclaimed: [], unknown: [], stuck: [] });
+    return 'done';
+  }
+
+  /** `conflict`: another worker looks, or has looked lately. */
+  async #takeMark(): Promise<Written> {
     const { store, installation } = this.#dependencies;
     const mark = await store.stat(sweepLookObject);
-    if (mark !== undefined && Date.now() - mark.updatedAt < installation.timings.sweepLookMs / 2) return false;
+    const isFresh = mark !== undefined && Date.now() - mark.updatedAt < installation.timings.sweepLookMs / 2;
+    if (isFresh && mark.size > 0) return { kind: 'conflict' };
     const expected = mark === undefined ? 'absent' : { generation: mark.generation };
     const content = JSON.stringify({ at: Date.now(), by: installation.claimedQueue });
-    return (await store.write(sweepLookObject, content, expected)).kind === 'written';
+    return store.write(sweepLookObject, content, expected);
+  }
+
+  /** An empty mark is nobody's. */
+  async #free({ generation }: Extract<Written, { kind: 'written' }>): Promise<void> {
+    await this.#dependencies.store.write(sweepLookObject, '', { generation });
   }
 }

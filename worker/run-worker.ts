@@ -6,7 +6,7 @@ import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { Trust } from '../activities/authorization.js';
 import { PoolFileReader } from '../activities/operator-file.js';
-import { wakePools } from '../activities/pool-watch.js';
+import { poolWatch } from '../activities/quota.js';
 import { SweepWatch } from '../activities/sweep-watch.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
@@ -31,7 +31,6 @@ import { OwnMachines } from '../cloud/machines/own/own-machines.js';
 import { PoolRecords } from '../cloud/machines/own/pool-record.js';
 import { machinesOf } from '../cloud/machines/bounded-texts.js';
 import { NO_ACCOUNT } from '../domain/machine-kinds/kind.js';
-import { messageOf } from '../domain/errors.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket, storePlace } from '../domain/store-place.js';
@@ -259,7 +258,8 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
       timings: config.timings,
     },
   };
-  const activities = createActivities(dependencies);
+  const watch = poolWatch(dependencies);
+  const activities = createActivities(dependencies, watch);
   const { setUpHosts, stopSetUp, superviseAttempt, ...common } = activities;
   const base = {
     connection: temporal.connection,
@@ -298,9 +298,7 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
   });
   const client = new Client({ ...temporal, dataConverter: dataConverterOf(codec) });
   void new SweepWatch(client, dependencies, log).run(stop);
-  wakePools(client.workflow, config.taskQueue).catch((error: unknown) => {
-    log.warn(`pools were not woken: ${messageOf(error)}`);
-  });
+  void watch.watchAll({ client, log }, config.taskQueue);
   if (config.metricsPort !== undefined) void countOpenJobs(temporal.connection, temporal.namespace, meter, stop);
   const running = workers.map((worker) => worker.run());
   if (stop.aborted) shutDown();
@@ -319,7 +317,7 @@ const guarded = (code: ReturnType<typeof workflowCode>, guard: QueueGuard): Part
  * A slice that is being waited for or deleted holds an activity slot. A cached workflow takes about half a megabyte, in V8 and in
  * the SDK's core (`npm run bench:load`, docs/runs.md), so the cache decides a worker's memory. A workflow outside the cache is
  * replayed at its next message, in milliseconds, since waiting jobs have short histories. A pool's own workflow has the longest
- * history, but is used too often to be evicted.
+ * history, of 2,000 events at most (`quotaHistoryEvents`). A quiet one wakes every ten minutes, and may be evicted in between.
  */
 const COMMON_LIMITS = {
   ...LOADING,

@@ -122,14 +122,20 @@ export function stopping(graceMs: number, heartbeatTimeoutMs: number): Calls<Pic
   });
 }
 
-/** Hooks of a job that has its outcome, on any worker. The limit covers the time of the hook, a connection and a lost worker. */
+/**
+ * Hooks of a job that has its outcome, on any worker. The limit covers the time of the hook, a worker that is lost in it, which only
+ * the heartbeat timeout shows, and a connection of the next one.
+ */
 export function hooking(limitMs: number, heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'runHook'>> {
   return calls({
-    scheduleToCloseTimeout: limitMs + 60_000,
+    scheduleToCloseTimeout: limitMs + heartbeatTimeoutMs + CONNECT_MS,
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: { maximumAttempts: 3, nonRetryableErrorTypes: NEVER_RETRIED },
   });
 }
+
+/** A try to connect takes 20 s, and the pause before it a second. */
+const CONNECT_MS = 30_000;
 
 /** Goes to the worker that runs the set-up. A worker that is gone runs none, which the set-up's heartbeat shows. */
 export function endingSetUp(taskQueue: string): Calls<Pick<JobActivities, 'stopSetUp'>> {

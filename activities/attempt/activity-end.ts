@@ -48,7 +48,7 @@ function whenAborted(signal: AbortSignal): Promise<void> {
 
 /**
  * Heartbeats until it is cleared, ten times in the activity's timeout, so that one late beat is not the last. The SDK thins them
- * out to four fifths of the timeout: with 60 s, about 1,800 a day reach the server.
+ * out to four fifths of the timeout: with 90 s, 1,200 a day reach the server.
  */
 export function beating(): NodeJS.Timeout {
   heartbeat();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { PoolWatch } from '../../activities/pool-watch.js';
-import { sliceWorkflowId } from '../../contract/workflow-ids.js';
+import { quotaWorkflowId, sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { until } from '../until.js';
 
@@ -11,6 +11,7 @@ const SOME = 8;
 
 interface Row {
   readonly job: string;
+  readonly state?: string;
   readonly slices?: readonly string[];
 }
 
@@ -24,11 +25,21 @@ class Scene {
   looks = 0;
   queries = 0;
   wakes = 0;
+  readonly woken: string[] = [];
+  /** Workflows that cannot be woken. */
+  readonly unknown = new Set<string>();
   readonly warned: string[] = [];
   problem: Error | undefined;
+  storeProblem: Error | undefined;
+  /** The pool publishes another state at each look. */
+  isBusy = false;
   /** Refused wakes that are still to come. */
   refusals = 0;
   readonly #watch: PoolWatch;
+
+  /** Of the workflows that Temporal lists; an error as often as it has refusals. */
+  pools = ['vision'];
+  listRefusals = 0;
 
   constructor(reconcileMs = 600_000) {
     this.#watch = new PoolWatch({
@@ -40,7 +51,9 @@ class Scene {
       },
       store: {
         stat: async (name) => {
-          assert.equal(name, poolStateObject('vision'));
+          if (name !== poolStateObject('vision')) return undefined;
+          if (this.storeProblem) throw this.storeProblem;
+          if (this.isBusy) this.generation = String(this.looks);
           return this.generation === undefined
             ? undefined
             : { name, size: 1, generation: this.generation, updatedAt: 0 };
@@ -50,11 +63,15 @@ class Scene {
   }
 
   hasRead(mark = this.mark): void {
-    this.#watch.hasRead(
-      { client: this.#client(), log: { warn: (text: string) => this.warned.push(text) } } as never,
-      'vision',
-      mark,
-    );
+    this.#watch.hasRead(this.#access, 'vision', mark);
+  }
+
+  watchAll(): Promise<void> {
+    return this.#watch.watchAll(this.#access, 'q');
+  }
+
+  get #access(): never {
+    return { client: this.#client(), log: { warn: (text: string) => this.warned.push(text) } } as never;
   }
 
   async looksAgain(times = SOME): Promise<void> {
@@ -65,19 +82,26 @@ class Scene {
   #client() {
     return {
       workflow: {
-        list: () => [],
+        list: ({ query }: { query: string }) => {
+          if (!query.includes("'quota'")) return [];
+          if (this.listRefusals-- > 0) throw new Error('visibility is away');
+          return this.pools.map((pool) => ({ workflowId: quotaWorkflowId(pool) }));
+        },
         getHandle: (id: string) => ({
           query: async () => {
             this.queries++;
-            const holders = this.rows.map(({ job, slices = [] }) => ({
+            const holders = this.rows.map(({ job, state = 'held', slices = [] }) => ({
+              state,
               lease: { job, run: `run-of-${job}`, number: 1, pool: 'vision' },
               slices: slices.map((name) => ({ name })),
             }));
             return { text: JSON.stringify(holders), pages: 1 };
           },
           signal: async () => {
+            if (this.unknown.has(id)) throw new WorkflowNotFoundError('closed', id, undefined);
             if (this.refusals-- > 0) throw new Error('Temporal is away');
             this.wakes++;
+            this.woken.push(id);
           },
           describe: async () => {
             if (this.closed.has(id)) throw new WorkflowNotFoundError('closed', id, undefined);
@@ -109,7 +133,7 @@ describe('the watch of a pool', () => {
     assert.equal(scene.wakes, 0);
     scene.generation = '2';
     await until('a wake', () => scene.wakes > 0);
-    assert.equal(scene.queries, 1);
+    assert.equal(scene.queries, 2);
   });
 
   for (const [what, row, closed] of [
@@ -161,6 +185,77 @@ describe('the watch of a pool', () => {
     const scene = new Scene();
     scene.hasRead('files 0');
     await until('a wake', () => scene.wakes > 0);
+  });
+
+  it('wakes the pool for its files while who holds cannot be looked at', async () => {
+    const scene = new Scene();
+    scene.storeProblem = new Error('the bucket is away');
+    scene.hasRead();
+    await scene.looksAgain();
+    scene.mark = 'files 2';
+    await until('a wake', () => scene.wakes > 0);
+    await scene.looksAgain();
+    assert.equal(scene.wakes, 1);
+  });
+
+  it('asks nothing of a pool that publishes at each look, which compares by itself', async () => {
+    const scene = new Scene();
+    scene.rows = [{ job: 'a' }];
+    scene.isBusy = true;
+    scene.hasRead();
+    await scene.looksAgain();
+    scene.closed.add('a');
+    await scene.looksAgain();
+    assert.deepEqual([scene.queries, scene.wakes], [0, 0]);
+    scene.isBusy = false;
+    await until('a wake', () => scene.wakes > 0);
+    assert.equal(scene.queries, 1);
+  });
+
+  it('lets a job that has ended as usual give its lease back', async () => {
+    const scene = new Scene();
+    scene.rows = [{ job: 'a', state: 'draining', slices: ['a-1'] }, { job: 'b' }];
+    scene.closed.add('a');
+    scene.hasRead();
+    await scene.looksAgain();
+    assert.deepEqual([scene.queries, scene.wakes], [1, 0]);
+  });
+
+  for (const generation of ['1', undefined])
+    it(`asks from time to time while the state cannot be written, and is ${generation ?? 'missing'}`, async () => {
+      const scene = new Scene(400);
+      scene.generation = generation;
+      scene.rows = [{ job: 'a' }];
+      scene.hasRead();
+      await scene.looksAgain(3);
+      scene.rows = [{ job: 'a' }, { job: 'b' }];
+      scene.closed.add('b');
+      await until('a wake', () => {
+        scene.hasRead();
+        return scene.wakes > 0;
+      });
+    });
+
+  it('begins with its worker, for each pool that can be woken, and wakes the others later', async () => {
+    const scene = new Scene();
+    scene.pools = ['a', 'vision', 'z'];
+    scene.unknown.add(quotaWorkflowId('a'));
+    await scene.watchAll();
+    assert.deepEqual(scene.woken, [quotaWorkflowId('vision'), quotaWorkflowId('z')]);
+    scene.unknown.clear();
+    await until('the other is woken', () => scene.woken.includes(quotaWorkflowId('a')));
+    await scene.looksAgain(3 * SOME);
+    assert.equal(scene.wakes, 3);
+    scene.mark = 'files 2';
+    await until('all are woken for their files', () => scene.wakes === 6);
+  });
+
+  it('begins later if pools could not be listed, which it tells once', async () => {
+    const scene = new Scene();
+    scene.listRefusals = 3;
+    await scene.watchAll();
+    await until('a wake', () => scene.wakes > 0);
+    assert.deepEqual(scene.warned, ['pools were not listed, and are not watched yet: visibility is away']);
   });
 
   it('goes on after a problem, which it tells once', async () => {

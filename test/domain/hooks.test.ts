@@ -4,6 +4,7 @@ import { resolveJob } from '../../domain/job-file/resolve.js';
 import { commandScript } from '../../domain/modules/command.js';
 import { ownEnds, attendEveryMs } from '../../activities/attempt/ends.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { formatProblems } from '../../domain/problem.js';
 
 const job = (keys: object) =>
@@ -101,7 +102,11 @@ describe('what a host does by itself with a command', () => {
     assert.deepEqual([ownEnds(short, 0).maxUnattendedMs, attendEveryMs(short)], [1_200_000, 300_000]);
     const never = specOf({ max_unattended: 'never' });
     assert.deepEqual([ownEnds(never, 0), attendEveryMs(never)], [{ graceMs: 30_000 }, undefined]);
-    assert.match(problemsOf({ max_unattended: 59 }), /max_unattended: 59 is shorter than 60 s/);
+    assert.match(problemsOf({ max_unattended: 179 }), /max_unattended: 179 is shorter than 180 s/);
+    const { heartbeatTimeoutMs, claimTimeoutMs } = DEFAULT_TIMINGS;
+    const shortest = specOf({ max_unattended: 180 });
+    const aloneMs = (attendEveryMs(shortest) ?? Infinity) + heartbeatTimeoutMs + claimTimeoutMs;
+    assert.ok(aloneMs < 180_000, 'the shortest outlasts the death of a worker');
   });
   it('saves before a preemption where its workers say, as the command would', () => {
     const spec = specOf({

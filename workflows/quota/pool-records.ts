@@ -1,5 +1,6 @@
 import type { Admission, Deliveries, GrantedLease, PoolFacts, SameFacts } from '../../contract/quota-activities.js';
 import { leaseKey, type LeaseMessage } from '../../domain/lease.js';
+import { type Timings, wholeTimings } from '../../domain/timings.js';
 import type { EpochMs } from '../../domain/units.js';
 import { afterChips } from '../../quota/decision/cool-downs.js';
 import { tiersFor } from '../../quota/decision/shapes.js';
@@ -54,7 +55,7 @@ export class PoolRecords {
       (seen) => this.#onSeen(seen),
     );
     this.history = new HistoryLog(pool, carry.book.epoch, now, carry.history);
-    this.#facts = carry.facts;
+    this.#facts = carry.facts && wholeFacts(carry.facts);
     this.#memory = carry.memory;
     this.#admission = carry.admission ?? { kind: 'open' };
     this.#changedAt = now;
@@ -108,7 +109,7 @@ export class PoolRecords {
     if ('same' in read) return this.#factsOfMark(read.same);
     const before = this.#facts?.config;
     // The config beside a problem is the last good one that a worker knows, for a run that knows none.
-    this.#facts = before && read.problem !== undefined ? { ...read, config: before } : read;
+    this.#facts = wholeFacts(before && read.problem !== undefined ? { ...read, config: before } : read);
     this.#moveTiers(tierMoves(before, this.#facts.config));
     return this.#facts;
   }
@@ -301,6 +302,15 @@ export class PoolRecords {
     }
   }
 }
+
+/**
+ * Facts of a worker or a run from before `poolLookMs` (docs/adr/0151) have one interval for both. A time that is not a number would
+ * end all comparisons.
+ */
+const wholeFacts = (facts: PoolFacts): PoolFacts => {
+  const { poolLookMs = facts.timings.reconcileMs }: Partial<Timings> = facts.timings;
+  return { ...facts, timings: wholeTimings({ ...facts.timings, poolLookMs }) };
+};
 
 const stuckSlices = ({ lease, stuck = {} }: LeaseRow): readonly StuckSlice[] =>
   Object.entries(stuck).map(([slice, deletion]) => ({ id: leaseKey(lease), slice, ...deletion }));

@@ -157,6 +157,8 @@ export class Reconciler {
   /** Undefined: the next one is due at once. */
   #comparedAt: EpochMs | undefined;
   #isComparing = false;
+  /** Something was ended since the running comparison began, which may have looked at it before. */
+  #isHurried = false;
   #found: StrayHolders | undefined;
 
   constructor(records: PoolRecords, wake: () => void) {
@@ -174,8 +176,10 @@ export class Reconciler {
     return Date.now() >= this.dueAt;
   }
 
+  /** Compares at once; after a running comparison, once more. */
   hurry(): void {
     this.#comparedAt = undefined;
+    this.#isHurried = this.#isComparing;
   }
 
   /** Applies the findings of the last comparison. */
@@ -199,11 +203,12 @@ export class Reconciler {
     try {
       const summary = `are the holders of ${book.leased.length} leases and those who wait still open?`;
       this.#found = await poolReading(summary).findStrays(pool);
-      this.#wake();
     } catch (error) {
       log.warn(`leases could not be compared: ${String(error)}`);
     } finally {
       this.#isComparing = false;
+      if (this.#isHurried) this.hurry();
+      this.#wake();
     }
   }
 }
