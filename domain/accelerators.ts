@@ -219,7 +219,7 @@ function canonicalName(name: string): string {
 
 /** docs.cloud.google.com/tpu/docs/queued-resources (2026): "For Ironwood (TPU7x), you must use Google Kubernetes Engine". */
 const BY_GKE =
-  'Google sells tpu7x (Ironwood) by GKE alone: write section kubernetes in place of tpu, see docs/kubernetes.md';
+  'Google sells tpu7x (Ironwood) by GKE alone, and jobctl knows none of its sizes yet: take another generation';
 
 /** The generation has some ninety sizes (domain/accelerators.ts). */
 const V5P_SIZES =

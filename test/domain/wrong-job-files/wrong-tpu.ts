@@ -75,7 +75,7 @@ tpu:
 `,
     want: [
       "train.yaml:1:20: accelerator: 'tpu7x-16' is no Cloud TPU type",
-      '  Google sells tpu7x (Ironwood) by GKE alone: write section kubernetes in place of tpu, see docs/kubernetes.md',
+      '  Google sells tpu7x (Ironwood) by GKE alone, and jobctl knows none of its sizes yet: take another generation',
       '  allowed: v2, v3, v4, v5litepod, v5p, v6e, each with its sizes, such as v5litepod-16',
     ],
   },
