@@ -159,9 +159,13 @@ function answerConnectionError({ code }: ConnectionError, socket: Socket): void 
     'Content-Type: application/problem+json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
-  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
-  socket.destroy();
+  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  // A socket that is closed with bytes unread is reset, and its peer may lose the answer.
+  socket.removeAllListeners('data').resume();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
+
+const LINGER_MS = 2_000;
 
 function readingOf(code: string | undefined): { readonly status: number; readonly error: ApiError } {
   if (code === 'HPE_HEADER_OVERFLOW')

@@ -8,6 +8,7 @@ import { problemSchema } from '../../contract/api/failures.js';
 /** By what is sent: the status, and what the problem says. A client of any library reads it as it reads every other failure. */
 const SENT: Readonly<Record<string, readonly [bytes: string, status: number, detail: RegExp]>> = {
   'a query of 200 kB': [`GET /x?a=${'b'.repeat(200_000)} HTTP/1.1\r\n`, 431, /too long/],
+  'a query of 8 MB': [`GET /x?a=${'b'.repeat(8_000_000)} HTTP/1.1\r\n`, 431, /too long/],
   'headers of 200 kB': [`GET /x HTTP/1.1\r\nHost: h\r\nA: ${'b'.repeat(200_000)}\r\n`, 431, /too long/],
   'no HTTP': ['hello\r\n\r\n', 400, /no HTTP request/],
   'a header without a name': ['GET /x HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n', 400, /no HTTP request/],
