@@ -56,7 +56,9 @@ describe('the local stack', function () {
     it('status in text has a row for each part', async () => {
       const text = statusText(await first.status(), Date.now());
       assert.match(text, /^PART +STATE +PID +ADDRESS +AGE\nserver +ready +\d+ +127\.0\.0\.1:\d+ +\d+s\n/);
-      assert.match(text, /\nTemporal Web UI: http:\/\/127\.0\.0\.1:\d+\nState folder: /);
+      const [, metrics = ''] =
+        /\nTemporal Web UI: http:\/\/127\.0\.0\.1:\d+\nMetrics of the worker: (\S+)\nState folder: /.exec(text) ?? [];
+      assert.match(await (await fetch(metrics)).text(), /^jobctl_sweeps_total /m);
     });
 
     it('logs are shown from the end, and followed', async () => {

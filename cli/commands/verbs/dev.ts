@@ -128,7 +128,8 @@ export function statusText(status: DevStatus, now: number): string {
   const real =
     status.realCloud === undefined ? [] : [`${billedLine(status.realCloud)}; bucket ${status.realCloud.bucket}`];
   const reasons = status.parts.flatMap(({ name, reasons: why = [] }) => why.map((reason) => `${name}: ${reason}`));
-  return [...lines, '', ...reasons, ...real, server, `State folder: ${status.home}`, ''].join('\n');
+  const metrics = status.metricsUrl === undefined ? [] : [`Metrics of the worker: ${status.metricsUrl}`];
+  return [...lines, '', ...reasons, ...real, server, ...metrics, `State folder: ${status.home}`, ''].join('\n');
 }
 
 function age(ms: number): string {

@@ -18,6 +18,7 @@ const DEFAULT_PORTS: Readonly<Record<Exclude<PortName, 'ssh'>, number>> = {
   admin: 7304,
   health: 7305,
   kubernetes: 7306,
+  metrics: 7307,
 };
 /** Real TPU VMs listen on 22. If that port is taken or not permitted, candidates start at `HIGH_SSH_PORT`. */
 const SSH_PORT = 22;
@@ -38,6 +39,7 @@ const OWNER_OF_PORT: Readonly<Record<PortName, PartName>> = {
   ssh: 'rehearsal',
   kubernetes: 'rehearsal',
   health: 'worker',
+  metrics: 'worker',
 };
 
 const PORT_TITLES: Readonly<Record<PortName, string>> = {
@@ -50,6 +52,7 @@ const PORT_TITLES: Readonly<Record<PortName, string>> = {
   ssh: 'SSH of the TPU VMs',
   kubernetes: 'Kubernetes API',
   health: 'worker health',
+  metrics: "the worker's metrics",
 };
 
 /** A port that the user asked for is taken. */

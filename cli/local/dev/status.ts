@@ -1,5 +1,5 @@
 import type { EpochMs } from '../../../domain/units.js';
-import { temporalAddressOf, uiUrlOf } from '../../place/stack/context.js';
+import { metricsUrlOf, temporalAddressOf, uiUrlOf } from '../../place/stack/context.js';
 import { stackHome, type StackHome } from '../../terminal/home.js';
 import { guardedLine } from './guarded-server/credentials.js';
 import { type DevOptions, isPartReady, isRecordedAlive, partsOf, reasonsOf, slotOf } from './stack-parts.js';
@@ -39,6 +39,8 @@ export interface DevStatus {
   readonly temporalAddress: string | null;
   /** URL of the Temporal Web UI; null if the server is not ours. */
   readonly uiUrl: string | null;
+  /** URL of the worker's metrics. Absent: no stack was ever started. */
+  readonly metricsUrl?: string;
   /** Login to a server that authenticates callers, for people. Absent: it does not, or it is not ours. */
   readonly login?: string;
   /** Absent: the rehearsal. */
@@ -68,6 +70,7 @@ export async function devStatus({ env = process.env }: DevOptions = {}): Promise
   const up = parts.every(({ state }) => state === 'ready');
   return {
     ...{ home: home.root, up, temporalAddress: temporalAddressOf(record), uiUrl: uiUrlOf(record) },
+    metricsUrl: metricsUrlOf(record.addresses),
     ...(isGuarded(record) ? { login: guardedLine(home, temporalAddressOf(record)) } : {}),
     ...(record.realCloud === undefined ? {} : { realCloud: placeOf(record.realCloud) }),
     parts,

@@ -115,6 +115,7 @@ export function uiUrlOf(record: StackRecord): string | null {
 }
 
 export const readyUrlOf = ({ health }: StackAddresses): string => `${http(health)}/ready`;
+export const metricsUrlOf = ({ metrics }: StackAddresses): string => `${http(metrics)}/metrics`;
 export const adminUrlOf = ({ admin }: StackAddresses): string => http(admin);
 
 export function contextOf(home: StackHome, record: StackRecord): DevContext {
@@ -210,6 +211,7 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     // A real cloud has no label and uses production waits.
     ...(isReal ? {} : { label, timings: timingsOf(record) }),
     healthPort: record.addresses.health,
+    metricsPort: record.addresses.metrics,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),
     ...(record.codec === undefined ? {} : { codec: record.codec }),
     ...(record.poolFile === undefined ? {} : { poolFile: record.poolFile }),

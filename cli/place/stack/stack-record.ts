@@ -28,6 +28,8 @@ export interface StackAddresses {
   readonly store: number;
   readonly admin: number;
   readonly health: number;
+  /** Port of the worker's metrics. */
+  readonly metrics: number;
   /** Port of the rehearsed Kubernetes. */
   readonly kubernetes: number;
   /** Port of every rehearsed TPU VM. */
