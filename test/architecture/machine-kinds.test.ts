@@ -83,7 +83,9 @@ describe('every kind of machines', () => {
         const { hosts, units } = kind.size(spec);
         assert.ok(hosts > 0 && Object.values(units).some((count) => count > 0));
         const own = { index: 0, name: 'jc-j-g1', zone: 'z', hosts: [] };
-        assert.ok(kind.environment(spec, { own, all: [own], coordinator: 'h', jaxPort: 1, portOffset: 0, rank: 0, tasks: 1 }));
+        assert.ok(
+          kind.environment(spec, { own, all: [own], coordinator: 'h', jaxPort: 1, portOffset: 0, rank: 0, tasks: 1 }),
+        );
         assert.equal(typeof kind.route(spec), 'string');
         const account = kind.account(accounts, spec);
         const texts = [

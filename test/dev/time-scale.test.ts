@@ -11,7 +11,18 @@ interface WorkerConfig {
   readonly ssh: { readonly readsKeyFiles?: boolean };
 }
 
-const ports = { temporal: 1, temporalUi: 2, tpu: 3, tpuRest: 4, store: 5, admin: 6, health: 7, ssh: 8, kubernetes: 10, metrics: 11 };
+const ports = {
+  temporal: 1,
+  temporalUi: 2,
+  tpu: 3,
+  tpuRest: 4,
+  store: 5,
+  admin: 6,
+  health: 7,
+  ssh: 8,
+  kubernetes: 10,
+  metrics: 11,
+};
 
 function configAt(timeScale?: number): WorkerConfig {
   const scale = timeScale === undefined ? {} : { timeScale };

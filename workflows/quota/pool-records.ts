@@ -308,8 +308,9 @@ export class PoolRecords {
  * end all comparisons.
  */
 const wholeFacts = (facts: PoolFacts): PoolFacts => {
-  const { poolLookMs = facts.timings.reconcileMs }: Partial<Timings> = facts.timings;
-  return { ...facts, timings: wholeTimings({ ...facts.timings, poolLookMs }) };
+  const sent: Partial<Timings> = facts.timings;
+  const { poolLookMs = facts.timings.reconcileMs } = sent;
+  return { ...facts, timings: wholeTimings({ ...sent, poolLookMs }) };
 };
 
 const stuckSlices = ({ lease, stuck = {} }: LeaseRow): readonly StuckSlice[] =>
