@@ -148,9 +148,13 @@ export function callOf(request: FastifyRequest): Call {
   return { caller, requestId, from, ...(isJson ? { inputSha256: sha256Of(JSON.stringify(body)) } : {}) };
 }
 
+/** Node.js tells of the error again for each further piece of what it cannot read. */
+const answeredSockets = new WeakSet<Socket>();
+
 /** Answers bytes that Node.js cannot read as a request, in the documented form of all other failures. */
 function answerConnectionError({ code }: ConnectionError, socket: Socket): void {
-  if (code === 'ECONNRESET' || socket.destroyed) return;
+  if (code === 'ECONNRESET' || socket.destroyed || answeredSockets.has(socket)) return;
+  answeredSockets.add(socket);
   const { status, error } = readingOf(code);
   const body = JSON.stringify(problemOf(error, randomUUID(), status));
   const head = [
