@@ -103,14 +103,16 @@ function condaRequirements({ requirements }: CondaSection, report: Report): Cond
   if (requirements === null || requirements === undefined) return undefined;
   if (typeof requirements === 'string' && /^[^-].*\.(txt|in)$/s.test(requirements)) return { file: requirements };
   const listed = typeof requirements === 'string' ? requirements.split(/\s+/) : requirements;
-  const packages = listed.map((each) => each.trim()).filter((each) => each !== '');
-  for (const option of packages.filter((each) => each.startsWith('-')))
-    report.wrong(
-      ['conda', 'requirements', ...(typeof requirements === 'string' ? [] : [requirements.indexOf(option)])],
-      option,
-      'an option of pip, and no package',
-      'write requirements: requirements.txt, and the option in that file; or bundle: {dir: ., install: pip install ..}',
-    );
+  const words = listed.map((each) => each.trim());
+  for (const [index, word] of words.entries())
+    if (word.startsWith('-'))
+      report.wrong(
+        ['conda', 'requirements', ...(typeof requirements === 'string' ? [] : [index])],
+        word,
+        'an option of pip, and no package',
+        'write requirements: requirements.txt, and the option in that file; or bundle: {dir: ., install: pip install ..}',
+      );
+  const packages = words.filter((each) => each !== '');
   return packages.length === 0 ? undefined : { packages };
 }
 

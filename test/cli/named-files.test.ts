@@ -106,6 +106,10 @@ describe('lists of packages that name files beside them', () => {
       ['[" --pre"]', "'--pre'"],
     ] as const)
       await assert.rejects(packages(list), new RegExp(`requirements.*${option} is an option of pip`));
+    await assert.rejects(
+      packages('[numpy, " --pre", "-e ."]'),
+      /requirements\[1\]: '--pre'[^]*requirements\[2\]: '-e \.'/,
+    );
     assert.deepEqual((await packages('["jax[tpu]>=0.4", "b @ https://example.com/b.whl"]')).warnings, []);
   });
 
