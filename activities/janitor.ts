@@ -37,7 +37,7 @@ interface Look {
   readonly unlisted: readonly string[];
 }
 
-/** Changes nothing. After the cloud was listed, asks about each workflow: what was created in between is not seen and so not judged. */
+/** Changes nothing but the record of what stands still. After the cloud was listed, asks about each workflow: what was created in between is not seen and so not judged. */
 async function lookAround(
   temporal: WorkflowClient,
   dependencies: ActivityDependencies,

@@ -1,7 +1,7 @@
 import type { JobSpec } from './job-spec.js';
 import type { AttemptSlice } from './machine-kinds/kind.js';
 import { kindOfJob, machineKind } from './machines.js';
-import { type MachineSlot, ownHostOf, type SliceHost } from './slice.js';
+import { type MachineSlot, ownHostOf, type SliceHost, slotOf } from './slice.js';
 import { WrongInput } from './errors.js';
 
 export interface RunPlace {
@@ -43,7 +43,7 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   return {
     ...machineKind(kindOfJob(spec)).environment(spec, { own, all: place.slices, ...job }),
     ...spec.env,
-    ...slotEnvironment(ownHostOf(own.hosts.find(({ index }) => index === host))?.slot),
+    ...slotEnvironment(slotOf(own.hosts, host)),
     JOBCTL_JOB_ID: place.job,
     JOBCTL_ATTEMPT: String(place.attempt),
     JOBCTL_HOST_INDEX: String(host),

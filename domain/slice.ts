@@ -115,6 +115,10 @@ export const reachFacts = (reach: Reach): ReachFacts => REACHES[reach];
 export const externalIpOf = (host: HostFacts): string | undefined => REACHES[host.reach].externalIp(host);
 export const ownHostOf = (host: HostFacts | undefined): OwnHost | undefined => host && REACHES[host.reach].own(host);
 
+/** The part of a machine that a host of these is. Undefined: it is a whole one. */
+export const slotOf = (hosts: readonly SliceHost[], host: number): MachineSlot | undefined =>
+  ownHostOf(hosts.find(({ index }) => index === host))?.slot;
+
 /** The meaning of the provider's answer about one slice. A failed call is not an answer: ports throw instead. */
 export type Condition =
   /** Requested, not there yet. `detail` is the provider's state in its own words. */

@@ -5,7 +5,7 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { commandContainer, rayOf } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
-import { ownHostOf } from '../../domain/slice.js';
+import { slotOf } from '../../domain/slice.js';
 import { rayVariables } from '../../domain/modules/ray-run.js';
 import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
@@ -31,8 +31,7 @@ export function runRequest(
   const container = commandContainer(spec);
   const waitSeconds = spec.timeouts?.device;
   const wait = waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 };
-  const hosts = input.slices.find((each) => each.index === slice)?.hosts;
-  const slot = ownHostOf(hosts?.find((each) => each.index === index))?.slot;
+  const slot = slotOf(input.slices.find((each) => each.index === slice)?.hosts ?? [], index);
   const { devices } = machineKind(kindOfJob(spec));
   const sign = hostUpload(store, host, signOf(input, host.number));
   const exitRecord = hostUpload(store, host, exitRecordOf(input, host), 'absent');

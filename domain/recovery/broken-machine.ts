@@ -73,7 +73,7 @@ export function suspicion({
   if (code === 0 || isStopped) return undefined;
   const sign = SIGNS.find(({ text }) => text === printed);
   if (sign !== undefined) return { text: `printed '${sign.text}'`, isProof: sign.weight === 'proof' };
-  const fault = FAULTS.find(({ number }) => code === 128 + number) ?? FAULTS.find((each) => each.signal === signal);
+  const fault = FAULTS.find((each) => code === 128 + each.number || signal === each.signal);
   return fault === undefined ? undefined : { text: `ended by ${fault.signal}`, isProof: false };
 }
 

@@ -24,19 +24,23 @@ const H100 = 'NVIDIA H100 80GB HBM3';
 const isOpen = (folder: string): boolean =>
   (statSync(folder).mode & 0o001) !== 0 && (folder === '/' || isOpen(dirname(folder)));
 
-/** @param uid whom it lets in. Absent: root */
-export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise<void>, uid?: number): Promise<void> {
-  const folder = mkdtempSync(join(isOpen(tmpdir()) ? tmpdir() : '/tmp', 'gpu-host-'));
-  chmodSync(folder, 0o755);
-  const dev = join(folder, 'dev');
+/** Shell line that puts a /dev with so many GPUs over a namespace's own. @param dev a path that is free */
+export function mountGpus(dev: string, gpus: number): string {
   const kept = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
   const steps = [
     `mkdir ${dev} && mount -t tmpfs -o mode=755 none ${dev}`,
     ...kept.map((name) => `touch ${dev}/${name} && mount --bind /dev/${name} ${dev}/${name}`),
-    `mkdir ${dev}/shm && ln -s /proc/self/fd ${dev}/fd`,
+    `mkdir -m 1777 ${dev}/shm && ln -s /proc/self/fd ${dev}/fd`,
     ...Array.from({ length: gpus }, (_, index) => `touch ${dev}/nvidia${index}`),
     `mount --rbind ${dev} /dev`,
   ];
+  return steps.join(' && ');
+}
+
+/** @param uid whom it lets in. Absent: root */
+export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise<void>, uid?: number): Promise<void> {
+  const folder = mkdtempSync(join(isOpen(tmpdir()) ? tmpdir() : '/tmp', 'gpu-host-'));
+  chmodSync(folder, 0o755);
   const smi = join(folder, 'nvidia-smi');
   const answers = (script: string): void => writeFileSync(smi, `#!/bin/bash\n${script}\n`, { mode: 0o755 });
   const listed = Array.from({ length: gpus }, (_, index) => `GPU ${index}: ${H100} (UUID: GPU-${index})`).join('\n');
@@ -45,7 +49,7 @@ export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise
       `case "$*" in -L) echo '${listed}' ;; *query-compute-apps=pid,process_name*) printf '%s' '${lines}' ;; *) exit 2 ;; esac`,
     );
   computes('');
-  const namespace = await startNamespace(steps.join(' && '), uid);
+  const namespace = await startNamespace(mountGpus(join(folder, 'dev'), gpus), uid);
   const env = { PATH: `${folder}:${process.env['PATH']}` };
   const home = join(folder, 'home');
   mkdirSync(home);

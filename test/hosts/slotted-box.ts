@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { freePort } from '../temporal-server.js';
 import { until } from '../until.js';
+import { mountGpus } from './gpu-host.js';
 import { startNamespace } from './namespace.js';
 import { isAnswering, SSHD, sshdConfig } from './open-sshd.js';
 import { type KeyPair, makeKeyPair } from './ssh-host.js';
@@ -41,8 +42,9 @@ export async function startSlottedBox(key: KeyPair, users: number, gpus: number)
     mkdirSync(home, 0o700);
     chownSync(home, FIRST_UID + number, FIRST_UID + number);
   }
-  const logins = ids.map((n) => `gpu-${n}:x:${FIRST_UID + n}:${FIRST_UID + n}::${homes[n]}:/bin/bash\n`);
-  writeFileSync(at('passwd'), readFileSync('/etc/passwd', 'utf8') + logins.join(''));
+  const lines = ids.map((n) => `gpu-${n}:x:${FIRST_UID + n}:${FIRST_UID + n}::${homes[n]}:/bin/bash\n`);
+  writeFileSync(at('passwd'), readFileSync('/etc/passwd', 'utf8') + lines.join(''));
+  // Its mode is that of the original before it has the content.
   copyFileSync('/etc/shadow', at('shadow'));
   writeFileSync(at('shadow'), readFileSync('/etc/shadow', 'utf8') + ids.map((n) => `gpu-${n}:*:::::::\n`).join(''));
   mkdirSync(at('bin'));
@@ -53,24 +55,11 @@ export async function startSlottedBox(key: KeyPair, users: number, gpus: number)
   const [hostKey, port] = [makeKeyPair(), await freePort()];
   writeFileSync(at('host_key'), hostKey.private, { mode: 0o600 });
   writeFileSync(at('authorized_keys'), `${key.public}\n`);
-  const config = sshdConfig(folder, '', { address: '127.0.0.1', port });
-  writeFileSync(
-    at('sshd_config'),
-    config.replace('SetEnv HOME=', `SetEnv PATH=${at('bin')}:/usr/local/bin:/usr/bin:/bin`),
-  );
+  const settings = `SetEnv PATH=${at('bin')}:/usr/local/bin:/usr/bin:/bin`;
+  writeFileSync(at('sshd_config'), sshdConfig(folder, '', { address: '127.0.0.1', port, settings }));
   mkdirSync('/run/sshd', { recursive: true });
-  const kept = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
-  const dev = at('dev');
-  const namespace = await startNamespace(
-    [
-      `mount --bind ${at('passwd')} /etc/passwd && mount --bind ${at('shadow')} /etc/shadow`,
-      `mkdir ${dev} && mount -t tmpfs -o mode=755 none ${dev}`,
-      ...kept.map((name) => `touch ${dev}/${name} && mount --bind /dev/${name} ${dev}/${name}`),
-      `mkdir -m 1777 ${dev}/shm && ln -s /proc/self/fd ${dev}/fd`,
-      ...Array.from({ length: gpus }, (_, index) => `touch ${dev}/nvidia${index}`),
-      `mount --rbind ${dev} /dev`,
-    ].join(' && '),
-  );
+  const logins = `mount --bind ${at('passwd')} /etc/passwd && mount --bind ${at('shadow')} /etc/shadow`;
+  const namespace = await startNamespace(`${logins} && ${mountGpus(at('dev'), gpus)}`);
   const [program = '', ...words] = namespace.enter;
   const server = spawn(program, [...words, SSHD, '-D', '-e', '-f', at('sshd_config')], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -112,17 +112,15 @@ export function resolveInventory(form: InventoryForm, report: Report): readonly 
 /** The slots of a machine are machines of their own, but for the address (docs/adr/0153). */
 function slotsOf(machine: OwnMachine, of: number): readonly OwnMachine[] {
   if (of === 1) return [machine];
-  return Array.from({ length: of }, (_, number) => {
-    const accelerators = Object.entries(machine.accelerators).map(([type, count]) => [type, Math.floor(count / of)]);
-    const count = Number(accelerators[0]?.[1] ?? 0);
-    return {
-      ...machine,
-      name: `${machine.name}.${number}`,
-      user: machine.user.replace(SLOT, String(number)),
-      slot: { number, of, gpus: Array.from({ length: count }, (__, gpu) => number * count + gpu) },
-      accelerators: Object.fromEntries(accelerators) as Readonly<Record<string, number>>,
-    };
-  });
+  const shares = Object.entries(machine.accelerators).map(([type, count]) => [type, Math.floor(count / of)] as const);
+  const accelerators = Object.fromEntries(shares);
+  const [gpus = 0] = Object.values(accelerators);
+  return Array.from({ length: of }, (_, number) => ({
+    ...{ ...machine, accelerators },
+    name: `${machine.name}.${number}`,
+    user: machine.user.replace(SLOT, String(number)),
+    slot: { number, of, gpus: Array.from({ length: gpus }, (__, gpu) => number * gpus + gpu) },
+  }));
 }
 
 /** `box.1` may be a slot of `box`, and another machine. */
