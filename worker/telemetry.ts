@@ -109,6 +109,8 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
     counter(Metric.StuckSlices),
     counter(Metric.Sweeps),
   ];
+  // A counter is exported from its first record on, and an alert on the increase of a series would miss the first value of a new one.
+  for (const unlabelled of [found, reclaimed, stuck, sweeps]) unlabelled.add(0);
   return {
     setUp: (time, end) => setUpTime.record(time, { end }),
     logLag: (time) => logLag.record(time),
@@ -117,7 +119,6 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
     leasedUnits: (pool, { units, ...labels }) => leased.set(units, { pool, ...labels }),
     swept: (report) => {
       sweeps.add(1);
-      // Zeros are added too. An alert on the increase of a series would miss the first value of a new series.
       found.add(report.unknown.length);
       reclaimed.add(report.reclaimed.length);
       stuck.add(report.stuck.length);
