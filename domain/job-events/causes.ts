@@ -110,7 +110,7 @@ export const replacedText = (replace: Replaced): string =>
   replace === 'all' ? 'other machines' : `other machines for ${replace.map((index) => `slice ${index}`).join(', ')}`;
 
 /**
- * Kinds of events that end or interrupt work, each with its facts and its sentence. Of each the job tells what it does about it
+ * Kinds of events that end or interrupt work, each with its facts and its sentence. For each, a job says what it does about it
  * (`Reaction`).
  */
 export const CAUSES = {

@@ -172,7 +172,7 @@ const changedText = (edit: JobEdit | undefined): string => (edit === undefined ?
 const isWaiting = ({ story: { phase } }: UpdatedParts): boolean =>
   phase === JobPhase.Queued || phase === JobPhase.Provisioning || phase === JobPhase.Evicting;
 
-/** Until when a job that waits for chips does so by an edit that it has just taken. */
+/** Tells the deadline that an edit has given a job which waits for chips. */
 function waitText({ wait: { endsAt } }: UpdatedParts): string {
   const until = endsAt === undefined ? 'without an end' : `until ${utc(endsAt)} at most`;
   return `; it waits for chips ${until} (timeouts.queue${endsAt === undefined ? ' is not set' : ''})`;
