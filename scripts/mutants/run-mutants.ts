@@ -43,7 +43,8 @@ const strykers = ((globalThis as { __stryker__?: Switch }).__stryker__ ??= {});
 // Promises that a mutant left behind, rejected once its tests are over.
 process.on('unhandledRejection', () => undefined).on('uncaughtException', () => undefined);
 
-let timeoutMs = 20_000;
+/** Of a test; on unchanged code nobody knows yet how long each takes here. */
+let timeoutMs = 120_000;
 /** How long each test took on unchanged code. */
 const tookMs = new Map<string, number>();
 const began = Date.now();
