@@ -105,9 +105,12 @@ describe('outputs of an attempt that lost a slice', () => {
     assert.equal(report?.missing?.length, 2);
   });
 
-  const storing = async (): Promise<RunOutputsStatus> => ({ state: 'storing' }) as RunOutputsStatus;
-  const failed = async (): Promise<RunOutputsStatus> =>
-    ({ state: 'failed', reason: 'no answer of the store', files: 2 }) as RunOutputsStatus;
+  const storing = async (): Promise<RunOutputsStatus> => ({ state: 'storing' });
+  const failed = async (): Promise<RunOutputsStatus> => ({
+    state: 'failed',
+    reason: 'no answer of the store',
+    files: 2,
+  });
   const silent = (): Promise<never> => Promise.reject(new Error('the connection is closed'));
   const late: Readonly<Record<string, Case>> = {
     'by a host of another slice, which goes on': { spec: NAMED, stored: { 0: 'ended' }, late: [1] },
