@@ -185,7 +185,7 @@ function gpuWords(
   const options = program.commands.find((command) => command.name() === own[0])?.options ?? [];
   const ofVerb = options.flatMap(({ long }) => (long?.includes('gpu') === true ? [long] : []));
   if (suggested !== undefined && ofVerb.includes(suggested)) return { near: suggested, hint: [] };
-  const near = nearestWord(typed.replace(/=.*$/, ''), ofVerb) ?? ofVerb.find((long) => long === '--gpus');
+  const near = nearestWord(typed.split('=')[0] ?? '', ofVerb) ?? ofVerb.find((long) => long === '--gpus');
   if (near !== undefined) return { near, hint: [] };
   const remedy = `GPUs: \`${typedCommand()} launch --gpus N --gpu-type TYPE -- CMD..\` on a cluster, or the section kubernetes, compute_engine or machines of a job file`;
   return { hint: own[0] === 'submit' ? [remedy] : [] };

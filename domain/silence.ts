@@ -82,7 +82,7 @@ export interface SilentHost {
   readonly since: EpochMs;
 }
 
-/** How a host has printed so far, as one worker has seen it. */
+/** A host's output over time, as one worker has seen it. */
 export interface Rhythm {
   /** From the start, or from the worker's first look, to the latest output. */
   readonly forMs: number;

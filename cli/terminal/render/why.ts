@@ -173,7 +173,7 @@ export const renderUnasked = (missing: string | undefined, width?: number): read
     ? []
     : wrapped(`What its requests wait for now is missing, and its reason may be out of date: ${missing}.`, width, '');
 
-/** What the provider has to have, for a job that asks for chips. */
+/** Sentences on the chips that a job asks for, and that its provider does not have yet. */
 function waitSentences(view: JobView | undefined): readonly string[] {
   if (view?.phase !== 'provisioning') return [];
   if (openRequests(view).length === 0 && (view.answers ?? []).length === 0) return [];

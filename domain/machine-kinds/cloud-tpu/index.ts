@@ -183,7 +183,7 @@ function endsText({ tpu }: CloudTpuSection, orPools = (_key: string): string => 
   return parts.length === 0 ? undefined : `Google ends ${parts.join(', and ')}`;
 }
 
-/** What each purchase waits for: docs/job-file.md, "flex-start and deadlines", and Google's page on queued resources. */
+/** The wait of each purchase: docs/job-file.md, "flex-start and deadlines", and Google's page on queued resources. */
 function waitText({ tpu }: CloudTpuSection): readonly string[] {
   const { pricing, allocationMode, zones, validUntilSeconds } = tpu;
   const inLine = allocationMode === 'queued-resources';
