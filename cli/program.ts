@@ -146,12 +146,15 @@ function usageError({ message }: CommanderError, own: readonly string[], program
   const what = told.replace(/^command-argument value ('[^]*') is invalid for argument '(.+)'$/, '$2: $1 is invalid');
   const verb = typedVerb(own, program);
   const suggested = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
-  const meant = suggested === undefined || isFarFrom(what, suggested) ? undefined : suggested;
+  const ofGpus = gpuWords(what, suggested, own, program);
+  const near = ofGpus === undefined ? suggested : ofGpus.near;
+  const meant = near === undefined || isFarFrom(what, near) ? undefined : near;
   return new CliError(
     ExitCode.Usage,
     `${verb}: ${what}`,
     ...why.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1)),
     ...(meant === undefined ? [] : [`the nearest is ${meant}`]),
+    ...(ofGpus?.hint ?? []),
     ...aboutFile(own, what),
     ...(verb === 'jobctl submit' && what.startsWith('too many')
       ? ['a command goes behind --: jobctl submit FILE -- CMD..']
@@ -165,6 +168,27 @@ function isFarFrom(what: string, suggested: string): boolean {
   const typed = /^unknown command '(.+)'$/.exec(what)?.[1];
   const most = typed !== undefined && typed.length > 5 ? 2 : 1;
   return typed !== undefined && !suggested.split(', ').some((word) => editDistance(typed, word) <= most);
+}
+
+/**
+ * An unknown option about GPUs, as other tools have many: `--gpu`, `--num-gpus`, `--gres=gpu:2`. By its letters `--tpu` would be
+ * near. Undefined for any other option.
+ */
+function gpuWords(
+  what: string,
+  suggested: string | undefined,
+  own: readonly string[],
+  program: Command,
+): { readonly near?: string; readonly hint: readonly string[] } | undefined {
+  const typed = /^unknown option '(.+)'$/.exec(what)?.[1];
+  if (typed === undefined || !/gpu|gres/i.test(typed)) return undefined;
+  const options = program.commands.find((command) => command.name() === own[0])?.options ?? [];
+  const ofVerb = options.flatMap(({ long }) => (long?.includes('gpu') === true ? [long] : []));
+  if (suggested !== undefined && ofVerb.includes(suggested)) return { near: suggested, hint: [] };
+  const near = nearestWord(typed.split('=')[0] ?? '', ofVerb) ?? ofVerb.find((long) => long === '--gpus');
+  if (near !== undefined) return { near, hint: [] };
+  const remedy = `GPUs: \`${typedCommand()} launch --gpus N --gpu-type TYPE -- CMD..\` on a cluster, or the section kubernetes, compute_engine or machines of a job file`;
+  return { hint: own[0] === 'submit' ? [remedy] : [] };
 }
 
 /** `import task.yaml`: suggests the verb that tells whose file it is. */

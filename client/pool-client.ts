@@ -12,7 +12,7 @@ import {
 } from '../contract/quota.js';
 import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { PoolNotFound, PoolRefused, IS_A_WORKER_UP, MachineNotFound, NoWorkerAnswers } from './errors.js';
-import { type TemporalCalls, taskQueuePolls, updateAnswer, innermost } from './temporal-calls.js';
+import { type TemporalCalls, taskQueuePolls, unpolled, updateAnswer, innermost } from './temporal-calls.js';
 import { randomUUID } from 'node:crypto';
 import {
   MACHINES_TIMEOUT_MS,
@@ -158,7 +158,10 @@ export class TemporalMachines implements MachinesClient {
     const execute = () =>
       this.#temporal.workflow.execute<(input: MachinesInput) => Promise<MachinesAnswer>>(WorkflowType.Machines, start);
     try {
-      return await this.#calls.bounded(execute, MACHINES_TIMEOUT_MS + 5_000);
+      return await this.#calls.ofWorker(execute, {
+        ...{ whom: `the machines of pool ${this.pool}`, mostMs: MACHINES_TIMEOUT_MS + 5_000 },
+        away: await unpolled(() => taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, this.#taskQueue)),
+      });
     } catch (error) {
       return this.#throwInOurWords(error);
     }
@@ -213,7 +216,8 @@ export async function testNotify({ temporal, calls, taskQueue }: Place, test: No
       notifyTestStart(taskQueue, input, id),
     );
   try {
-    return await calls.bounded(execute, NOTIFY_TEST_MS + 5_000);
+    const away = await unpolled(() => taskQueuePolls({ temporal, calls }, taskQueue));
+    return await calls.ofWorker(execute, { whom: 'the test', mostMs: NOTIFY_TEST_MS + 5_000, away });
   } catch (failure) {
     const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
       import('@temporalio/client'),

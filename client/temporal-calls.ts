@@ -5,6 +5,7 @@ import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { FailureType } from '../domain/errors.js';
 import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
 import type { EpochMs } from '../domain/units.js';
+import { type OnWait, toldWait } from './wait-notes.js';
 import { largest } from '../domain/extremes.js';
 
 const DEADLINE_MS = 10_000;
@@ -13,12 +14,28 @@ const DEADLINE_MS = 10_000;
 export class TemporalCalls {
   readonly #temporal: Client;
   readonly #server: string;
+  readonly #onWait: OnWait | undefined;
   #isNewEnough = false;
 
-  /** @param server `Temporal at A`, for messages */
-  constructor(temporal: Client, server: string) {
+  /**
+   * @param server `Temporal at A`, for messages
+   * @param onWait is told of each long wait for a worker
+   */
+  constructor(temporal: Client, server: string, onWait?: OnWait) {
     this.#temporal = temporal;
     this.#server = server;
+    this.#onWait = onWait;
+  }
+
+  /**
+   * Makes a call that only a worker can answer. Whoever waits is told so at once if no worker polls, otherwise after seconds: for
+   * the first 70 s after the last poll nothing is known.
+   */
+  ofWorker<T>(call: () => Promise<T>, { whom, mostMs, away }: WorkerWait): Promise<T> {
+    const known = away && `no worker polls task queue '${away.taskQueue}' of namespace '${away.namespace}'`;
+    return toldWait(this.#onWait, () => this.bounded(call, mostMs), {
+      ...{ whom: `of a worker for ${whom}`, mostMs, known },
+    });
   }
 
   /** Makes a call with a deadline, so that an unreachable server does not block the caller. */
@@ -81,6 +98,14 @@ function isWithoutCodec(error: unknown): boolean {
   return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }
 
+interface WorkerWait {
+  /** Object of the call, such as `job train-7f3k` or `pool default`. */
+  readonly whom: string;
+  readonly mostMs: number;
+  /** The polls, if no worker polls. */
+  readonly away?: TaskQueuePolls | undefined;
+}
+
 /** Timeout of an update if no worker answers. The update may still be applied later, and the error says so. */
 const CALL_TIMEOUT_MS = 30_000;
 /** Timeout if no worker has polled recently. A worker that starts just now still answers. */
@@ -105,12 +130,19 @@ export async function updateAnswer(
   errors: UpdateErrors,
 ): Promise<string> {
   // A caller that may not read the polls gets the long timeout.
-  const polls = await errors.polls().catch(() => undefined);
-  const away = polls !== undefined && !isPolled(polls, Date.now()) ? polls : undefined;
+  const away = await unpolled(errors.polls);
   const timeoutMs = away === undefined ? CALL_TIMEOUT_MS : AWAY_TIMEOUT_MS;
-  const answer = await calls.bounded(() => inOurWords(update, errors, { timeoutMs, away }), timeoutMs);
+  const answer = await calls.ofWorker(() => inOurWords(update, errors, { timeoutMs, away }), {
+    ...{ whom: errors.whom, mostMs: timeoutMs, away },
+  });
   const keyId = missingKeyOf(answer);
   return keyId === undefined ? answer.message : `done; the answer is encrypted with key '${keyId}'`;
+}
+
+/** The polls, if they are known and no worker polls. */
+export async function unpolled(read: () => Promise<TaskQueuePolls>): Promise<TaskQueuePolls | undefined> {
+  const polls = await read().catch(() => undefined);
+  return polls !== undefined && !isPolled(polls, Date.now()) ? polls : undefined;
 }
 
 async function inOurWords<T>(

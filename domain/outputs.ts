@@ -140,6 +140,13 @@ export interface StoredRound {
   readonly problems: readonly string[];
 }
 
+interface MissingOutputs {
+  readonly host: number;
+  readonly why: string;
+  /** The host was there at the attempt's end, and may have stored its last files since. */
+  readonly isOpen?: true;
+}
+
 /** Stored files of one attempt at its end. The report never changes the outcome. */
 export interface OutputsReport {
   readonly attempt: number;
@@ -149,7 +156,7 @@ export interface OutputsReport {
   /** Hosts that stored their last files. */
   readonly hosts: number;
   /** Hosts whose last files are not stored, or not known to be. Files of an earlier round stay. Absent: none. */
-  readonly missing?: readonly { readonly host: number; readonly why: string }[];
+  readonly missing?: readonly MissingOutputs[];
   /** Patterns without a match on any host. Absent: none. */
   readonly unmatched?: readonly string[];
   /** Files that were not stored, with reasons and hosts. Absent: none. */
@@ -157,7 +164,7 @@ export interface OutputsReport {
 }
 
 /** Result of a host's last round. Undefined: the host has no outputs. */
-export type HostOutputs = StoredRound | { readonly why: string } | undefined;
+export type HostOutputs = StoredRound | Omit<MissingOutputs, 'host'> | undefined;
 
 const MOST_TOLD = 5;
 
@@ -165,7 +172,7 @@ const MOST_TOLD = 5;
 export function reportOf(attempt: number, hosts: ReadonlyMap<number, HostOutputs>): OutputsReport | undefined {
   const all = [...hosts].toSorted(([a], [b]) => a - b);
   const stored = all.flatMap(([host, one]) => (one !== undefined && 'files' in one ? [{ host, ...one }] : []));
-  const missing = all.flatMap(([host, one]) => (one !== undefined && 'why' in one ? [{ host, why: one.why }] : []));
+  const missing = all.flatMap(([host, one]) => (one !== undefined && 'why' in one ? [{ host, ...one }] : []));
   if (stored.length === 0 && missing.length === 0) return undefined;
   const [first, ...others] = stored;
   const unmatched = (first?.unmatched ?? []).filter((pattern) =>
@@ -194,7 +201,11 @@ export function outputsText({
 }: OutputsReport): string {
   return [
     `${count(files, 'file')} (${sizeText(bytes)}) of ${count(hosts, 'host')} stored`,
-    ...missing.map(({ host, why }) => `the last files of host ${host} are NOT stored: ${why}`),
+    ...missing.map(({ host, why, isOpen }) =>
+      isOpen === true
+        ? `the last files of host ${host} were not stored yet at the end of its attempt: ${why}`
+        : `the last files of host ${host} are NOT stored: ${why}`,
+    ),
     ...problems,
     ...(unmatched.length === 0 ? [] : [`nothing matched ${unmatched.join(', ')}`]),
   ].join('; ');

@@ -82,6 +82,52 @@ export interface SilentHost {
   readonly since: EpochMs;
 }
 
+/** A host's output over time, as one worker has seen it. */
+export interface Rhythm {
+  /** From the start, or from the worker's first look, to the latest output. */
+  readonly forMs: number;
+  /** Its longest silence in that time. */
+  readonly longestMs: number;
+}
+
+export const UNHEARD: Rhythm = { forMs: 0, longestMs: 0 };
+
+/** Least silence of a host that is worth a note, in a job without `timeouts.no_output`. */
+export const NOTE_AFTER_MS = 10 * 60_000;
+/** A silence that is so many times longer than every one before it is not a slow step. */
+const LONGER_THAN_EVER = 10;
+/** Many programs print their start on every host, and then on one. So a host must have gone on for that many silences. */
+const LEAST_SILENCES = 5;
+
+export const heardAgain = ({ forMs, longestMs }: Rhythm, afterMs: number): Rhythm => ({
+  forMs: forMs + afterMs,
+  longestMs: Math.max(longestMs, afterMs),
+});
+
+/**
+ * Silence after which a host is noted if another one goes on. Infinity: it has not printed regularly, or not for `leastMs` yet.
+ * @param leastMs `NOTE_AFTER_MS`
+ */
+export function noteAfterMs({ forMs, longestMs }: Rhythm, leastMs: number): number {
+  const isRegular = forMs >= leastMs && forMs >= LEAST_SILENCES * longestMs;
+  return isRegular ? Math.max(leastMs, LONGER_THAN_EVER * longestMs) : Infinity;
+}
+
+/** A host that runs the command and has not ended it, as one worker has heard it. */
+export interface Heard {
+  readonly rhythm: Rhythm;
+  readonly quietMs: number;
+}
+
+/**
+ * Time until a host is due to be noted; 0 or less: now. Infinity: it has no rhythm, or none of the others has printed in the second
+ * half of its silence.
+ */
+export function noteDueMs({ rhythm, quietMs }: Heard, others: readonly Heard[], leastMs: number): number {
+  const doOthersGoOn = others.some((other) => other.rhythm.forMs > 0 && other.quietMs < quietMs / 2);
+  return doOthersGoOn ? noteAfterMs(rhythm, leastMs) - quietMs : Infinity;
+}
+
 type KnownSilence = Exclude<HostSilence, { kind: 'unknown' }>;
 
 function firstSilent(others: readonly KnownSilence[]): FirstSilent | undefined {

@@ -160,6 +160,15 @@ export function placeOfObject(bucket: string, name: string): string {
 /** `gs://NAME`, `s3://..`, `file:///..` */
 export const bucketUrl = (bucket: string): string => (/^[a-z\d]+:\/\//.test(bucket) ? bucket : `gs://${bucket}`);
 
+/**
+ * The command that makes a bucket of Cloud Storage.
+ * @param zone whose region the bucket is for; a project or zone that is absent stands as a placeholder
+ */
+export function createBucketCommand(bucket: string, googleProject: string | undefined, zone?: string): string {
+  const location = zone === undefined ? 'REGION' : regionOf(zone);
+  return `gcloud storage buckets create gs://${bucket} --project=${googleProject ?? 'PROJECT'} --location=${location} --uniform-bucket-level-access`;
+}
+
 /** The keys under which sections of job files, mounts of their specs and volumes of pods name a bucket. */
 const BUCKET_KEYS: ReadonlySet<string> = new Set(['bucket_name', 'bucket', 'bucketName']);
 /** With the variable or pattern that goes on with it: then it names no bucket yet. */

@@ -9,6 +9,7 @@ import { JobClient } from '../client/job-client.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { JobKeySecretError, openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
+import type { StorePort } from '../cloud/store/port.js';
 import { bucketPlace, openStore, splitStore } from '../cloud/store/open-store.js';
 import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
 import { fileErrorWords, messageOf } from '../domain/errors.js';
@@ -56,6 +57,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const url = await app.listen({ host, port });
   log.info({ url }, 'jobctl serve listens');
   const sweeping = sweepUploads(services, log);
+  void services.notReady().then((why) => why !== undefined && log.warn(`not ready: ${why}`));
   // A thread needs a moment to load its code, and the first caller should not wait for that.
   services.dear
     .run('resolve', { job: {} }, '')
@@ -116,7 +118,7 @@ function open(config: ServerConfig, { client, signer, jobKeys }: Opened): Servic
       new FollowMarks(() => Promise.resolve(store)),
     ),
     metrics,
-    notReady: () => whyNotReady(client, store),
+    notReady: notReadyBy(client, store, placesOf(config, openBucket)),
   };
 }
 
@@ -127,21 +129,49 @@ function sweepUploads({ uploads }: Services, log: Pick<FastifyBaseLogger, 'info'
   const sweep = (): void =>
     void uploads.sweep(Date.now()).then(
       (removed) => removed > 0 && log.info({ removed }, 'removed uploads that were never completed'),
-      (error: unknown) => log.warn({ err: error }, 'uploads that were never completed cannot be removed now'),
+      (error: unknown) => log.warn(`uploads that were never completed cannot be removed now: ${messageOf(error)}`),
     );
   sweep();
   return setInterval(sweep, SWEEP_MS).unref();
 }
 
-/** Checks Temporal and the store: a replica that cannot submit should get no calls. */
-async function whyNotReady(client: JobClient, store: Services['store']): Promise<string | undefined> {
-  try {
-    await client.polls();
-    if ((await store.stat(ownerObject)) !== undefined) return undefined;
-    return `bucket ${store.bucket} has no installation's owner id: run 'jobctl setup server'`;
-  } catch (error) {
-    return messageOf(error);
-  }
+type Opener = (bucket: string) => StorePort;
+
+/** All buckets of the configuration. A prefix that the server lists anyway is enough to learn whether a bucket exists. */
+const placesOf = ({ store: { bucket, systemBucket, auditBucket } }: ServerConfig, open: Opener) =>
+  new Map([
+    ['store.bucket', () => open(bucket).list('jobs/', undefined, 1)],
+    ['store.systemBucket', () => open(systemBucket).list('system/', undefined, 1)],
+    ...(auditBucket === undefined
+      ? []
+      : ([['store.auditBucket', () => open(auditBucket).list('audit/', undefined, 1)]] as const)),
+  ]);
+
+/**
+ * Checks Temporal and the stores: a replica that cannot submit should get no calls.
+ * @param unseen by key of the configuration; a bucket that was found is not looked for again
+ */
+function notReadyBy(client: JobClient, store: Services['store'], unseen: Map<string, () => Promise<unknown>>) {
+  const look = async (key: string, list: () => Promise<unknown>): Promise<string[]> => {
+    try {
+      await list();
+      unseen.delete(key);
+      return [];
+    } catch (error) {
+      return [`${key}: ${messageOf(error)}`];
+    }
+  };
+  return async (): Promise<string | undefined> => {
+    try {
+      const missing = (await Promise.all([...unseen].map(([key, list]) => look(key, list)))).flat();
+      if (missing.length > 0) return missing.join('; ');
+      await client.polls();
+      if ((await store.stat(ownerObject)) !== undefined) return undefined;
+      return `bucket ${store.bucket} has no installation's owner id: run 'jobctl setup server'`;
+    } catch (error) {
+      return messageOf(error);
+    }
+  };
 }
 
 function signingKeyOf({ signingKey: { key } }: ServerConfig): KeyObject {

@@ -21,7 +21,14 @@ import { logLimitOf, LogStream, type Shipping } from './log-stream.js';
 import { followsOf } from './followed-jobs.js';
 import { pause } from './activity-end.js';
 import { runRequest, startRun } from './run-request.js';
-import { silenceEnd, SilenceWatch, tellOfSilentHosts, STACKS_MS, storeStacks } from './silence-watch.js';
+import {
+  silenceEnd,
+  silenceLimitOf,
+  SilenceWatch,
+  tellOfSilentHosts,
+  STACKS_MS,
+  storeStacks,
+} from './silence-watch.js';
 import type { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
 
@@ -80,11 +87,11 @@ export class HostRuns {
     const [running, ended, delivered] = [this.#running, this.#ended, this.#delivered];
     this.stops = new HostStops({ input, caller: this.#caller, guard, signal, running, ended, delivered });
     this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
-    const limitSeconds = input.spec.timeouts?.noOutput;
-    if (limitSeconds === undefined) return;
+    const limit = silenceLimitOf(input.spec.timeouts?.noOutput, this.#hosts.length);
+    if (limit === undefined) return;
     const ask = (host: AttemptHost, until: AbortSignal): Promise<RunStatus> => this.#statusOf(host, callerUntil(until));
     const watching = { ask, onAlone: tellOfSilentHosts(input) };
-    this.#silence = new SilenceWatch(limitSeconds * 1000, this.#hosts, watching, signal);
+    this.#silence = new SilenceWatch(limit, this.#hosts, watching, signal);
   }
 
   /** @returns the hosts that run the command. A job without one holds its slices until it is cancelled */

@@ -63,7 +63,9 @@ type AskHost = <T>(
 
 /**
  * Waits until the hosts of a command that ended have stored its files, at most as long as the job says. The hosts try it
- * themselves (docs/adr/0059), and are asked once a second. A host that does not answer is waited for a minute. Never throws.
+ * themselves (docs/adr/0059), and are asked once a second. A host that does not answer is waited for a minute. What a host has
+ * not said to be stored is looked for in the store before it is called missing. Never throws.
+ * @param isGone says of a host whether it can store nothing more
  * @param tell gets the reason of the wait, and undefined when it is over
  * @param signal ends the wait early, for example when the worker shuts down
  */
@@ -71,7 +73,7 @@ async function awaitOutputs(
   store: Pick<StorePort, 'read'>,
   input: AttemptInput,
   hosts: readonly AttemptHost[],
-  ask: AskHost,
+  { ask, isGone }: { readonly ask: AskHost; readonly isGone: (host: AttemptHost) => boolean },
   tell: (what: string | undefined) => void,
   signal: AbortSignal,
 ): Promise<OutputsReport | undefined> {
@@ -95,6 +97,11 @@ async function awaitOutputs(
           const call = ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal);
           // Meanwhile the slices of other hosts are held, and billed.
           const status = await answerWithin(SILENT_MS, () => abortable(call, over.signal));
+          // The answer to a host's last request may be lost, and the host then calls failed what is stored.
+          if (status.state === 'failed') {
+            const stored = await storedOf(store, input, host);
+            return void ends.set(host.number, isComplete(stored) ? stored : endOf(status));
+          }
           if (status.state !== 'storing') return void ends.set(host.number, endOf(status));
           last = status.reason;
           await pause(pauseMs, over.signal);
@@ -102,7 +109,11 @@ async function awaitOutputs(
       } catch (error) {
         const isLate = over.signal.aborted && !signal.aborted;
         const late = `${last ?? 'they were not stored yet'}, after ${waitMs / 1000} s (outputs.wait)`;
-        ends.set(host.number, storedBefore(await storedOf(store, input, host), isLate ? late : messageOf(error)));
+        const stored = isLate
+          ? await storedOf(store, input, host)
+          : await storedSoon(store, input, host, () => isGone(host));
+        const isOpen = !isLate && !isGone(host);
+        ends.set(host.number, storedBefore(stored, isLate ? late : messageOf(error), isOpen));
       }
     }),
   );
@@ -131,12 +142,37 @@ async function storedOf(
   }
 }
 
+const isComplete = (stored: Stored): stored is ManifestHeader =>
+  stored !== 'nothing' && 'state' in stored && stored.state === 'ended';
+
+/**
+ * A host that is there goes on to store its last files when nobody asks it any more, and needs a moment for that after its
+ * command has ended. So the store is asked until they are in it, for `SOON_MS` at most.
+ * @param isGone ends the wait, after one more look
+ */
+async function storedSoon(
+  store: Pick<StorePort, 'read'>,
+  input: Pick<AttemptInput, 'job' | 'attempt' | 'spec'>,
+  host: Pick<AttemptHost, 'number'>,
+  isGone: () => boolean,
+): Promise<Stored> {
+  const until = performance.now() + Math.min(SOON_MS, outputsWaitMs(input.spec));
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, ASK_MS)) {
+    const isLast = isGone() || performance.now() >= until;
+    const stored = await storedOf(store, input, host);
+    if (isLast || isComplete(stored)) return stored;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
 /** For a host that cannot be asked, or that has not stored its last files: its outputs in the store. */
-function storedBefore(stored: Stored, why: string): HostOutputs {
-  if (stored === 'nothing') return { why };
-  if ('unreadable' in stored) return { why: `${why}; ${stored.unreadable}` };
+function storedBefore(stored: Stored, why: string, isOpen: boolean): HostOutputs {
+  const open = isOpen ? ({ isOpen } as const) : {};
+  if (stored === 'nothing') return { why, ...open };
+  if ('unreadable' in stored) return { why: `${why}; ${stored.unreadable}`, ...open };
   if (stored.state === 'ended') return stored;
-  return { why: `${why}; ${stored.files} files as they were at ${new Date(stored.at).toISOString()} are stored` };
+  const earlier = `${stored.files} files as they were at ${new Date(stored.at).toISOString()} are stored`;
+  return { why: `${why}; ${earlier}`, ...open };
 }
 
 const HEADER_BYTES = 16_384;
@@ -161,6 +197,8 @@ const TELL_AFTER_MS = 3_000;
 const FIRST_PAUSE_MS = 50;
 const ASK_MS = 1_000;
 const SILENT_MS = 60_000;
+/** The next slice waits for this, and takes minutes itself. */
+const SOON_MS = 10_000;
 /** `outputs.wait: 0` asks for the present state. */
 const ASK_ONCE_MS = 5_000;
 
@@ -169,28 +207,29 @@ interface OutputsWait {
   readonly store: Pick<StorePort, 'read'>;
   readonly input: AttemptInput;
   readonly caller: (signal: AbortSignal) => HostCaller;
-  readonly guard: Pick<SliceGuard, 'lost'>;
+  readonly guard: Pick<SliceGuard, 'lost' | 'hasLost'>;
   readonly end: Pick<ActivityEnd, 'handedOver' | 'signal'>;
 }
 
 /**
  * The outputs of an attempt with this end. A worker that shuts down meanwhile leaves the wait to the next one, which finds the
- * same end. The loss of a slice ends the wait, and the files stored by then count. After a loss nothing is waited for, because
- * the next slice is waited for: hosts that are still there store their files by themselves.
+ * same end. The loss of a slice ends the wait, and the files stored by then count. After a loss no host is asked, because the next
+ * slice is waited for: hosts that are still there store their files by themselves, and the store shows that within seconds.
  */
 export async function outputsAfter(
   ended: AttemptEnd,
   { store, input, caller, guard, end }: OutputsWait,
 ): Promise<OutputsReport | 'handed over' | undefined> {
   const hosts = commandHostsOf(input);
-  if (ended.kind === 'slices-lost') return storedByThen(store, input, hosts);
+  const isGone = ({ target }: AttemptHost): boolean => end.signal.aborted || guard.hasLost(target.slice);
+  if (ended.kind === 'slices-lost') return storedByThen(store, input, hosts, isGone);
   if (ended.kind !== 'exited' && ended.kind !== 'run-lost') return undefined;
   const over = new AbortController();
   const giveUp = (): void => over.abort(new Error('its slice was lost'));
   guard.lost.then(giveUp, giveUp);
   end.signal.addEventListener('abort', giveUp, { once: true });
   const ask: AskHost = ({ target }, call, signal) => caller(signal).on(target, call);
-  const waited = awaitOutputs(store, input, hosts, ask, tellJobOfOutputs(input), over.signal);
+  const waited = awaitOutputs(store, input, hosts, { ask, isGone }, tellJobOfOutputs(input), over.signal);
   const isHandedOver = (): 'handed over' => 'handed over';
   const first = await Promise.race([waited, end.handedOver.then(isHandedOver, isHandedOver)]);
   if (first === 'handed over') over.abort(new Error('its worker shut down'));
@@ -202,12 +241,16 @@ async function storedByThen(
   store: Pick<StorePort, 'read'>,
   input: AttemptInput,
   hosts: readonly AttemptHost[],
+  isGone: (host: AttemptHost) => boolean,
 ): Promise<OutputsReport | undefined> {
-  const found = await Promise.all(
-    hosts.map(async (host) => ({ number: host.number, stored: await storedOf(store, input, host) })),
+  const all = async (look: (host: AttemptHost) => Promise<Stored>) =>
+    Promise.all(hosts.map(async (host) => ({ host, stored: await look(host) })));
+  const atOnce = await all((host) => storedOf(store, input, host));
+  if (input.spec.outputs === undefined && atOnce.every(({ stored }) => stored === 'nothing')) return undefined;
+  const found = await all((host) => storedSoon(store, input, host, () => isGone(host)));
+  const ends = found.map(
+    ({ host, stored }) => [host.number, storedBefore(stored, 'a slice was lost', !isGone(host))] as const,
   );
-  if (input.spec.outputs === undefined && found.every(({ stored }) => stored === 'nothing')) return undefined;
-  const ends = found.map(({ number, stored }) => [number, storedBefore(stored, 'a slice was lost')] as const);
   return reportOf(input.attempt, new Map(ends));
 }
 

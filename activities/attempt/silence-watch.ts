@@ -7,11 +7,17 @@ import { largest, smallest } from '../../domain/extremes.js';
 import {
   askAgainMs,
   type HostSilence,
+  heardAgain,
+  NOTE_AFTER_MS,
+  noteAfterMs,
+  noteDueMs,
   quietMsOf,
+  type Rhythm,
   type SilentEnd,
   type SilentHost,
   silenceOf,
   type SilenceVerdict,
+  UNHEARD,
 } from '../../domain/silence.js';
 import { attemptTroubleSignal } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -40,8 +46,21 @@ interface Reading {
   heardAt: number;
   /** Time of the latest known sign of life. */
   signAt: number;
+  rhythm: Rhythm;
   /** Time at which its command was seen to have ended with code 0. */
   endedAt?: number;
+}
+
+/**
+ * `endMs`: `timeouts.no_output`, which ends the command, and after which a host that is silent alone is told of. `noteMs`: nothing
+ * ends, and only a host is told of that printed regularly and has been silent for longer than ever before, and for this long.
+ */
+export type SilenceLimit = { readonly endMs: number } | { readonly noteMs: number };
+
+/** The limit of a job: every command on several hosts is watched. */
+export function silenceLimitOf(noOutputSeconds: number | undefined, hosts: number): SilenceLimit | undefined {
+  if (noOutputSeconds !== undefined) return { endMs: noOutputSeconds * 1000 };
+  return hosts > 1 ? { noteMs: NOTE_AFTER_MS } : undefined;
 }
 
 /**
@@ -50,9 +69,11 @@ interface Reading {
  * Inputs: `reading` when a host's run is attached to, `heard` for each chunk, `said` for its other reports. None of these asks a
  * host anything. Outputs: `silent`, after all hosts were asked, and only when the inputs say that it may be time; and `onAlone`,
  * for hosts that are silent for that long while others print. `onAlone` ends nothing, and each of these hosts is asked before.
- * Nothing of this is carried to another worker: when that one attaches, the hosts tell it how long they have been quiet.
+ * Nothing of this is carried to another worker: when that one attaches, the hosts tell it how long they have been quiet. A watch
+ * that only notes sends nothing and asks no host while all print.
  */
 export class SilenceWatch {
+  readonly #limit: SilenceLimit;
   readonly #limitMs: number;
   readonly #hosts: readonly AttemptHost[];
   readonly #ask: AskStatus;
@@ -61,6 +82,8 @@ export class SilenceWatch {
 
   readonly #onAlone: (hosts: readonly SilentHost[]) => void;
   readonly #alone = new Map<AttemptHost, SilentHost>();
+  /** Hosts that were silent for so long when this worker came that another worker may have noted them. */
+  readonly #mayBeNoted = new Set<AttemptHost>();
   #isTold = false;
 
   /**
@@ -68,12 +91,13 @@ export class SilenceWatch {
    * @param onAlone gets all hosts that are silent while others print, whenever they change; first when all hosts are attached to
    */
   constructor(
-    limitMs: number,
+    limit: SilenceLimit,
     hosts: readonly AttemptHost[],
     { ask, onAlone }: { readonly ask: AskStatus; readonly onAlone: (hosts: readonly SilentHost[]) => void },
     signal: AbortSignal,
   ) {
-    this.#limitMs = limitMs;
+    this.#limit = limit;
+    this.#limitMs = 'endMs' in limit ? limit.endMs : limit.noteMs;
     this.#hosts = hosts;
     this.#ask = ask;
     this.#onAlone = onAlone;
@@ -84,7 +108,8 @@ export class SilenceWatch {
   reading(host: AttemptHost, status: RunStatus, position: () => number): void {
     const now = performance.now();
     const { outputBytes: oldBytes = 0, quietMs = 0 } = status.kind === 'running' ? status : {};
-    this.#readings.set(host, { position, oldBytes, heardAt: now, signAt: now - quietMs });
+    this.#readings.set(host, { position, oldBytes, heardAt: now, signAt: now - quietMs, rhythm: UNHEARD });
+    if ('noteMs' in this.#limit && oldBytes > 0 && quietMs >= this.#limitMs) this.#mayBeNoted.add(host);
     this.said(host, status);
   }
 
@@ -94,6 +119,7 @@ export class SilenceWatch {
     if (reading === undefined) return;
     reading.heardAt = performance.now();
     if (reading.position() + bytes <= reading.oldBytes) return;
+    reading.rhythm = heardAgain(reading.rhythm, reading.heardAt - reading.signAt);
     reading.signAt = reading.heardAt;
     this.#speaks(host);
   }
@@ -108,7 +134,8 @@ export class SilenceWatch {
 
   /** The host has printed, or ended: either way it is no longer silent. */
   #speaks(host: AttemptHost): void {
-    if (this.#alone.delete(host)) this.#tellAlone();
+    const [wasAlone, wasNoted] = [this.#alone.delete(host), this.#mayBeNoted.delete(host)];
+    if (wasAlone || wasNoted) this.#tellAlone();
   }
 
   #tellAlone(): void {
@@ -116,8 +143,14 @@ export class SilenceWatch {
     this.#onAlone([...this.#alone.values()]);
   }
 
-  /** Rejects with the signal's reason if the signal ends it. */
+  /** Rejects with the signal's reason if the signal ends it. A watch that only notes has no other end. */
   async silent(): Promise<Silence> {
+    if ('noteMs' in this.#limit)
+      for (;;) {
+        await this.#lookForAlone();
+        // Nobody is asked for this: which host is due is known here.
+        await pause(askAgainMs(this.#limitMs), this.#signal);
+      }
     for (;;) {
       const dueInMs = this.#dueInMs();
       if (dueInMs > 0) {
@@ -139,19 +172,32 @@ export class SilenceWatch {
     const found = await this.#askAll(due);
     for (const [at, silence] of found.entries()) {
       const host = due[at];
-      if (host === undefined || silence.kind !== 'running' || silence.quietMs < this.#limitMs) continue;
+      if (host === undefined || silence.kind !== 'running' || silence.quietMs < this.#aloneLimitMs(host)) continue;
       const { slice, host: index, hasPrinted, quietMs } = silence;
       this.#alone.set(host, { slice, host: index, hasPrinted, since: Math.round(Date.now() - quietMs) });
     }
-    if (due.some((host) => this.#alone.has(host)) || !this.#isTold) this.#tellAlone();
+    const isFirst = 'endMs' in this.#limit && !this.#isTold;
+    if (due.some((host) => this.#alone.has(host)) || isFirst) this.#tellAlone();
     const next = this.#hosts.map((host) => this.#aloneInMs(host));
     return smallest(next.map((ms) => (ms > 0 ? ms : askAgainMs(this.#limitMs))));
   }
 
   #aloneInMs(host: AttemptHost): number {
-    const { endedAt, signAt } = this.#readings.get(host) ?? {};
+    const { endedAt, signAt, rhythm = UNHEARD } = this.#readings.get(host) ?? {};
     if (signAt === undefined || endedAt !== undefined || this.#alone.has(host)) return Infinity;
-    return this.#limitMs - (performance.now() - signAt);
+    const now = performance.now();
+    if ('endMs' in this.#limit) return this.#limitMs - (now - signAt);
+    const others = [...this.#readings].flatMap(([other, reading]) =>
+      other === host || reading.endedAt !== undefined
+        ? []
+        : [{ rhythm: reading.rhythm, quietMs: now - reading.signAt }],
+    );
+    return noteDueMs({ rhythm, quietMs: now - signAt }, others, this.#limitMs);
+  }
+
+  #aloneLimitMs(host: AttemptHost): number {
+    if ('endMs' in this.#limit) return this.#limit.endMs;
+    return noteAfterMs(this.#readings.get(host)?.rhythm ?? UNHEARD, this.#limit.noteMs);
   }
 
   /** Time by this worker's knowledge. A host that it has not reached yet need not be asked. */
@@ -227,24 +273,34 @@ export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Sile
  * worker's first message also takes back an earlier worker's message.
  */
 export function tellOfSilentHosts(
-  input: Pick<AttemptInput, 'job' | 'attempt'> & { readonly spec: Pick<JobSpec, 'slices'> },
+  input: Pick<AttemptInput, 'job' | 'attempt'> & { readonly spec: Pick<JobSpec, 'slices' | 'timeouts'> },
 ): (hosts: readonly SilentHost[]) => void {
   const tell = jobTeller(input, attemptTroubleSignal, 'which hosts are silent');
   return (hosts) => {
-    const what = hosts.length === 0 ? {} : { what: silentHostsText(hosts, input.spec.slices) };
+    const what = hosts.length === 0 ? {} : { what: silentHostsText(hosts, input.spec) };
     tell({ v: 1, attempt: input.attempt, of: 'silence', ...what });
   };
 }
 
-/** `nothing was printed by host 1 since 2026-11-22T07:14:20Z, while others print (timeouts.no_output)`. */
-function silentHostsText(hosts: readonly SilentHost[], slices: number): string {
+/**
+ * `nothing was printed by host 1 since 2026-11-22T07:14:20Z, while others print (timeouts.no_output)`. Without that limit the text
+ * says what was so when it was told, since it is not taken back when the others fall silent too.
+ */
+function silentHostsText(
+  hosts: readonly SilentHost[],
+  { slices, timeouts }: Pick<JobSpec, 'slices' | 'timeouts'>,
+): string {
   const inOrder = hosts.toSorted((a, b) => a.since - b.since || a.slice - b.slice || a.host - b.host);
   const named = inOrder.slice(0, MOST_NAMED).map(({ slice, host, hasPrinted, since }) => {
     const place = slices > 1 ? `host ${host} of slice ${slice}` : `host ${host}`;
     return `${place} since ${hasPrinted ? '' : 'its start, '}${new Date(since).toISOString().slice(0, 19)}Z`;
   });
   const more = hosts.length > MOST_NAMED ? ` and ${hosts.length - MOST_NAMED} more` : '';
-  return `nothing was printed by ${named.join(', ')}${more}, while others print (timeouts.no_output)`;
+  const others =
+    timeouts?.noOutput === undefined
+      ? 'which printed regularly before, while others went on'
+      : 'while others print (timeouts.no_output)';
+  return `nothing was printed by ${named.join(', ')}${more}, ${others}`;
 }
 
 const MOST_NAMED = 4;

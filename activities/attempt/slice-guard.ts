@@ -98,6 +98,10 @@ export class SliceGuard {
     for (const tell of this.#waiting.get(lost.index) ?? []) tell();
   }
 
+  hasLost(index: number): boolean {
+    return this.#lost.has(index);
+  }
+
   /** Resolves once this slice is known to be lost. */
   lossOf(index: number): Promise<void> {
     if (this.#lost.has(index)) return Promise.resolve();

@@ -6,8 +6,7 @@ import {
   QUOTA_PROJECT_PERMISSION,
   SOMEBODY,
 } from '../../cloud/google-project/roles.js';
-import { farRegions } from '../../domain/store-place.js';
-import { regionOf } from '../../domain/job-file/cloud-path.js';
+import { createBucketCommand, farRegions } from '../../domain/store-place.js';
 import { disabledWords, unknownProjectWords } from '../../cloud/google-refusal.js';
 import type { Identity } from '../../cloud/google-project/port.js';
 import { type BucketAnswers, type GoogleFacts, type ProjectAnswers, sectionOf, type Wanted } from './facts.js';
@@ -173,12 +172,6 @@ export function bucketChecks(
 
 export const isMissing = ({ facts, granted }: BucketAnswers): boolean =>
   (facts.known && facts.value === undefined) || (granted.known && granted.value === undefined);
-
-/** @param zone whose region the bucket is to lie in; absent: a placeholder */
-export function createBucketCommand(bucket: string, googleProject: string, zone: string | undefined): string {
-  const location = zone === undefined ? 'REGION' : regionOf(zone);
-  return `gcloud storage buckets create gs://${bucket} --project=${googleProject} --location=${location} --uniform-bucket-level-access`;
-}
 
 /** Whether it is there, and whether one who asks may read and write it. */
 export function bucketRights(

@@ -7,6 +7,7 @@ import type { JobClient, JobClientOptions } from '../../client/job-client.js';
 import type { TemporalOptions } from '../../client/connect.js';
 import type { TemporalJobsOptions } from '../../client/temporal-jobs.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
+import { tellLine } from '../terminal/print.js';
 import {
   tellReadPlace,
   type BucketPlace,
@@ -57,6 +58,7 @@ async function connectionOf(context: CliContext, { onUpload, store }: ClientMean
   const { taskQueue } = context;
   return {
     temporal,
+    onWait: tellLine,
     ...(taskQueue === undefined ? {} : { taskQueue }),
     ...(store === undefined ? {} : { store }),
     ...told,

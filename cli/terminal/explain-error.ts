@@ -82,8 +82,8 @@ function byName(error: Error): Explained {
       return told(ExitCode.Unavailable, 'try again; `jobctl dev status` shows the local stack, if this is one');
     case 'StoreRefused':
     case 'CloudRefused':
-      // Most refusals name their remedy themselves (cloud/google-refusal.ts).
-      return message.includes('gcloud ')
+      // Most refusals name their remedy themselves (cloud/google-refusal.ts), and other stores have no Google login.
+      return / (?:gcloud|curl) |(?:s3|file):\/\//.test(message)
         ? told(ExitCode.Unavailable)
         : told(ExitCode.Unavailable, 'does your Google login have the right? `jobctl doctor --gcp` looks');
     case 'JobTerminated':

@@ -22,6 +22,7 @@ import { ConnectionLost, type HttpAnswer, type OpenAnswer, openExchange, whole }
 import { serverAddress, type ServerOptions } from './server-options.js';
 import type { ApiErrorCode, ApiProblem } from '../../contract/api/failures.js';
 import { messageIn } from '../../cloud/store/store-error.js';
+import { toldWait } from '../wait-notes.js';
 import { notJson } from '../../domain/errors.js';
 
 /** A call of an operation. Its method, its path and whether it may be repeated are the operation's. */
@@ -89,7 +90,12 @@ export class ServerCalls {
     const collect = async ({ status, headers, chunks }: OpenAnswer): Promise<HttpAnswer> => {
       return { status, headers, body: await whole(chunks) };
     };
-    return this.#answer(requestOf(name, ask), collect);
+    const request = requestOf(name, ask);
+    const call = (): Promise<HttpAnswer> => this.#answer(request, collect);
+    // Uploads have a progress of their own.
+    if (request.method === 'GET' || request.bytes !== undefined) return call();
+    const wait = { whom: `of jobctl serve at ${this.address}`, mostMs: request.timeoutMs ?? TIMEOUT_MS };
+    return toldWait(this.#options.onWait, call, wait);
   }
 
   /** Like `send`, for a streamed body: yields its chunks as they arrive. @throws ServerUnreachable if it breaks off */

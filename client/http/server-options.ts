@@ -1,3 +1,4 @@
+import type { OnWait } from '../wait-notes.js';
 import { ServerRefused } from '../errors.js';
 
 /** Settings for reaching a `jobctl serve`. */
@@ -16,6 +17,8 @@ export interface ServerOptions {
   readonly busyPatienceMs?: number;
   /** Called before such a wait. */
   readonly onBusy?: (why: string, waitMs: number) => void;
+  /** Called when a call that changes something waits long for its answer, with a line for people. */
+  readonly onWait?: OnWait;
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;

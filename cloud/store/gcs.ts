@@ -96,8 +96,10 @@ class GcsStore implements StorePort {
     this.#options = options;
   }
 
-  /** Nothing to test: Cloud Storage honours its preconditions. */
-  async probe(): Promise<void> {}
+  /** Only that the bucket exists and can be listed: Cloud Storage honours its preconditions. */
+  async probe(): Promise<void> {
+    await this.list('system/', undefined, 1);
+  }
 
   async write(name: string, content: Uint8Array | string, expected: Expected, contentType?: string): Promise<Written> {
     const ifGenerationMatch = expected === 'absent' ? 0 : expected.generation;
@@ -272,7 +274,7 @@ class GcsStore implements StorePort {
   #fail(error: unknown, what: string): never {
     // The library reads a login once. A person may have logged in again, so the next call reads it anew.
     if (isLoginRefused(error)) this.#opened = undefined;
-    throw storeError(error, what);
+    throw storeError(error, what, this.#options);
   }
 
   #place(name: string): string {

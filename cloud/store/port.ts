@@ -123,6 +123,8 @@ export class StoreUnavailable extends Error {
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }
+/** The bucket itself does not exist. The message has the command that makes it. */
+export class BucketMissing extends StoreRefused {}
 /** @param place the prefix's place, for the message */
 export const endlessListing = (place: string): StoreRefused =>
   new StoreRefused(

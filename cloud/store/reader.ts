@@ -19,11 +19,13 @@ export function createStoreReader(options: { readonly endpoint?: string; readonl
 
 class HttpStoreReader implements StoreReader {
   readonly bucket: string;
+  readonly #endpoint: string;
   readonly #objects: string;
   readonly #token: () => Promise<string | undefined>;
 
   constructor(bucket: string, endpoint: string) {
     this.bucket = bucket;
+    this.#endpoint = endpoint;
     this.#objects = `${endpoint.replace(/\/$/, '')}/storage/v1/b/${encodeURIComponent(bucket)}/o`;
     this.#token = accessTokens(endpoint);
   }
@@ -60,7 +62,7 @@ class HttpStoreReader implements StoreReader {
       if (most < Infinity) query.set('maxResults', String(most - found.length));
       if (pageToken !== undefined) query.set('pageToken', pageToken);
       const page = await this.#getJson<ApiPage>(`${this.#objects}?${query}`).catch((error: unknown) => {
-        throw storeError(error, `list ${this.#place(prefix)}*`);
+        throw storeError(error, `list ${this.#place(prefix)}*`, { endpoint: this.#endpoint });
       });
       for (const one of (page.items ?? []).map(storedObject)) found.push(one);
       pageToken = page.nextPageToken;
@@ -75,7 +77,7 @@ class HttpStoreReader implements StoreReader {
 
   #absentOr(error: unknown, what: string): undefined {
     if (httpStatusOf(error) === 404 && !isMissingBucket(error)) return undefined;
-    throw storeError(error, what);
+    throw storeError(error, what, { endpoint: this.#endpoint });
   }
 
   async #getJson<T>(url: string): Promise<T> {

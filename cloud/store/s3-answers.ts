@@ -1,5 +1,5 @@
 import { messageOf } from '../../domain/errors.js';
-import { StoreRefused, StoreUnavailable, type StoredObject } from './port.js';
+import { BucketMissing, StoreRefused, StoreUnavailable, type StoredObject } from './port.js';
 
 interface Answer {
   readonly status: number;
@@ -56,7 +56,8 @@ export function s3Failure(answer: Answer, what: string): StoreRefused | StoreUna
   const text = `store: ${what}: ${said.replaceAll(/\s+/g, ' ')} (HTTP ${status}${code === undefined ? '' : `, ${code}`})`;
   const isRefused = status >= 300 && status < 500 && !PASSING_STATUS.has(status) && !PASSING_CODES.has(code ?? '');
   if (!isRefused) return new StoreUnavailable(text);
-  return new StoreRefused(remedy === undefined ? text : `${text}: ${remedy}`);
+  const Refused = code === 'NoSuchBucket' ? BucketMissing : StoreRefused;
+  return new Refused(remedy === undefined ? text : `${text}: ${remedy}`);
 }
 
 export interface S3Page {

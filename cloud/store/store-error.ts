@@ -1,5 +1,6 @@
 import { googleRefusal, inOneLine } from '../google-refusal.js';
-import { StoreRefused, StoreUnavailable } from './port.js';
+import { createBucketCommand } from '../../domain/store-place.js';
+import { BucketMissing, StoreRefused, StoreUnavailable } from './port.js';
 
 /** The HTTP status of a failed request. The client puts it into `code` or, for some uploads, only into `status`. */
 export function httpStatusOf(error: unknown): number | undefined {
@@ -16,9 +17,17 @@ export function isMissingBucket(error: unknown): boolean {
  * Explains a failed request. Only an answer that says "no" is `StoreRefused`. No answer, a busy or broken server and unknown
  * errors are `StoreUnavailable`, which is repeated.
  * @param what the action and its object
+ * @param asked where the bucket was looked for
  */
-export function storeError(error: unknown, what: string): StoreRefused | StoreUnavailable {
+export function storeError(
+  error: unknown,
+  what: string,
+  asked: { readonly endpoint?: string; readonly projectId?: string } = {},
+): StoreRefused | StoreUnavailable {
   const status = httpStatusOf(error);
+  const bucket = bucketIn(what);
+  if (status === 404 && bucket !== undefined && isMissingBucket(error))
+    return new BucketMissing(`store: ${what}: ${missingText(bucket, asked)}`, { cause: error });
   const isRefused = status !== undefined && status >= 400 && status < 500 && !PASSING.has(status);
   const refusal = isRefused || status === undefined ? refusalOf(error, status, what) : undefined;
   // If the login or rights are the cause, this text says everything.
@@ -59,9 +68,19 @@ export function isLoginRefused(error: unknown): boolean {
   return kind === 'no-credentials' || kind === 'expired-credentials';
 }
 
-/** Google's refusals do not name the bucket, so it is taken from `what`. */
+/** `gcloud` reaches Google alone, so a server in its place is asked by plain HTTP. */
+function missingText(bucket: string, { endpoint = '', projectId }: Parameters<typeof storeError>[2] & object): string {
+  const command = endpoint.startsWith('http:')
+    ? `curl -H 'content-type: application/json' -d '{"name":"${bucket}"}' '${endpoint.replace(/\/$/, '')}/storage/v1/b?project=${projectId ?? 'PROJECT'}'`
+    : createBucketCommand(bucket, projectId);
+  return `gs://${bucket} does not exist (is the name right?); to make it: ${command}`;
+}
+
+/** Google's refusals do not name the bucket. */
+const bucketIn = (what: string): string | undefined => /(?:gs:\/\/|bucket )([^/\s]+)/.exec(what)?.[1];
+
 function refusalOf(error: unknown, httpStatus: number | undefined, what: string) {
-  const bucket = /(?:gs:\/\/|bucket )([^/\s]+)/.exec(what)?.[1];
+  const bucket = bucketIn(what);
   return googleRefusal({
     message: textOf(error),
     ...(httpStatus === undefined ? {} : { httpStatus }),

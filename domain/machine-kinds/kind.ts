@@ -307,6 +307,8 @@ export interface MachineKind<
   requestFacts(spec: Request & Slices, orPools: (key: string) => string): readonly (readonly [string, string])[];
   /** A clause: when the provider ends a request or slice by itself, or undefined if it does not. @param orPools see above */
   endsText?(spec: Request & Slices, orPools?: (key: string) => string): string | undefined;
+  /** Sentences: what a request without chips waits for, as it was bought, and what its user can do. */
+  waitText?(spec: Request & Slices): readonly string[];
   /** `v5litepod-16, spot` */
   planText(plan: Plan): string;
   /** The same, with all details that help when hosts behave strangely. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
-import { type Silence, SilenceWatch } from '../../activities/attempt/silence-watch.js';
+import { type Silence, type SilenceLimit, SilenceWatch } from '../../activities/attempt/silence-watch.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import type { SilentHost } from '../../domain/silence.js';
 import { NOTICE, request } from '../hosts/run.js';
@@ -22,7 +22,7 @@ interface TwoHosts {
   /** The second host cannot be reached any more. */
   unplug(): Promise<void>;
   /** What a worker does with a run: it attaches, reads the output, and waits for silence. */
-  watch(limitMs: number): Promise<Watching>;
+  watch(limit: number | SilenceLimit): Promise<Watching>;
 }
 interface Watching {
   readonly silent: Promise<Silence>;
@@ -47,9 +47,9 @@ async function onTwoHosts(scripts: readonly [string, string], work: (hosts: TwoH
         await Promise.all(
           sessions.map(({ connection }, index) => connection.startRun(request(scripts[index] as string))),
         );
-        const watch = async (limitMs: number): Promise<Watching> => {
+        const watch = async (limit: number | SilenceLimit): Promise<Watching> => {
           const connections = await Promise.all([first.another(), second.another({ port: cutter.port })]);
-          const watching = await attach(connections, limitMs);
+          const watching = await attach(connections, typeof limit === 'number' ? { endMs: limit } : limit);
           started.push(watching);
           return watching;
         };
@@ -63,7 +63,7 @@ async function onTwoHosts(scripts: readonly [string, string], work: (hosts: TwoH
   );
 }
 
-async function attach(connections: readonly HostConnection[], limitMs: number): Promise<Watching> {
+async function attach(connections: readonly HostConnection[], limit: SilenceLimit): Promise<Watching> {
   const end = new AbortController();
   const hosts = connections.map(({ target }, number): AttemptHost => ({
     target: { ...target, index: number },
@@ -76,7 +76,7 @@ async function attach(connections: readonly HostConnection[], limitMs: number): 
   };
   const alone: (readonly number[])[] = [];
   const onAlone = (silent: readonly SilentHost[]): void => void alone.push(silent.map(({ host }) => host));
-  const watch = new SilenceWatch(limitMs, hosts, { ask, onAlone }, end.signal);
+  const watch = new SilenceWatch(limit, hosts, { ask, onAlone }, end.signal);
   for (const [number, connection] of connections.entries()) {
     const host = hosts[number] as AttemptHost;
     let position = 0;
@@ -182,4 +182,49 @@ describe('a watch for silence, over real hosts', function () {
       await until('it was time more than once', () => watching.asked().length >= 4);
       assert.equal(watching.verdict(), undefined);
     }));
+
+  describe('of a job without a limit', () => {
+    const NOTE = { noteMs: 1_000 };
+    const PRINTS_UNTIL = (name: string): string => `until [ -e ~/${name} ]; do printf .; sleep 0.05; done`;
+    const dots = ({ read }: HostSession): number => read(`.jobctl/runs/${RUN}/output`).length;
+
+    it('tells of a host that printed regularly and stopped while another goes on, once, and that it prints again', () =>
+      onTwoHosts(
+        [PRINTS_UNTIL_TOLD, `${PRINTS_UNTIL('hang')}; until [ -e ~/go ]; do sleep 0.05; done; echo on; sleep 300`],
+        async ({ sessions, watch }) => {
+          const watching = await watch(NOTE);
+          await until('it has a rhythm', () => dots(sessions[1]) > 60);
+          assert.deepEqual([watching.alone, watching.asked()], [[], []]);
+          writeFileSync(join(sessions[1].host.home, 'hang'), '');
+          await until('it is told', () => (watching.alone.length > 0 ? true : undefined));
+          assert.deepEqual([watching.verdict(), watching.alone], [undefined, [[1]]]);
+          assert.ok(watching.asked().length > 0 && !watching.asked().includes(0));
+          writeFileSync(join(sessions[1].host.home, 'go'), '');
+          await until('it is taken back', () => (watching.alone.length > 1 ? true : undefined));
+          assert.deepEqual(watching.alone, [[1], []]);
+        },
+      ));
+
+    it('tells nothing, and asks nobody, of a host that has printed its start alone', () =>
+      onTwoHosts([PRINTS_UNTIL_TOLD, HANGS], async ({ sessions, watch }) => {
+        const watching = await watch(NOTE);
+        await until('many times the least silence has gone by', () => dots(sessions[0]) > 120);
+        assert.deepEqual([watching.alone, watching.asked()], [[], []]);
+      }));
+
+    it('takes back what an earlier worker has noted once the host prints again, and not before', () =>
+      onTwoHosts(
+        [PRINTS_UNTIL_TOLD, 'echo begun; until [ -e ~/go ]; do sleep 0.05; done; echo on; sleep 300'],
+        async ({ sessions, watch }) => {
+          await until('it prints', () => sessions[1].read(`.jobctl/runs/${RUN}/output`) === 'begun\n');
+          silentForAnHour(sessions[1]);
+          const watching = await watch(NOTE);
+          await until('the other goes on', () => dots(sessions[0]) > 60);
+          assert.deepEqual(watching.alone, []);
+          writeFileSync(join(sessions[1].host.home, 'go'), '');
+          await until('it is taken back', () => (watching.alone.length > 0 ? true : undefined));
+          assert.deepEqual(watching.alone, [[]]);
+        },
+      ));
+  });
 });

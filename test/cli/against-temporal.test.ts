@@ -6,6 +6,8 @@ import { eventually } from '../cloud/eventually.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { jobctl } from './command-line.js';
 import type { Ended } from './command-line.js';
+import { ended, started } from './running-command.js';
+import { until } from '../until.js';
 
 const JOB = `tpu:
   accelerator: v5litepod-16
@@ -143,6 +145,58 @@ describe('verbs against a real Temporal server without any worker', function () 
       stderr,
       new RegExp(`no worker answered for job ${name} within 5 s, and none polls task queue '${name}'; it may`),
     );
+  });
+
+  const WORKER_VERBS: Readonly<Record<string, readonly string[]>> = {
+    stop: ['stop', name, '--yes'],
+    requeue: ['requeue', name],
+    resume: ['resume', name],
+    setup: ['setup', name],
+    'quota freeze': ['quota', 'freeze'],
+    'quota thaw': ['quota', 'thaw'],
+    'machines ls': ['machines', 'ls'],
+    'notify test': ['notify', 'test', '--channel', 'ops'],
+  };
+  for (const [verb, words] of Object.entries(WORKER_VERBS))
+    it(`${verb} says at once that no worker polls, and how long it waits`, async () => {
+      const run = started(words, environment);
+      try {
+        const line = `no worker polls task queue '${name}' of namespace '${environment['TEMPORAL_NAMESPACE']}'; waiting`;
+        await until(`${verb} says it`, async () => run.out.stderr.includes(line) || run.child.exitCode !== null);
+        assert.ok(run.out.stderr.includes(line), `${run.out.stderr}${run.out.stdout}`);
+      } finally {
+        run.child.kill('SIGKILL');
+        await ended(run);
+      }
+    });
+
+  describe('where a worker polled a moment ago', () => {
+    const queue = `${name}-polled`;
+    before(async () => {
+      environment = { ...environment, JOBCTL_TASK_QUEUE: queue };
+      await run('submit', file, '--name', queue, '--user', 'alice');
+      const { connection, namespace } = await testServer();
+      const poll = () =>
+        connection.workflowService.pollWorkflowTaskQueue({
+          ...{ namespace, taskQueue: { name: queue, kind: 1 }, identity: 'a worker that ends' },
+        });
+      // It takes the job's task, and never answers.
+      assert.ok((await connection.withDeadline(Date.now() + 20_000, poll)).taskToken.length > 0);
+    });
+    after(() => {
+      environment = { ...environment, JOBCTL_TASK_QUEUE: name };
+    });
+    it('stop says what it waits for, long before it gives up', async () => {
+      const run = started(['stop', queue, '--yes'], environment);
+      try {
+        const line = `no answer of a worker for job ${queue} for 3 s; waiting for 30 s in all\n`;
+        await until('it says so', async () => run.out.stderr.includes(line));
+        assert.equal(run.child.exitCode, null);
+      } finally {
+        run.child.kill('SIGKILL');
+        await ended(run);
+      }
+    });
   });
 
   it('cancel says what happens', async () => {

@@ -37,6 +37,35 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     ].join('\n'),
     '--wiat',
   ),
+  ...Object.fromEntries(
+    ['--gpu', '--gpu-type', '--num-gpus', '--ngpus', '--gpus-per-node', '--gres=gpu:2'].map((flag) => [
+      `${flag}, which by its letters is near to --tpu`,
+      WITH(
+        [
+          `jobctl submit: unknown option '${flag}'`,
+          '  GPUs: `jobctl launch --gpus N --gpu-type TYPE -- CMD..` on a cluster, or the section kubernetes, compute_engine or machines of a job file',
+          '  `jobctl submit --help` shows what there is',
+        ].join('\n'),
+        flag,
+      ),
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      ['--gpu', '--gpus'],
+      ['--num-gpus', '--gpus'],
+      ['--ngpus', '--gpus'],
+      ['--gpus-per-node', '--gpus'],
+      ['--gres=gpu:2', '--gpus'],
+      ['--gpus-type', '--gpu-type'],
+    ].map(([flag, near]) => [
+      `${flag} of launch`,
+      {
+        args: ['launch', `${flag}`, '--', 'true'],
+        wants: `jobctl launch: unknown option '${flag}'\n  the nearest is ${near}\n  \`jobctl launch --help\` shows what there is`,
+      },
+    ]),
+  ),
   'a flag that is like none': WITH(
     [`jobctl submit: unknown option '--frobnicate'`, '  `jobctl submit --help` shows what there is'].join('\n'),
     '--frobnicate',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,6 +7,7 @@ import { queueCheck, workerCheck } from '../../cli/doctor/server.js';
 import { cutText } from '../../cli/commands/verbs/logs.js';
 import { freePort } from '../temporal-server.js';
 import { jobctl } from './command-line.js';
+import { type OtherServer, startOtherServers } from './other-servers.js';
 import { row, T0 } from './rows.js';
 
 const POLLS = { taskQueue: 'jobctl', namespace: 'ml', lastAt: T0 };
@@ -59,6 +60,41 @@ describe('jobctl doctor --server where Temporal is away', () => {
     assert.match(findings[0]?.what ?? '', /cannot be reached/);
     assert.match(findings[1]?.what ?? '', /is no folder of a store/);
     assert.equal(exitCode, 1, stderr);
+  });
+});
+
+describe('jobctl doctor --server and the buckets', () => {
+  it('names each that does not exist, and how it is made, and says nothing of a bucket that is there', async () => {
+    const { ports, stop } = await startOtherServers();
+    const folder = mkdtempSync(join(tmpdir(), 'doctor-'));
+    const found = async (server: OtherServer) => {
+      const env = {
+        ...{ JOBCTL_BUCKET: 'team-jobs', JOBCTL_SYSTEM_BUCKET: 'team-decides', JOBCTL_HOME: folder },
+        JOBCTL_STORE_ENDPOINT: `http://127.0.0.1:${ports.get(server)}`,
+        TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
+      };
+      const { stdout } = await jobctl(['doctor', '--server', '-o', 'json'], env);
+      const { findings } = JSON.parse(stdout) as {
+        findings: readonly { check: string; state: string; what: string }[];
+      };
+      return findings.filter(({ check }) => check === 'store').map(({ state, what }) => [state, what] as const);
+    };
+    try {
+      const missing = await found('one without the bucket');
+      assert.deepEqual(
+        missing.map(([state]) => state),
+        ['failed', 'failed'],
+      );
+      for (const [at, name] of ['team-jobs', 'team-decides'].entries())
+        assert.match(missing[at]?.[1] ?? '', new RegExp(`gs://${name} does not exist .*"name":"${name}"`));
+      assert.deepEqual(
+        (await found('one that forbids')).map(([state]) => state),
+        ['warning', 'warning'],
+      );
+    } finally {
+      stop();
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 

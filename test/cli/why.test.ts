@@ -206,13 +206,58 @@ describe('jobctl why of a job that does not wait', () => {
   });
   it('one that has no slice yet: what each slice does', () => {
     const slice = { state: 'waiting', detail: 'no capacity', ref: { name: 'jc-train-g1', zone: 'us-east1-d' } };
-    const spec = { tpu: { pricing: 'spot' } };
+    const spec = { tpu: { pricing: 'spot', allocationMode: 'tpu-vm', zones: ['us-east1-d'] } };
     const view = { phase: 'provisioning', spec, slices: [slice] } as unknown as JobView;
     assert.deepEqual(renderWhy(row({ phase: 'provisioning', attempts: 0, why: 'asking' }), view, T0 + 40_000), [
       'train-7f3k is provisioning, for 40s: asking.',
       '  jc-train-g1 in us-east1-d: waiting, no capacity',
+      'The zone refuses the request while it has no unused spot chips, and keeps no place in a line: the job asks again.',
+      'For chips elsewhere: another zone in tpu.zones, pricing ondemand or flex-start; that takes another job.',
     ]);
   });
+  const purchases: Readonly<Record<string, readonly [tpu: object, waits: RegExp, can: RegExp | undefined]>> = {
+    'flex-start': [
+      { pricing: 'flex-start', allocationMode: 'queued-resources' },
+      /^Flex-start: Google keeps the request in line until the zone has chips for flex-start, and names neither its place nor a time; what starts then is not preempted\.$/,
+      /another zone in tpu\.zones, pricing spot or ondemand/,
+    ],
+    'flex-start with a bound': [
+      { pricing: 'flex-start', allocationMode: 'queued-resources', validUntilSeconds: 7200 },
+      /nor a time, for 2h at most; what/,
+      /pricing spot/,
+    ],
+    'spot, queued, in several zones': [
+      { pricing: 'spot', allocationMode: 'queued-resources', zones: ['a', 'b'] },
+      /^Google keeps the request in line until the zone has unused spot chips/,
+      /^For chips elsewhere: pricing ondemand or flex-start;/,
+    ],
+    'on demand': [
+      { pricing: 'ondemand', allocationMode: 'tpu-vm' },
+      /^The zone refuses the request while it has no unused chips on demand, and/,
+      /pricing flex-start, which waits in line/,
+    ],
+    reserved: [
+      { pricing: 'reserved', allocationMode: 'queued-resources' },
+      /until the zone has free chips of the reservation/,
+      /^They come free when what holds them ends/,
+    ],
+    'the pricing of its tier': [{ pricing: 'any', allocationMode: 'tpu-vm' }, /^The zone refuses/, undefined],
+  };
+  for (const [name, [tpu, waits, can]] of Object.entries(purchases))
+    it(`one that asks for ${name}: what its request waits for, and what can be done`, () => {
+      const slice = { state: 'starting', ref: { name: 'jc-train-g1', zone: 'us-east1-d' } };
+      const spec = { tpu: { zones: ['us-east1-d'], ...tpu } };
+      const lines = (phase: string): readonly string[] =>
+        renderWhy(row({ phase: 'provisioning' }), { phase, spec, slices: [slice] } as unknown as JobView, T0);
+      const [wait = '', way, ...more] = lines('provisioning').filter((line) =>
+        /^(Flex|Google keeps|The z|For|They)/.test(line),
+      );
+      assert.match(wait, waits);
+      if (can === undefined) assert.equal(way, undefined);
+      else assert.match(way ?? '', can);
+      assert.deepEqual(more, []);
+      assert.ok(!lines('setting-up').join('\n').includes(wait));
+    });
   it('one that failed: on whose account, what it had to bear, and which hook did not come off', () => {
     const outcome = {
       result: 'failed',

@@ -99,8 +99,7 @@ export const WRONG_SERVERS: Readonly<Record<string, WrongEnvironment>> = {
   ),
   'a bucket that does not exist': storeAt(
     'one without the bucket',
-    'The specified bucket does not exist. (HTTP 404)',
-    '  does your Google login have the right? `jobctl doctor --gcp` looks',
+    `gs://team-jobs does not exist (is the name right?); to make it: curl -H 'content-type: application/json' -d '{"name":"team-jobs"}' 'http://{AT}/storage/v1/b?project=PROJECT'`,
   ),
   'a store that is broken': storeAt('one that is broken', 'Backend Error (HTTP 500)', TRY_AGAIN),
   'a tunnel to a store that is gone': storeAt(

@@ -120,9 +120,13 @@ describe('the report on outputs', () => {
       new Map<number, HostOutputs>([
         [0, round(1)],
         [3, { why: 'HTTP 403' }],
+        [4, { why: 'a slice was lost', isOpen: true }],
       ]),
     );
-    assert.match(report ? outputsText(report) : '', /; the last files of host 3 are NOT stored: HTTP 403$/);
+    assert.match(
+      report ? outputsText(report) : '',
+      /; the last files of host 3 are NOT stored: HTTP 403; the last files of host 4 were not stored yet at the end of its attempt: a slice was lost$/,
+    );
     assert.equal(reportOf(1, new Map([[0, undefined]])), undefined);
   });
 });

@@ -3,9 +3,13 @@ import {
   askAgainMs,
   type FirstSilent,
   type HostSilence,
+  heardAgain,
+  NOTE_AFTER_MS,
+  noteDueMs,
   quietMsOf,
   silenceOf,
   type SilenceVerdict,
+  UNHEARD,
 } from '../../domain/silence.js';
 
 const MINUTE = 60_000;
@@ -119,3 +123,44 @@ describe('how long one host has been quiet', () => {
 
 it('hosts that could not tell are asked again after a tenth of the limit, between a second and a minute', () =>
   assert.deepEqual([5_000, LIMIT_MS / 10, 24 * 60 * MINUTE].map(askAgainMs), [1_000, 18_000, 60_000]));
+
+describe('when a host that is silent alone is worth a note', () => {
+  /** Has printed after each of these times, and then not for so long. */
+  const heard = (gapsMinutes: readonly number[], quietMinutes: number) => ({
+    rhythm: gapsMinutes.map((minutes) => minutes * MINUTE).reduce(heardAgain, UNHEARD),
+    quietMs: quietMinutes * MINUTE,
+  });
+  const each = (minutes: number, times: number): readonly number[] => Array.from({ length: times }, () => minutes);
+  const regular = each(0.5, 60);
+  type Heard = ReturnType<typeof heard>;
+  const cases: Record<string, { host: Heard; others: readonly Heard[]; inMinutes: number }> = {
+    'after ten minutes, if it printed often and another goes on': {
+      ...{ host: heard(regular, 10), others: [heard(regular, 0.2)], inMinutes: 0 },
+    },
+    'not before': { host: heard(regular, 4), others: [heard(regular, 0.2)], inMinutes: 6 },
+    'after ten times its longest silence, if that is longer': {
+      ...{ host: heard([...regular, 3], 12), others: [heard(regular, 0.2)], inMinutes: 18 },
+    },
+    'if one of many others goes on, though seldom': {
+      ...{ host: heard(regular, 10), others: [heard(regular, 20), heard(each(4, 20), 4)], inMinutes: 0 },
+    },
+    'not if all fell silent at about the same time': {
+      ...{ host: heard(regular, 60), others: [heard(regular, 59)], inMinutes: Infinity },
+    },
+    'not if the others have never printed': {
+      ...{ host: heard(regular, 60), others: [heard([], 1)], inMinutes: Infinity },
+    },
+    'not if it is the only one left': { host: heard(regular, 60), others: [], inMinutes: Infinity },
+    'not if it has printed its start alone, as all ranks but one do': {
+      ...{ host: heard(each(0.1, 50), 600), others: [heard(regular, 0.2)], inMinutes: Infinity },
+    },
+    'not if it has printed twice, far apart': {
+      ...{ host: heard([30, 30], 600), others: [heard(regular, 0.2)], inMinutes: Infinity },
+    },
+    'not if it has printed nothing': {
+      ...{ host: heard([], 600), others: [heard(regular, 0.2)], inMinutes: Infinity },
+    },
+  };
+  for (const [name, { host: one, others, inMinutes }] of Object.entries(cases))
+    it(name, () => assert.equal(noteDueMs(one, others, NOTE_AFTER_MS), inMinutes * MINUTE));
+});

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +11,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { copySystemObjects } from '../../cloud/store/open-store.js';
 import { loadServerConfig } from '../../server/config.js';
 import type * as RunServer from '../../server/run-server.js';
-import { load } from '../built.js';
+import { load, programArguments } from '../built.js';
 import { type Ended, jobctl } from '../cli/command-line.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { TestStack } from '../end-to-end/test-stack.js';
@@ -27,6 +29,7 @@ describe('verbs in a context of jobctl serve, without a worker', function () {
   let server: RunServer.RunningServer;
   let home: string;
   let env: Record<string, string>;
+  let configuration: Readonly<Record<string, unknown>> & { readonly store: object };
   const run = (...args: readonly string[]): Promise<Ended> => jobctl(args, env);
 
   before(async function () {
@@ -42,17 +45,15 @@ describe('verbs in a context of jobctl serve, without a worker', function () {
     await copySystemObjects(stack.store, createStore(system));
     const [config, quotaFile] = [join(home, 'serve.json'), join(home, 'quota.toml')];
     writeFileSync(quotaFile, QUOTA);
-    writeFileSync(
-      config,
-      JSON.stringify({
-        temporal: { address: stack.server.address, namespace: stack.server.namespace },
-        ...{ taskQueue: stack.taskQueue, googleProject: 'rehearsal', quotaFile, logLevel: 'error' },
-        store: { ...place, systemBucket: system.bucket },
-        signingKey: { id: 'test-1', key: pathToFileURL(key).href },
-        issuers: [{ issuer: issuer.url, audiences: [CLIENT_ID] }],
-        listen: { port: 0 },
-      }),
-    );
+    configuration = {
+      temporal: { address: stack.server.address, namespace: stack.server.namespace },
+      ...{ taskQueue: stack.taskQueue, googleProject: 'rehearsal', quotaFile, logLevel: 'error' },
+      store: { ...place, systemBucket: system.bucket },
+      signingKey: { id: 'test-1', key: pathToFileURL(key).href },
+      issuers: [{ issuer: issuer.url, audiences: [CLIENT_ID] }],
+      listen: { port: 0 },
+    };
+    writeFileSync(config, JSON.stringify(configuration));
     // Threads of sources would each compile them.
     const { startServer } = await load<typeof RunServer>('server/run-server');
     server = await startServer(loadServerConfig(config));
@@ -66,6 +67,34 @@ describe('verbs in a context of jobctl serve, without a worker', function () {
     await issuer?.stop();
     rmSync(home, { recursive: true, force: true });
   });
+
+  for (const [key, of] of Object.entries({ bucket: 'jobs/', systemBucket: 'system/', auditBucket: 'audit/' }))
+    it(`serve with a ${key} that does not exist says so in one sentence, and is not ready`, async () => {
+      const config = join(home, `${key}.json`);
+      const store = { ...configuration.store, [key]: 'no-such' };
+      writeFileSync(config, JSON.stringify({ ...configuration, store, logLevel: 'info' }));
+      const serve = spawn(process.execPath, [...programArguments('cli/main'), 'serve', '--config', config], {
+        ...{ env: { PATH: process.env['PATH'], HOME: home }, stdio: ['ignore', 'ignore', 'pipe'] },
+      });
+      let said = '';
+      serve.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      try {
+        const line = await until('it says what is missing', async () => /\n?(.*not ready: .*)\n/.exec(said)?.[1]);
+        assert.match(
+          line,
+          new RegExp(`not ready: store.${key}: store: list gs://no-such/${of}.: gs://no-such does not exist`),
+        );
+        const { url } = JSON.parse(/.*"url".*/.exec(said)?.[0] ?? '{}') as { url?: string };
+        const ready = await fetch(`${url}/readyz`);
+        assert.equal(ready.status, 503);
+        assert.match(await ready.text(), /gs:\/\/no-such does not exist/);
+        assert.doesNotMatch(said, /\n? {4}at |stack/);
+      } finally {
+        const ended = once(serve, 'exit');
+        serve.kill('SIGKILL');
+        await ended;
+      }
+    });
 
   it('submit with a bundle, again, list, status, wait, cancel: the job is of whom the token names', async () => {
     const id = `http-${process.pid}`;

@@ -40,6 +40,27 @@ describe('jobctl setup server', function () {
       { HOME: folder },
     );
 
+  const buckets: Readonly<Record<string, readonly string[]>> = {
+    'the second bucket': ['--system-bucket', 'no-such'],
+    'the first bucket': ['--bucket', 'no-such'],
+    both: ['--bucket', 'no-such', '--system-bucket', 'no-such-either'],
+  };
+  for (const [what, flags] of Object.entries(buckets))
+    it(`refuses, before it does anything, where ${what} does not exist, with the command that makes it`, async () => {
+      const namespace = `missing-${process.pid}`;
+      const { exitCode, stdout, stderr } = await setUp(namespace, ...flags);
+      assert.deepEqual([exitCode, stdout], [2, ''], stderr);
+      const lines = stderr.trim().split('\n').slice(1);
+      const command = (name: string): string =>
+        `gs://${name} does not exist (is the name right?); to make it: curl -H 'content-type: application/json' -d '{"name":"${name}"}' '${rehearsal.endpoints.store}/storage/v1/b?project=p'`;
+      const named = flags.flatMap((flag, at) => (at % 2 === 0 ? [`${flag}: ${command(flags[at + 1] ?? '')}`] : []));
+      assert.deepEqual(
+        lines.map((line) => line.trim()),
+        [...named, 'nothing was changed'],
+      );
+      assert.equal(await retentionOf(server.connection, namespace), undefined);
+    });
+
   it('makes a namespace ready, and run again changes nothing', async () => {
     const namespace = `setup-${process.pid}`;
     const first = await setUp(namespace);

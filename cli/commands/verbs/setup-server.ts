@@ -11,7 +11,7 @@ import {
   type ContextFlags,
   type BucketPlace,
 } from '../../place/context.js';
-import { ExitCode } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printOut } from '../../terminal/print.js';
 
@@ -30,6 +30,7 @@ export interface SetupServerFlags extends ContextFlags, OutputFlag {
 export async function setupServer(flags: SetupServerFlags): Promise<number> {
   const context = contextToChange(flags);
   const place = bucketOf(context, 'the id of this installation cannot be kept');
+  await refuseMissingBuckets(place, context);
   const store = await openStore(place, context);
   return withTemporal(context, async (client, address) => {
     const { setUpServer } = await import('../../../client/setup-server.js');
@@ -59,6 +60,29 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
     if (flags.output === 'json') printOut(`${JSON.stringify({ address, steps }, null, 2)}\n`);
     return steps.some(({ state }) => state === 'by-hand') ? ExitCode.Failed : ExitCode.Done;
   });
+}
+
+/**
+ * Google's buckets have a region and rights that a person chooses, so they are not made here. The look precedes everything else,
+ * because a missing bucket would show only after the whole of the other one had been listed.
+ */
+async function refuseMissingBuckets({ systemBucket, ...jobs }: BucketPlace, context: CliContext): Promise<void> {
+  const named = [
+    { flag: '--bucket', text: jobs.bucket },
+    ...(systemBucket === undefined ? [] : [{ flag: '--system-bucket', text: systemBucket }]),
+  ].filter(({ text }) => isGoogleBucket(text));
+  const { BucketMissing } = await import('../../../cloud/store/port.js');
+  const look = async ({ flag, text }: (typeof named)[number]): Promise<readonly string[]> => {
+    try {
+      await (await openStore({ ...jobs, bucket: text }, context)).probe();
+      return [];
+    } catch (error) {
+      if (error instanceof BucketMissing) return [`${flag}: ${error.message.replace(/^store: list \S+: /, '')}`];
+      throw error;
+    }
+  };
+  const [first, ...more] = (await Promise.all(named.map(look))).flat();
+  if (first !== undefined) throw new CliError(ExitCode.Usage, first, ...more, 'nothing was changed');
 }
 
 /** Creates missing stores other than Google's, and tests them. `doctor` checks who may create a Google bucket. */

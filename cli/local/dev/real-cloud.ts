@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import { bucketChecks, createBucketCommand } from '../../doctor/access-checks.js';
+import { bucketChecks } from '../../doctor/access-checks.js';
+import { createBucketCommand } from '../../../domain/store-place.js';
 import { accessChecks } from '../../doctor/checks.js';
 import { readFacts, type GoogleFacts, NOTHING_IN_PARTICULAR } from '../../doctor/facts.js';
 import type { Finding } from '../../doctor/finding.js';

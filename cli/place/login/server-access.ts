@@ -4,7 +4,7 @@ import { NotLoggedIn } from '../../../client/errors.js';
 import type { ServerOptions } from '../../../client/http/server-options.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { ServerPlace } from '../context.js';
-import { printErr } from '../../terminal/print.js';
+import { printErr, tellLine } from '../../terminal/print.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
 import { isFresh, changeLogin, type OidcLogin, storedLogin } from './stored-logins.js';
 import { loginCommand } from './server-failures.js';
@@ -23,6 +23,7 @@ export function serverOptionsOf(place: ServerPlace): ServerOptions {
     token: tokensOf(place),
     busyPatienceMs: BUSY_PATIENCE_MS,
     onBusy: (why, waitMs) => printErr(`${why}; trying again in ${formatDuration(waitMs)}\n`),
+    onWait: tellLine,
     ...authorityOf(place),
   };
   opened.set(place.url, options);

@@ -16,6 +16,7 @@ import {
   stuckText,
 } from '../../../quota/explanation/explain-words.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
+import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import { inProject } from '../../../quota/quota-config.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
@@ -159,6 +160,7 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
     ...causeOf(row).flatMap((line) => wrapped(line, width, '')),
     ...(view === undefined ? [] : openRequests(view)).flatMap((slice) => wrapped(sliceText(slice, now), width, '  ')),
     ...answerTexts(view, now).flatMap((text) => wrapped(text, width, '  ')),
+    ...waitSentences(view).flatMap((line) => wrapped(line, width, '')),
     ...wrapped(nextZoneSentence(view, now), width, ''),
     ...wrapped(untilSentence(row, now), width, ''),
     ...(view === undefined ? [] : awaited(view, now)).flatMap((line) => wrapped(line, width, '')),
@@ -170,6 +172,13 @@ export const renderUnasked = (missing: string | undefined, width?: number): read
   missing === undefined
     ? []
     : wrapped(`What its requests wait for now is missing, and its reason may be out of date: ${missing}.`, width, '');
+
+/** Sentences on the chips that a job asks for, and that its provider does not have yet. */
+function waitSentences(view: JobView | undefined): readonly string[] {
+  if (view?.phase !== 'provisioning') return [];
+  if (openRequests(view).length === 0 && (view.answers ?? []).length === 0) return [];
+  return machineKind(kindOfJob(view.spec)).waitText?.(view.spec) ?? [];
+}
 
 /** The hosts whose end is the job's end, and the time at which its provider ends its slices, if its file says so. */
 function awaited(view: JobView, now: EpochMs): readonly string[] {

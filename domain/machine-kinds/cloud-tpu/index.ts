@@ -134,6 +134,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     ['runtime', `${tpu.runtimeVersion}${orPools('version')}`],
   ],
   endsText,
+  waitText,
   planText: (plan) => `${typeText(plan)}, ${plan.pricing}${runText(plan)}`,
   planDetails: (plan) => `${typeText(plan)}, ${plan.pricing}${runText(plan)}, runtime ${plan.runtimeVersion}`,
   stateHint: ({ mode, name, zone }) =>
@@ -181,6 +182,40 @@ function endsText({ tpu }: CloudTpuSection, orPools = (_key: string): string => 
   ].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : `Google ends ${parts.join(', and ')}`;
 }
+
+/** The wait of each purchase: docs/job-file.md, "flex-start and deadlines", and Google's page on queued resources. */
+function waitText({ tpu }: CloudTpuSection): readonly string[] {
+  const { pricing, allocationMode, zones, validUntilSeconds } = tpu;
+  const inLine = allocationMode === 'queued-resources';
+  const others = zones.length > 1 || tpu.anyZone === true ? '' : 'another zone in tpu.zones, ';
+  const can = (...ways: readonly string[]): string =>
+    `For chips elsewhere: ${others}${ways.join(', ')}; that takes another job.`;
+  const queue = `Google keeps the request in line until the zone has ${CHIPS[pricing] ?? CHIPS.ondemand}, and names neither its place nor a time`;
+  const bound = validUntilSeconds === undefined ? '' : `, for ${durationValue(validUntilSeconds)} at most`;
+  const refused = `The zone refuses the request while it has no ${CHIPS[pricing] ?? CHIPS.ondemand}, and keeps no place in a line: the job asks again`;
+  const wait = inLine ? `${queue}${bound}.` : `${refused}.`;
+  switch (pricing) {
+    case 'flex-start':
+      return [`Flex-start: ${queue}${bound}; what starts then is not preempted.`, can('pricing spot or ondemand')];
+    case 'reserved':
+      return [wait, 'They come free when what holds them ends: ask who else uses the reservation.'];
+    case 'ondemand':
+      return [wait, can('pricing flex-start, which waits in line for chips of its own, or spot')];
+    case 'spot':
+    case 'preemptible':
+      return [wait, can('pricing ondemand or flex-start')];
+    case 'any':
+      return [wait];
+  }
+}
+
+const CHIPS: Readonly<Record<'ondemand', string>> & Readonly<Partial<Record<string, string>>> = {
+  'flex-start': 'chips for flex-start',
+  ondemand: 'unused chips on demand',
+  preemptible: 'unused preemptible chips',
+  reserved: 'free chips of the reservation',
+  spot: 'unused spot chips',
+};
 
 const inOne = (atomic?: true): string => (atomic ? ', all slices in one request' : '');
 
