@@ -199,8 +199,8 @@ export class OwnMachines implements Machines<'machines'> {
 
   async listOwned(account: string, owner: string): Promise<readonly OwnedResource<MachinesRef>[]> {
     const { slices } = await this.#options.records.read(account);
-    return Object.entries(slices).flatMap(([name, { ownership }]) =>
-      ownership.owner === owner ? [{ ref: refIn(account, name), ownership }] : [],
+    return Object.entries(slices).flatMap(([name, { ownership, machines }]) =>
+      ownership.owner === owner ? [{ ref: refIn(account, name, machines[0]?.isRehearsed), ownership }] : [],
     );
   }
 
