@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { until } from '../until.js';
+import { AcceptingWorker } from '../security/accepting-worker.js';
+import { everybodysQuota } from '../quota/quota-file-text.js';
+import type { JobRow } from '../../client/job-rows.js';
+
+const POOL = 'rehearsed-machines';
+const QUOTA = everybodysQuota({ machine: 4, h100: 8 });
+const LOCAL = [{ name: 'local-1', address: '127.77.1.255', port: 22, user: 'jobctl' }];
+const RACK = '[[machines]]\nname = "rack"\naddress = "10.0.0.1"\nuser = "me"\n';
+
+/** docs/adr/0154 */
+describe('a worker that has rehearsed machines for its pool', function () {
+  this.timeout(60_000);
+  let worker: AcceptingWorker | undefined;
+  const start = async (pool: string, label = true): Promise<AcceptingWorker> => {
+    const rehearsed = label ? { label: 'REHEARSAL', rehearsedMachines: LOCAL } : {};
+    return (worker = await AcceptingWorker.start(POOL, { quota: QUOTA, pool }, rehearsed));
+  };
+  afterEach(() => worker?.stop());
+
+  /** @returns its row once it was accepted, or refused */
+  const submitted = async ({ jobs }: AcceptingWorker, machines: object): Promise<JobRow> => {
+    const { id } = await jobs.submit({
+      job: { pool: POOL, machines, command: { run: 'true' } },
+      source: '',
+      user: 'ann',
+    });
+    let row: JobRow | undefined;
+    await until('the job has been judged', async () => {
+      row = await jobs.row(id);
+      return row.why !== undefined || row.endedAt !== undefined;
+    });
+    if (row === undefined) throw new Error('unreachable');
+    if (row.endedAt === undefined) await jobs.cancel(id);
+    return row;
+  };
+  const labelOf = async (host: AcceptingWorker): Promise<string | undefined> => {
+    const { phase, label } = await submitted(host, {});
+    assert.equal(phase, 'queued');
+    return label;
+  };
+
+  it('labels a job on them, and refuses one that asks for accelerators', async function () {
+    this.timeout(TEMPORAL_START_MS);
+    const host = await start('');
+    assert.equal(await labelOf(host), 'REHEARSAL');
+    const refused = await submitted(host, { accelerator: 'h100', count: 8 });
+    assert.equal(refused.phase, 'failed');
+  });
+
+  it('offers none once the pool file names a machine: a job there is none of a rehearsal', async () => {
+    assert.equal(await labelOf(await start(RACK)), undefined);
+  });
+
+  it('of a real cloud has none, and refuses the job', async () => {
+    assert.equal((await submitted(await start('', false), {})).phase, 'failed');
+  });
+});
