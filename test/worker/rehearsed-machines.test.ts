@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
+import { jobctl } from '../cli/command-line.js';
 import { until } from '../until.js';
 import { AcceptingWorker } from '../security/accepting-worker.js';
 import { everybodysQuota } from '../quota/quota-file-text.js';
@@ -18,7 +23,9 @@ describe('a worker that has rehearsed machines for its pool', function () {
     const rehearsed = label ? { label: 'REHEARSAL', rehearsedMachines: LOCAL } : {};
     return (worker = await AcceptingWorker.start(POOL, { quota: QUOTA, pool }, rehearsed));
   };
+  const folder = mkdtempSync(join(tmpdir(), 'rehearsed-machines-'));
   afterEach(() => worker?.stop());
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   /** @returns its row once it was accepted, or refused */
   const submitted = async ({ jobs }: AcceptingWorker, machines: object): Promise<JobRow> => {
@@ -54,7 +61,23 @@ describe('a worker that has rehearsed machines for its pool', function () {
     assert.equal(await labelOf(await start(RACK)), undefined);
   });
 
-  it('of a real cloud has none, and refuses the job', async () => {
-    assert.equal((await submitted(await start('', false), {})).phase, 'failed');
+  it('of a real cloud has none: submit and validate refuse the job with exit code 4 and the same words', async () => {
+    const { taskQueue } = await start('', false);
+    const { address, namespace } = await testServer();
+    const file = join(folder, 'job.yaml');
+    writeFileSync(file, `pool: ${POOL}\nmachines: {}\ncommand: { run: "true" }\n`);
+    writeFileSync(join(folder, 'pool.toml'), '');
+    const submit = await jobctl(['submit', file], {
+      ...{ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, JOBCTL_TASK_QUEUE: taskQueue },
+      JOBCTL_BUCKET: pathToFileURL(folder).href,
+    });
+    const validate = await jobctl(['validate', file, '--pool-file', join(folder, 'pool.toml')]);
+    const words = `machines: the job asks for 1 machine without an accelerator, and pool ${POOL} has none
+  name machines as [[machines]] in its pool file: docs/own-machines.md
+  without any, a local stack rehearses some without accelerators: jobctl submit --local
+`;
+    assert.deepEqual(validate, { exitCode: 4, stdout: '', stderr: `${file}:2:11: ${words}` });
+    assert.equal(submit.exitCode, 4, submit.stderr);
+    assert.ok(submit.stderr.includes(` was refused: ${words}`), submit.stderr);
   });
 });
