@@ -92,7 +92,7 @@ describe('jobs on machines of their pool', function () {
       /the job asks for 2 machines without an accelerator with these labels, and pool rack has none\n.*jobctl machines ls/,
     );
     const wrong = await jobs.user.run('machines', 'drain', 'rack-9', '--pool', jobs.pool);
-    assert.equal(wrong.code, 4, wrong.stderr);
+    assert.equal(wrong.code, 3, wrong.stderr);
     assert.match(wrong.stderr, /pool rack has no machine rack-9; it has rack-0, rack-1, rack-2/);
   });
 });
