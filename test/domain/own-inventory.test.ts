@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { fromInventory, tooFewMachines } from '../../domain/machine-kinds/machines/inventory.js';
 import type { MachinesRequest, OwnMachine } from '../../domain/machine-kinds/machines/words.js';
+import { resolveJob } from '../../domain/job-file/resolve.js';
+import { isRehearsed, labelOfJob, machineKind } from '../../domain/machines.js';
 import { formatProblem } from '../../domain/problem.js';
 
 const machine = (name: string, more: Partial<OwnMachine> = {}): OwnMachine => ({
@@ -52,6 +54,22 @@ describe("a job against the inventory of its pool's own machines", () => {
       const problem = tooFewMachines(fromInventory(request(asked), has), has);
       assert.equal(problem && formatProblem(problem), refused);
     });
+
+  it('what it is accepted for is in the place of its slices, by which a stack knows whether it may go down', () => {
+    const place = { owner: 'o', zone: 'z', name: 'jc-j-g1', job: 'j', run: 'r', generation: 1, loginUser: 'u' };
+    for (const [inventory, isOfRehearsal] of [
+      [REHEARSED, true],
+      [REAL, false],
+    ] as const) {
+      const resolved = resolveJob({ machines: {}, command: { run: 'true' } });
+      assert.ok(resolved.ok && 'machines' in resolved.spec);
+      const spec = { ...resolved.spec, machines: fromInventory(resolved.spec.machines, inventory) };
+      const plan = machineKind('machines').plan(spec, { ...place, publicKey: 'k', googleProject: 'p' });
+      assert.equal(isRehearsed(plan.ref), isOfRehearsal);
+      assert.equal(labelOfJob(spec, 'REHEARSAL'), isOfRehearsal ? 'REHEARSAL' : undefined);
+      assert.deepEqual(machineKind('machines').planForm().parse(plan), plan);
+    }
+  });
 
   it('a job that was accepted for rehearsed machines gets no real one, and the other way round', () => {
     assert.match(tooFewMachines(fromInventory(request(), REHEARSED), REAL)?.message ?? '', /has none$/);

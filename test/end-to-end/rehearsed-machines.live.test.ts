@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Stack } from '../dev/stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -16,6 +16,16 @@ command:
 const BUSY = ['local-1', 'local-2', 'local-3', 'local-4'].map(
   (name, at) => `${name} is held by slice jc-job-${at + 1}-g1`,
 );
+
+/** Pids of processes with that text in their environment. */
+const processesWith = (text: string): readonly string[] =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(text);
+    } catch {
+      return false;
+    }
+  });
 
 /** docs/adr/0154: a local stack whose pool file names no machines. */
 describe('machines of a local stack that has none of its own', function () {
@@ -97,7 +107,9 @@ describe('machines of a local stack that has none of its own', function () {
   });
 
   it('leave no process after `dev down --purge`, though job-4 ran', async () => {
+    const ofJobs = (): readonly string[] => processesWith(`REHEARSAL_DISK=${stack.file('rehearsal')}`);
+    assert.notDeepEqual(ofJobs(), []);
     await done('dev', 'down', '--purge', '--yes');
-    assert.deepEqual(stack.processes(), []);
+    assert.deepEqual([...stack.processes(), ...ofJobs()], []);
   });
 });
