@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
+import { workerConfigOf } from '../../cli/place/stack/context.js';
+import { stackHome } from '../../cli/terminal/home.js';
+import type { WorkerConfig } from '../../worker/config.js';
 import { jobctl } from '../cli/command-line.js';
 import { until } from '../until.js';
 import { AcceptingWorker } from '../security/accepting-worker.js';
@@ -24,7 +27,10 @@ describe('a worker that has rehearsed machines for its pool', function () {
     return (worker = await AcceptingWorker.start(POOL, { quota: QUOTA, pool }, rehearsed));
   };
   const folder = mkdtempSync(join(tmpdir(), 'rehearsed-machines-'));
-  afterEach(() => worker?.stop());
+  afterEach(async () => {
+    await worker?.stop();
+    worker = undefined;
+  });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   /** @returns its row once it was accepted, or refused */
@@ -55,6 +61,18 @@ describe('a worker that has rehearsed machines for its pool', function () {
     assert.equal(await labelOf(host), 'REHEARSAL');
     const refused = await submitted(host, { accelerator: 'h100', count: 8 });
     assert.equal(refused.phase, 'failed');
+  });
+
+  it('is told of them by a local stack, unless its cloud is real', () => {
+    const ports = { temporal: 1, temporalUi: 2, tpu: 3, tpuRest: 4, store: 5, admin: 6, health: 7, metrics: 8 };
+    const addresses = { ...ports, kubernetes: 9, ssh: 22, subnetOctet: 77 };
+    const record = { v: 1, addresses, temporalAddress: null, quotaFile: null, parts: {} } as const;
+    const home = stackHome({ JOBCTL_HOME: folder });
+    const toldOf = (realCloud?: { googleProject: string; bucket: string }): readonly { readonly name: string }[] =>
+      (workerConfigOf(home, { ...record, ...(realCloud && { realCloud }) }) as Partial<WorkerConfig>)
+        .rehearsedMachines ?? [];
+    assert.deepEqual([toldOf()[0], toldOf().length], [LOCAL[0], 4]);
+    assert.deepEqual(toldOf({ googleProject: 'p', bucket: 'b' }), []);
   });
 
   it('offers none once the pool file names a machine: a job there is none of a rehearsal', async () => {
