@@ -6,6 +6,7 @@ import { askedMachines, askedSize, formatSlices, labelOfJob, machineRequestOf, s
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import { loginNameOf } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
+import { fromInventory, tooFewMachines } from '../domain/machine-kinds/machines/inventory.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { formatProblems } from '../domain/problem.js';
 import {
@@ -34,7 +35,7 @@ import { refuseWithoutAccount, rememberAccount } from './accounts.js';
 import { ofJob, secretVariables } from './secret-values.js';
 import { withNearZones } from './near-zones.js';
 import { checkNotify } from './notices.js';
-import type { LoadedPool, PoolSource } from './pool-source.js';
+import { type LoadedPool, machinesOfPool, type PoolSource } from './pool-source.js';
 import { checkSetUpInputs } from './set-up-inputs.js';
 import { UserJobsBook } from './user-jobs.js';
 
@@ -85,7 +86,7 @@ async function acceptJob(
   const pool = await loadPool(pools, spec.pool);
   const { isVerified } = submitter;
   const near = { placeOf, own: store.bucket, isVerified };
-  const machines = await withNearZones(completeMachines(pool, job, input), spec, near);
+  const machines = withInventory(await withNearZones(completeMachines(pool, job, input), spec, near), pool);
   refuseWithoutAccount(installation, machines);
   const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
   const rules = underPoolRules({ spec: { ...spec, ...machines }, input, pool, config, project, installation });
@@ -111,7 +112,7 @@ async function acceptJob(
   // Before any slice is asked for: from now on the janitor looks for our resources there.
   await rememberAccount(store, installation, machines);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');
-  const label = labelOfJob(spec, installation.label);
+  const label = labelOfJob(machines, installation.label);
   return {
     owner: installation.owner,
     ...(label === undefined ? {} : { label }),
@@ -150,6 +151,16 @@ function completeMachines({ defaults }: GoodPool, job: JobRef, input: JobInput):
   const resolved = resolveJob(input.job, { pool: defaults });
   if (!resolved.ok) throw invalidJob(formatProblems(resolved.problems));
   return machineRequestOf(bindJobName(resolved.spec, job.id));
+}
+
+/** @throws InvalidJob if the pool has too few of its own machines of that kind: the job would never start */
+function withInventory(request: MachineRequest, pool: GoodPool): MachineRequest {
+  if (!('machines' in request)) return request;
+  const inventory = machinesOfPool(pool);
+  const machines = fromInventory(request.machines, inventory);
+  const problem = tooFewMachines(machines, inventory);
+  if (problem !== undefined) throw invalidJob(formatProblems([problem]));
+  return { machines };
 }
 
 /**

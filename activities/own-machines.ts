@@ -97,7 +97,7 @@ const nameList = (all: readonly OwnMachine[]): string =>
   all.length === 0 ? 'none: [[machines]] of its pool file names them' : all.map(({ name }) => name).join(', ');
 
 function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
-  const { name, user, accelerators } = machine;
+  const { name, user, accelerators, isRehearsed } = machine;
   const { aside, drained, lastProblem, warning } = record;
   const row = {
     name,
@@ -105,6 +105,7 @@ function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
     user,
     accelerators,
     ...(slice && { slice: slice.name, job: slice.job }),
+    ...(isRehearsed && { isRehearsed }),
     ...(warning !== undefined && { warning }),
   };
   if (seen.kind === 'silent')

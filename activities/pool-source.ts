@@ -35,13 +35,14 @@ export interface PoolSource {
 /**
  * The pool file of each pool; a pool without one has no defaults. A file that went wrong changes nothing: the last good file of
  * this process stays in force.
+ * @param rehearsed what a pool has that names no machines
  */
-export function poolSource(files: PoolFileReader): PoolSource {
+export function poolSource(files: PoolFileReader, rehearsed: RehearsedMachines = {}): PoolSource {
   const lastGood = new Map<string, LoadedPool>();
   const parse: Parse = unlessSame((pool, { text, name }) => parsePoolFile(text, name, pool));
   return {
     load: async (pool) => {
-      const read = await readDefaults(files, pool, parse);
+      const read = orRehearsed(await readDefaults(files, pool, parse), rehearsed[pool]);
       if (read.problem === undefined) lastGood.set(pool, read);
       // A limit of the previous file does not apply to this one.
       return read.problem === undefined ? read : { ...lastGood.get(pool), ...read };
@@ -50,6 +51,12 @@ export function poolSource(files: PoolFileReader): PoolSource {
     unknown: async (pool) => ((await files.exists(pool)) ? undefined : unknownPool(pool, await files.pools())),
   };
 }
+
+/** Machines of the local stack's rehearsal, keyed by pool. */
+type RehearsedMachines = Readonly<Record<string, readonly OwnMachine[]>>;
+
+const orRehearsed = (read: LoadedPool, rehearsed: readonly OwnMachine[] | undefined): LoadedPool =>
+  read.machines?.length === 0 && rehearsed !== undefined ? { ...read, machines: rehearsed } : read;
 
 type Parse = (pool: string, file: ReadFile) => ParsedPoolFile;
 

@@ -35,6 +35,8 @@ export interface MachineRow {
   readonly slice?: string;
   /** The reason why it is not used, or its problem at the last use, in sentences. */
   readonly problem?: string;
+  /** A VM of the local stack's rehearsal. Absent: a real machine. */
+  readonly isRehearsed?: true;
   /** An oddity that does not keep the machine from use. */
   readonly warning?: string;
   readonly since?: EpochMs;

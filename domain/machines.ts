@@ -29,9 +29,16 @@ export function kindOfJob(request: MachineRequest): MachineKindName {
   throw new RangeError(`the job asks for no machines: wanted a section ${sections.join(' or ')}`);
 }
 
-/** The installation's label for a job. Machines that are real even in a rehearsal get none. */
+/** Whether a rehearsal simulates these machines. They are real in an installation without one. */
+export const isRehearsed = ({ kind, zone }: Pick<MachineRef, 'kind' | 'zone'>): boolean =>
+  machineKind(kind).isRehearsed(zone);
+
+/**
+ * The installation's label for a job. Machines that are real even in a rehearsal get none.
+ * @param request as the worker completed it: a job file does not tell whether own machines are rehearsed
+ */
 export const labelOfJob = (request: MachineRequest, label: string | undefined): string | undefined =>
-  machineKind(kindOfJob(request)).isRehearsed ? label : undefined;
+  machineKind(kindOfJob(request)).isRehearsed(askedMachines(request).zones[0]) ? label : undefined;
 
 /** The part of a spec that a pool's defaults complete. */
 export function machineRequestOf(spec: JobSpec): MachineRequest {

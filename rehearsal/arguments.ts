@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLOCK_SCALE } from './clock.js';
 import type { RehearsalOptions } from './index.js';
+import { parseMachine, type RehearsedMachine } from './machines.js';
 import { readSettingsFile } from './settings-file.js';
 import type { Settings } from './tpu/settings.js';
 
@@ -23,6 +25,8 @@ no web page can make any.
   --kubernetes-port N  a thin Kubernetes           none unless given; 0: any free port
   --ssh-port N         of every TPU VM             22 where this user may listen on it, else from 2222 on
   --subnet-octet N     VMs have the addresses 127.N.a.b, 1 to 254 (default: 77)
+  --machine NAME=USER@ADDRESS  a VM that is a machine of your own: no API knows it. ADDRESS is 127.N.a.255; repeatable
+  --machine-key FILE   the OpenSSH public key that logs in to those
   --callers WHO        token: who sends the token (default). login: also every process of this login
   --auth               TLS on every API, and each call needs a token
   --host-name NAME     a name of this computer that callers may use beside localhost; repeatable
@@ -58,6 +62,8 @@ const SERVE = {
   'ssh-port': TEXT,
   'subnet-octet': TEXT,
   'metadata-port': TEXT,
+  machine: { ...TEXT, multiple: true },
+  'machine-key': TEXT,
   callers: { ...TEXT, default: 'token' },
   'host-name': { ...TEXT, multiple: true },
   seed: TEXT,
@@ -103,6 +109,8 @@ function serveOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Rehearsa
     kubernetesPort: port('kubernetes-port'),
     sshPort: port('ssh-port', 1),
     hostNames: values['host-name'],
+    machines: values.machine?.map(machineOf),
+    machineKey: values['machine-key'] === undefined ? undefined : readText('--machine-key', values['machine-key']),
     subnetOctet: integer('--subnet-octet', values['subnet-octet'], 1, 254),
   };
   const given = Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
@@ -113,6 +121,20 @@ function serveOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Rehearsa
 function callersOf(text: string): 'token' | 'login' {
   if (text === 'token' || text === 'login') return text;
   throw new UsageError(`--callers ${text}: wanted token or login`);
+}
+
+function machineOf(text: string): RehearsedMachine {
+  const machine = parseMachine(text);
+  if (machine !== undefined) return machine;
+  throw new UsageError(`--machine ${text}: wanted NAME=USER@ADDRESS, such as box=me@127.77.1.255`);
+}
+
+function readText(flag: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${flag} ${file}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function integer(flag: string, text: string | undefined, min: number, max: number): number | undefined {

@@ -14,6 +14,7 @@ import { loadState, StateFile } from './state-file.js';
 import { Timeline } from './timeline.js';
 import { TpuCloud } from './tpu/cloud.js';
 import { ListHistory } from './tpu/list-lag.js';
+import type { NodeRecord } from './tpu/model.js';
 import type { Settings } from './tpu/settings.js';
 import { DEFAULT_SETTINGS } from './tpu/settings.js';
 import type { CloudState } from './tpu/state.js';
@@ -42,6 +43,8 @@ export interface CoreOptions {
   readonly surroundings?: FleetSurroundings;
   /** Facts of the rehearsed project. */
   readonly facts?: () => ProjectFacts;
+  /** Machines that no API knows. Absent: none. */
+  readonly machines?: readonly NodeRecord[];
   readonly settings: Partial<Settings>;
   /** Seed of a new cloud; an existing cloud keeps its own. Absent: random. */
   readonly seed?: number | undefined;
@@ -77,7 +80,8 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
   );
   const compute = new ComputeCloud(cloud.records, options.facts ?? (() => DEFAULT_PROJECT));
   timeline.join(compute);
-  const nodes = () => [...Object.values(state.nodes), ...asNodes(Object.values(state.compute.vms))];
+  const { machines = [] } = options;
+  const nodes = () => [...Object.values(state.nodes), ...asNodes(Object.values(state.compute.vms)), ...machines];
   const file = new StateFile(stateDir, state, () => cloud.records.takeTouched());
   cloud.configure(options.settings);
   const failures: Error[] = [];

@@ -15,6 +15,7 @@ import { addNeighbours } from './neighbours/server.js';
 import type { ProjectFacts } from './project/facts.js';
 import { RehearsedProject } from './project/rehearsed-project.js';
 import type { Guard } from './loopback-server.js';
+import { machineNodes, type RehearsedMachine } from './machines.js';
 import { pickSshPort } from './ssh-port.js';
 import { lockStateDir } from './state-lock.js';
 import { storeRights } from './store/authorization.js';
@@ -51,6 +52,9 @@ export interface RehearsalOptions {
   readonly metadataPort?: number;
   /** Port of the rehearsed Kubernetes; 0: any free port. Absent: no Kubernetes. */
   readonly kubernetesPort?: number;
+  /** Machines of the user's own, beside the cloud's VMs; `machineKey`, an OpenSSH public key, logs in there. Absent: none. */
+  readonly machines?: readonly RehearsedMachine[] | undefined;
+  readonly machineKey?: string | undefined;
   /** Override the settings that the state folder remembers. */
   readonly delays?: Partial<Settings>;
   /** Whole number that determines random draws (queue times, ids). An existing state folder keeps its own. */
@@ -151,6 +155,7 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
     restUrl: () => wires.rest,
     surroundings: surroundings(site),
     facts: site.facts,
+    machines: machineNodes(options.machines ?? [], options.machineKey ?? ''),
   };
   const core = await startCore(stateDir, { ...place, settings, seed, timeScale }, site.journal);
   closers.push(core.stop);

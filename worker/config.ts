@@ -6,6 +6,7 @@ import { splitReferences } from '../cloud/codec/codec-key.js';
 import { checkProxyCommand } from '../cloud/hosts/ssh-proxy.js';
 import { issueWords, storeSetting } from '../contract/issue-words.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
+import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/words.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
 import { TASK_QUEUE } from '../domain/temporal-server.js';
@@ -180,6 +181,10 @@ const configShape = z.strictObject({
   /** The store in which `secret:NAME` is looked up: file:///FOLDER, or projects/P (docs/secrets.md). */
   secretStore: z.string().min(1).optional(),
   label: z.string().optional(),
+  /** Machines of the local stack's rehearsal, for jobs of `pool` as long as its pool file names none (docs/adr/0154). */
+  rehearsedMachines: z
+    .array(z.strictObject({ name: z.string().min(1), address: z.string().min(1), port, user: z.string().min(1) }))
+    .default([]),
   /**
    * Verified mode (docs/adr/0080): a job needs the signature of a server. Absent: every pool is in trusted mode, and the client
    * says who the user is.
@@ -238,6 +243,9 @@ export function poolPlacesOf({
 }: Pick<WorkerConfig, 'pool' | 'quotaFile' | 'poolFile' | 'pools'>): WorkerConfig['pools'] {
   return { [pool]: { quotaFile, poolFile }, ...pools };
 }
+
+export const rehearsedMachinesOf = ({ rehearsedMachines }: Pick<WorkerConfig, 'rehearsedMachines'>) =>
+  rehearsedMachines.map((machine): OwnMachine => ({ ...machine, accelerators: {}, labels: {}, isRehearsed: true }));
 
 /** Mistakes in a worker's configuration: the field, its value, and the values allowed. */
 export class WorkerConfigError extends Error {

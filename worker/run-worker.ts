@@ -34,7 +34,7 @@ import { NO_ACCOUNT } from '../domain/machine-kinds/kind.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket, storePlace } from '../domain/store-place.js';
-import { poolPlacesOf, type WorkerConfig } from './config.js';
+import { poolPlacesOf, rehearsedMachinesOf, type WorkerConfig } from './config.js';
 import { type InstallationKey, readInstallationKey, readJobKeys, trustOf } from './keys.js';
 import { countOpenJobs, createWorkerMeter, type WorkerMeter, installTelemetry, type WorkerLog } from './telemetry.js';
 import { guestAttributesOf, openHosts, openBuilds, openMachines } from './open-machines.js';
@@ -119,7 +119,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const ofProviders = openMachines(config, meter);
   const { hosts, ssh } = openHosts(config, store, guestAttributesOf(ofProviders), secrets);
   const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
-  const pools = poolSource(files);
+  const pools = poolSource(files, { [config.pool]: rehearsedMachinesOf(config) });
   const inventory = async (pool: string) => machinesOfPool(await pools.load(pool));
   const looked = { records: new PoolRecords(store), visits: new MachineVisits({ fleet: ssh, key: key.sshKey }) };
   const machines = { ...ofProviders, machines: new OwnMachines({ inventory, ...looked }) };

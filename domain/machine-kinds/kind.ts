@@ -232,8 +232,8 @@ export interface MachineKind<
   readonly metricsName: string | undefined;
   /** Its word for `--execution` of `jobctl launch`. Undefined: only a job file asks for such machines. */
   readonly launchWord: string | undefined;
-  /** Whether a rehearsal simulates its provider. Machines of other kinds are real even in a rehearsal. */
-  readonly isRehearsed: boolean;
+  /** Whether a rehearsal simulates its machines in that zone. Others are real even in a rehearsal. */
+  isRehearsed(zone: string | undefined): boolean;
   /** The zones that a pool file may name for it. Undefined: its machines have none. */
   readonly zoneNames: ZoneNames | undefined;
   /** The way to reach its hosts. */

@@ -24,6 +24,8 @@ describe('the command cloud-tpu-rehearsal', function () {
       ['--seed', '--seed', 'x'],
       ['--callers', '--callers', 'x'],
       ['--seed', 'env', '--seed', '1'],
+      ['--machine box=me@10.0.0.1: wanted NAME=USER@ADDRESS', '--machine', 'box=me@10.0.0.1'],
+      ['--machine-key /none: ENOENT', '--machine-key', '/none'],
       ['--subnet-octet 300: wanted a whole number from 1 to 254', '--subnet-octet', '300'],
     ] as const)
       assert.throws(

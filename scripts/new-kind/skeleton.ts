@@ -120,7 +120,7 @@ export const ${value}: MachineKind<${type}Ref, ${type}Plan, ${type}Section, Retu
   devices: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [] },
   metricsName: '${name}',
   launchWord: undefined,
-  isRehearsed: false,
+  isRehearsed: () => false,
   zoneNames: undefined,
   reach: 'ssh',
   areTakenBack: true,

@@ -174,7 +174,7 @@ describe('every kind of machines', () => {
       });
 
       it('carries the label of a rehearsal where it is rehearsed', () =>
-        assert.equal(labelOfJob(spec, 'REHEARSAL'), kind.isRehearsed ? 'REHEARSAL' : undefined));
+        assert.equal(labelOfJob(spec, 'REHEARSAL'), kind.isRehearsed(ref.zone) ? 'REHEARSAL' : undefined));
 
       it('has its words of `launch`, of the audit and of exports', () => {
         const word = EXECUTION_WORDS.find((each) => execution(each).kind === name);

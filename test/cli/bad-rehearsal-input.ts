@@ -36,6 +36,14 @@ export const BAD_REHEARSALS: Readonly<Record<string, BadInput>> = {
     'it has 0 groups, and one is wanted: the number',
     String.raw`such as 'step (\d+)'`,
   ),
+  "a job on machines of one's own": {
+    text: 'machines: {}\ncommand: { run: "true" }\n',
+    args: ['rehearse', 'FILE'],
+    wants: [
+      "FILE: nobody takes machines of one's own back, so there is no preemption to rehearse",
+      '  to try the job on this computer: jobctl submit --local',
+    ].join('\n'),
+  },
   'a job file that is not there': {
     args: ['rehearse', '/nonexistent/job.yaml'],
     wants: '/nonexistent/job.yaml: does not exist\n  the path of a job file (YAML) is wanted; `jobctl init` writes one',

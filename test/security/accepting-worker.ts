@@ -21,7 +21,7 @@ import { startTestRehearsal } from '../../rehearsal/test/test-rehearsal.js';
 import { writeKeyPair } from '../end-to-end/key-pair.js';
 import { testServer } from '../temporal-server.js';
 import { workflowBundle } from '../workflow-bundle.js';
-import type { WorkerConfig } from '../../worker/config.js';
+import { rehearsedMachinesOf, type WorkerConfig } from '../../worker/config.js';
 import { trustOf } from '../../worker/keys.js';
 import { LOADING } from '../../worker/workflow-code.js';
 
@@ -52,7 +52,7 @@ export class AcceptingWorker {
   static async start(
     pool: string,
     files: { readonly quota: string; readonly pool: string },
-    more: { readonly verified?: WorkerConfig['verified']; readonly pools?: WorkerConfig['pools'] } = {},
+    more: Partial<Pick<WorkerConfig, 'verified' | 'pools' | 'label' | 'rehearsedMachines'>> = {},
   ): Promise<AcceptingWorker> {
     const server = await testServer();
     const directory = mkdtempSync(join(tmpdir(), 'jobctl-accepting-'));
@@ -68,14 +68,16 @@ export class AcceptingWorker {
       store,
       openBucket: () => store,
     });
+    const rehearsed = rehearsedMachinesOf({ rehearsedMachines: more.rehearsedMachines ?? [] });
     const key = writeKeyPair(directory);
     const secrets = openSecretStore(pathToFileURL(join(directory, 'secrets')).href);
     const taskQueue = `accepting-${process.pid}`;
     const dependencies = {
-      ...{ store, quota: quotaSource(reader, store), pools: poolSource(reader) },
+      ...{ store, quota: quotaSource(reader, store), pools: poolSource(reader, { [pool]: rehearsed }) },
       installation: {
         ...{ owner: 'o', googleProject: 'workers-project', keys: keyReader, readsKeyFiles: false, taskQueue },
         trust: trustOf({ verified: more.verified }),
+        label: more.label,
         secrets,
         jobKeys: { secretIds: [], newest: () => undefined, find: () => undefined },
         sshKey: { privateKey: readFileSync(key.privateKeyFile, 'utf8') },

@@ -3,6 +3,7 @@ import { asker } from '../../place/asker.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, contextToChange } from '../../place/context.js';
+import { DEV_LABEL } from '../../place/stack/context.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { renderTable, terminalWidth } from '../../terminal/render/columns.js';
 import { printErr, printOut } from '../../terminal/print.js';
@@ -33,9 +34,15 @@ export async function machines(verb: MachineVerb, names: readonly string[], flag
   if (output === 'json') printOut(`${JSON.stringify(answer, null, 2)}\n`);
   else if (answer.machines.length === 0)
     printErr(`pool ${pool} has no machines of its own: [[machines]] of its pool file names them\n`);
-  else printOut(`${table(answer).join('\n')}\n`);
+  else {
+    if (answer.machines.some(({ isRehearsed }) => isRehearsed)) printErr(REHEARSED);
+    printOut(`${table(answer).join('\n')}\n`);
+  }
   return verb === 'check' && answer.machines.some(isUnwell) ? ExitCode.Failed : ExitCode.Done;
 }
+
+/** docs/adr/0154 */
+const REHEARSED = `${DEV_LABEL}: VMs on this computer, in place of the machines that no pool file names\n`;
 
 const isUnwell = ({ state, problem }: MachineRow): boolean =>
   state === 'silent' || state === 'aside' || state === 'foreign' || (state === 'free' && problem !== undefined);

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { formatSlices } from '../../../domain/machines.js';
+import { formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { shellWords } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
@@ -7,7 +7,7 @@ import { userOf } from '../../place/asker.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { makeRehearsedBuckets } from '../../place/rehearsed-buckets.js';
 import { bucketOf, type CliContext, resolveContext, storeOf } from '../../place/context.js';
-import { ExitCode } from '../../terminal/cli-error.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { readJobFile, tellWarnings } from '../../job/job-file.js';
 import type { GoodJob } from '../../job/job-file.js';
 import { checkJobKeys } from '../../job/job-keys.js';
@@ -60,6 +60,12 @@ const toStderr = (line: string): void => printErr(`${line}\n`);
 /** Runs the user's own job in a separate stack, preempts it, and prints the cost. Only the certificate goes to stdout. */
 export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
   const read = await readJobFile(file, { set: flags.set ?? [] });
+  if (preemptionsWanted(flags) > 0 && !machineKind(kindOfJob(read.spec)).areTakenBack)
+    throw new CliError(
+      ExitCode.Usage,
+      `${file}: nobody takes machines of one's own back, so there is no preemption to rehearse`,
+      'to try the job on this computer: jobctl submit --local',
+    );
   tellWarnings(file, read.warnings);
   // The user's own context: secrets and keys of the job must exist there, and its stack gets copies.
   const own = resolveContext({});

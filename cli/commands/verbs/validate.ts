@@ -1,5 +1,6 @@
 import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { choicesOf } from '../../../domain/job-choices.js';
+import { tooFewMachines } from '../../../domain/machine-kinds/machines/inventory.js';
 import { inputSizeProblem } from '../../../domain/bounds.js';
 import { formatProblem, formatProblems } from '../../../domain/problem.js';
 import { count } from '../../../domain/units.js';
@@ -79,7 +80,7 @@ async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Pr
  * whether the pool is in verified mode, and for which user the job counts.
  * @throws CliError
  */
-function refuseByPool({ choices, limits }: GoodPoolFile, { spec, raw }: GoodJob, written: WrittenJob): void {
+function refuseByPool({ choices, limits, machines }: GoodPoolFile, { spec, raw }: GoodJob, written: WrittenJob): void {
   const allowed = allowedIn(choices, { isStrict: false });
   const problems = allowed === undefined ? [] : notAllowed(allowed, choicesOf(spec));
   const size = inputSizeProblem({ v: 1, job: raw, source: written.source }, limits?.inputBytes);
@@ -88,6 +89,8 @@ function refuseByPool({ choices, limits }: GoodPoolFile, { spec, raw }: GoodJob,
     ...(size === undefined ? [] : [`${written.file}: ${size}`]),
   ];
   if (lines.length > 0) throw new CliError(ExitCode.Usage, lines.join('\n'));
+  const tooFew = 'machines' in spec ? tooFewMachines(spec.machines, machines) : undefined;
+  if (tooFew !== undefined) throw new CliError(ExitCode.Refused, formatProblem(placed(written, tooFew)));
 }
 
 type GoodPoolFile = Extract<ParsedPoolFile, { ok: true }>;

@@ -19,7 +19,7 @@ import {
   type StackRecord,
   isGuarded,
 } from '../../place/stack/stack-record.js';
-import { machineKind } from '../../../domain/machines.js';
+import { isRehearsed } from '../../../domain/machines.js';
 import { readLogin } from '../../../cloud/temporal/login-files.js';
 import { TASK_QUEUE } from '../../../domain/temporal-server.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -182,7 +182,7 @@ async function openWork(home: StackHome, record: StackRecord, real: Real): Promi
     for await (const { workflowId, memo } of temporal.client.workflow.list({ query: OPEN })) {
       const { ref, lease } = (memo ?? {}) as Partial<SliceMemo>;
       const isSlice = SLICE_ID.test(workflowId);
-      const isReal = ref !== undefined && !machineKind(ref.kind).isRehearsed;
+      const isReal = ref !== undefined && !isRehearsed(ref);
       if (real === 'cloud' && !isSlice) jobs.push(workflowId);
       if (isSlice && (real === 'cloud' || isReal)) slices.push(workflowId.replace(SLICE_ID, ''));
       // The machines of a job are known only from its slices.

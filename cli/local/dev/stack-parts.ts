@@ -1,7 +1,15 @@
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { makeFolderSync } from '../../../cloud/folders.js';
-import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf, DEV_NAMESPACE } from '../../place/stack/context.js';
+import {
+  adminUrlOf,
+  keysOf,
+  readyUrlOf,
+  rehearsedMachinesOf,
+  temporalAddressOf,
+  workerConfigOf,
+  DEV_NAMESPACE,
+} from '../../place/stack/context.js';
 import type { Environment, StackHome } from '../../terminal/home.js';
 import { answersGuarded, GUARDED, guardedPart } from './guarded-server/guarded-part.js';
 import { isLoginOld, loginFingerprint } from './guarded-server/credentials.js';
@@ -148,7 +156,13 @@ function rehearsalArguments(home: StackHome, addresses: StackAddresses): readonl
     '--ssh-port': addresses.ssh,
     '--subnet-octet': addresses.subnetOctet,
   };
-  return ['--state-dir', home.rehearsalDir, ...Object.entries(ports).flatMap(([flag, value]) => [flag, String(value)])];
+  const machines = rehearsedMachinesOf(addresses).map(({ name, user, address }) => `${name}=${user}@${address}`);
+  return [
+    ...['--state-dir', home.rehearsalDir],
+    ...Object.entries(ports).flatMap(([flag, value]) => [flag, String(value)]),
+    ...machines.flatMap((machine) => ['--machine', machine]),
+    ...['--machine-key', keysOf(home).publicKeyFile],
+  ];
 }
 
 export function workerPart(home: StackHome, record: StackRecord, env: Environment): Part {

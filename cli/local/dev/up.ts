@@ -125,6 +125,9 @@ async function bringUp(
   try {
     const record = await settleRecord(home, options, reservations, realCloud, onProgress);
     const start = (name: PartName, part: Part): Promise<void> => startPart(home, name, part, onProgress);
+    const context = contextOf(home, record);
+    // The rehearsal's own machines let it in from their start.
+    await provisionSshKey(context.ssh, home.sshDir);
     const server = await ourServer(home, record, env, onProgress);
     if (server === undefined) onProgress(`Temporal server: ${temporalAddressOf(record)}, as configured`);
     // Waits for both even if one fails, so that every started process is recorded and reported.
@@ -133,10 +136,8 @@ async function bringUp(
       realCloud === undefined ? start('rehearsal', rehearsalPart(home, record, env)) : undefined,
     ]);
     for (const result of first) if (result.status === 'rejected') throw result.reason;
-    const context = contextOf(home, record);
     const owner = await storeWilling(() => provisionStore(context), onProgress);
     await provisionTemporal(context, { isOwnServer: record.temporalAddress === null, owner });
-    await provisionSshKey(context.ssh, home.sshDir);
     provisionJobKeySecret(home);
     writeJson(home.workerConfigFile, workerConfigOf(home, record));
     await start('worker', workerPart(home, record, env));

@@ -175,7 +175,8 @@ function realSide(home: StackHome, real: RealCloud): CloudSide {
   };
 }
 
-function keysOf({ sshDir, jobKeySecretFile }: StackHome): Omit<DevContext['ssh'], 'port'> {
+/** Files of the stack's keys. */
+export function keysOf({ sshDir, jobKeySecretFile }: StackHome): Omit<DevContext['ssh'], 'port'> {
   return {
     privateKeyFile: `${sshDir}/id_ed25519`,
     publicKeyFile: `${sshDir}/id_ed25519.pub`,
@@ -191,6 +192,18 @@ function rehearsedCalls({ timeScale = 1 }: StackRecord): object {
   const listingPeriods = { urgentMs: scaled(urgentMs, timeScale), quietMs: scaled(quietMs, timeScale) };
   return { callsPerSecond: REHEARSAL_CALLS_PER_SECOND, ...(timeScale === 1 ? {} : { listingPeriods }) };
 }
+
+const REHEARSED_MACHINES = 4;
+
+/**
+ * The machines that a stack with a rehearsal has as long as its pool file names none (docs/adr/0154). The rehearsal gives no VM
+ * and no pod an address that ends with 255.
+ */
+export const rehearsedMachinesOf = ({ subnetOctet, ssh: port }: StackAddresses) =>
+  Array.from({ length: REHEARSED_MACHINES }, (_, index) => ({
+    ...{ name: `local-${index + 1}`, user: 'jobctl', port },
+    address: `127.${subnetOctet}.${index + 1}.255`,
+  }));
 
 /** The worker's configuration file; worker/config.ts owns its schema. */
 export function workerConfigOf(home: StackHome, record: StackRecord): object {
@@ -209,7 +222,7 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     googleProject,
     secretStore,
     // A real cloud has no label and uses production waits.
-    ...(isReal ? {} : { label, timings: timingsOf(record) }),
+    ...(isReal ? {} : { label, timings: timingsOf(record), rehearsedMachines: rehearsedMachinesOf(record.addresses) }),
     healthPort: record.addresses.health,
     metricsPort: record.addresses.metrics,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),

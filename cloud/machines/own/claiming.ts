@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { fittingMachines, tooFewMachines } from '../../../domain/machine-kinds/machines/inventory.js';
 import {
-  isWanted,
   type MachineRecord,
   type MachinesPlan,
   type OwnMachine,
@@ -60,9 +60,13 @@ export class Claiming {
 
   async run(): Promise<CreateAnswer> {
     const { ref, machines: asked } = this.#plan;
-    const fitting = this.#inventory.filter((machine) => isWanted(machine, asked));
-    if (fitting.length < asked.hosts)
-      return { kind: 'refused', scope: 'request', message: this.#tooFew(fitting.length) };
+    // The pool file may have changed since the job was accepted.
+    const tooFew = tooFewMachines({ ...asked, pool: ref.pool }, this.#inventory);
+    if (tooFew !== undefined) {
+      const message = [tooFew.message, tooFew.hint].join('; ').replaceAll('\n', '; ');
+      return { kind: 'refused', scope: 'request', message };
+    }
+    const fitting = fittingMachines(asked, this.#inventory);
     const refusals = new Map<string, string>();
     while (performance.now() < this.#until) {
       const { record, chosen } = await this.#choose(fitting, refusals);
@@ -209,12 +213,6 @@ export class Claiming {
     if (!isAllFree) return { kind: 'unanswered', message };
     await this.#records.update(ref.pool, (before) => withoutSlice(before, ref.name, this.#uid));
     return { kind: 'refused', scope: 'moment', message };
-  }
-
-  #tooFew(fitting: number): string {
-    const { ref, machines: asked } = this.#plan;
-    const labels = Object.keys(asked.labels).length === 0 ? '' : ' with these labels';
-    return `pool ${ref.pool} has ${fitting} such machines${labels}, and the job asks for ${machinesText(asked)}: see jobctl machines ls --pool ${ref.pool}`;
   }
 
   #noneFree(fitting: readonly OwnMachine[], record: PoolRecord, refusals: ReadonlyMap<string, string>): string {

@@ -199,9 +199,10 @@ export class OwnMachines implements Machines<'machines'> {
 
   async listOwned(account: string, owner: string): Promise<readonly OwnedResource<MachinesRef>[]> {
     const { slices } = await this.#options.records.read(account);
-    return Object.entries(slices).flatMap(([name, { ownership }]) =>
-      ownership.owner === owner ? [{ ref: refIn(account, name), ownership }] : [],
-    );
+    return Object.entries(slices).flatMap(([name, { ownership, machines, maybe }]) => {
+      const [machine] = [...machines, ...maybe];
+      return ownership.owner === owner ? [{ ref: refIn(account, name, machine?.isRehearsed), ownership }] : [];
+    });
   }
 
   async close(): Promise<void> {

@@ -50,6 +50,7 @@ const chosen = (): z.ZodType<ChosenMachine> =>
     accelerators: z.record(text, z.int()),
     key: text.exactOptional(),
     hostKey: text.exactOptional(),
+    isRehearsed: z.literal(true).exactOptional(),
   });
 const form = (): z.ZodType<PoolRecord> =>
   z.object({

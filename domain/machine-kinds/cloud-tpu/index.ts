@@ -64,7 +64,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   // `devices`: files that libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it locks out a second process.
   metricsName: 'tpu',
   launchWord: 'tpu',
-  isRehearsed: true,
+  isRehearsed: () => true,
   zoneNames: GOOGLE_ZONES,
   reach: 'ssh',
   areTakenBack: true,

@@ -69,7 +69,7 @@ export const computeEngine: MachineKind<
 
   metricsName: 'compute',
   launchWord: undefined,
-  isRehearsed: true,
+  isRehearsed: () => true,
   zoneNames: GOOGLE_ZONES,
   reach: 'ssh',
   areTakenBack: true,

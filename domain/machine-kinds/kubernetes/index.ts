@@ -61,7 +61,7 @@ export const kubernetes: MachineKind<
 
   metricsName: 'kubernetes',
   launchWord: 'kubernetes',
-  isRehearsed: true,
+  isRehearsed: () => true,
   zoneNames: undefined,
   reach: 'pod',
   areTakenBack: true,

@@ -11,8 +11,9 @@ import {
   type MachinesRef,
   type MachinesRequest,
   type MachinesSection,
-  OWN_PLACE,
   machinesText,
+  placeOfMachines,
+  REHEARSED_PLACE,
 } from './words.js';
 import { resolveMachines, machinesSection } from './section.js';
 
@@ -32,6 +33,7 @@ const planForm: z.ZodType<MachinesPlan> = z.object({
     hosts: z.int().min(1),
     accelerator: z.object({ type: text.min(1), perHost: z.int().min(1) }).exactOptional(),
     labels: z.record(text, text),
+    isRehearsed: z.literal(true).exactOptional(),
   }),
 });
 
@@ -47,7 +49,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
 
   metricsName: undefined,
   launchWord: 'machines',
-  isRehearsed: false,
+  isRehearsed: (zone) => zone === REHEARSED_PLACE,
   zoneNames: undefined,
   reach: 'ssh',
   areTakenBack: false,
@@ -69,13 +71,17 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
     resolve: resolveMachines,
   },
 
-  asked: (spec) => ({ accelerator: machinesType(spec.machines), zones: [OWN_PLACE], pricing: 'any' }),
+  asked: ({ machines: request }) => ({
+    accelerator: machinesType(request),
+    zones: [placeOfMachines(request.isRehearsed)],
+    pricing: 'any',
+  }),
   size: (spec) => sizeOf(spec.machines, spec.slices),
   sizeKey: ({ machines: { accelerator } }) => (accelerator === undefined ? 'machines' : 'machines.accelerator'),
   plan: (spec, place) => {
     const { pool, ...asked } = spec.machines;
     return {
-      ref: refIn(pool, place.name),
+      ref: refIn(pool, place.name, asked.isRehearsed),
       ownership: ownershipOf(place, asked),
       machines: asked,
     };
@@ -96,7 +102,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
 
   accountText: (account) => `own machines of pool ${account}`,
   resourceText: ({ name }) => `claim ${name}`,
-  placeText: ({ pool }) => `own machines of pool ${pool}`,
+  placeText: ({ pool, zone }) => `${zone === REHEARSED_PLACE ? 'rehearsed' : 'own'} machines of pool ${pool}`,
   requestText: (spec) => machinesText(spec.machines),
   requestFacts: ({ machines: request }) => [
     ['machines', machinesText(request)],
@@ -104,11 +110,14 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
     ['pool', request.pool],
   ],
   planText: ({ machines: asked }) => machinesText(asked),
-  planDetails: ({ ref, machines: asked }) => `${machinesText(asked)}, own machines of pool ${ref.pool}`,
+  planDetails: ({ ref, machines: asked }) => `${machinesText(asked)}, ${machines.placeText(ref)}`,
   stateHint: ({ pool }) => `jobctl machines ls --pool ${pool}`,
 };
 
-export const refIn = (pool: string, name: string): MachinesRef => ({ kind: 'machines', pool, zone: OWN_PLACE, name });
+export const refIn = (pool: string, name: string, isRehearsed?: true): MachinesRef => ({
+  ...{ kind: 'machines', pool, name },
+  zone: placeOfMachines(isRehearsed),
+});
 
 function account(accounts: UsualAccounts, spec: MachinesSection): string;
 function account(accounts: UsualAccounts, spec?: MachinesSection): string | undefined;

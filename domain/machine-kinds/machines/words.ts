@@ -5,8 +5,12 @@ import type { AskedSize } from '../kind.js';
 /** Quota's name for an own machine without an accelerator. */
 export const MACHINE = 'machine';
 
-/** `zone` of every ref: a pool's own machines are one place. */
-export const OWN_PLACE = 'own-machines';
+/** `zone` of a ref: a pool's own machines are one place. */
+const OWN_PLACE = 'own-machines';
+/** `zone` of a ref to machines that only a local stack's rehearsal has (docs/adr/0154). */
+export const REHEARSED_PLACE = 'rehearsed-machines';
+
+export const placeOfMachines = (isRehearsed: true | undefined): string => (isRehearsed ? REHEARSED_PLACE : OWN_PLACE);
 
 /** The `machines` section of a job file after defaults and checks: the machines of one slice, all alike. */
 export interface MachinesRequest {
@@ -18,6 +22,8 @@ export interface MachinesRequest {
   readonly accelerator?: { readonly type: string; readonly perHost: number };
   /** Labels that each machine must have. */
   readonly labels: Readonly<Record<string, string>>;
+  /** The worker that took the job offers it rehearsed machines only. No job file says so. */
+  readonly isRehearsed?: true;
 }
 
 /** The section itself, as part of a job's spec. */
@@ -63,18 +69,8 @@ export interface OwnMachine {
   readonly hostKey?: string;
   /** An operator's script that must end with 0 before each use. */
   readonly check?: string;
-}
-
-/** Returns whether a machine fits a job's request. A job takes whole machines, so the number on each must be exact. */
-export function isWanted(
-  { accelerators, labels }: Pick<OwnMachine, 'accelerators' | 'labels'>,
-  wanted: Omit<MachinesRequest, 'pool' | 'hosts'>,
-): boolean {
-  const has = Object.entries(accelerators);
-  const isSameAccelerator = wanted.accelerator
-    ? accelerators[wanted.accelerator.type] === wanted.accelerator.perHost
-    : has.length === 0;
-  return isSameAccelerator && Object.entries(wanted.labels).every(([key, value]) => labels[key] === value);
+  /** A VM of the local stack's rehearsal, which no pool file names. */
+  readonly isRehearsed?: true;
 }
 
 /** Facts kept about a machine beside its claim. */

@@ -120,7 +120,7 @@ export const rayCluster: MachineKind<
 
   metricsName: 'kubernetes',
   launchWord: 'ray',
-  isRehearsed: true,
+  isRehearsed: () => true,
   zoneNames: undefined,
   reach: 'pod',
   areTakenBack: true,

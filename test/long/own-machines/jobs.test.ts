@@ -85,14 +85,14 @@ describe('jobs on machines of their pool', function () {
 
   it('are refused if the pool has no such machines, and who is unknown is named', async () => {
     const id = await jobs.submit({ name: 'wide', machines: { hosts: 2, labels: { gpu: 'yes' } }, command: 'true' });
-    await jobs.inPhase(id, 'failed');
-    const { outcome } = await jobs.stack.jobs.row(id);
+    const refused = await jobs.user.run('wait', id);
+    assert.equal(refused.code, 4, refused.stderr);
     assert.match(
-      outcome?.cause?.message ?? '',
-      /pool rack has 0 such machines with these labels, and the job asks for 2 machines without an accelerator/,
+      refused.stderr,
+      /the job asks for 2 machines without an accelerator with these labels, and pool rack has none\n.*jobctl machines ls/,
     );
     const wrong = await jobs.user.run('machines', 'drain', 'rack-9', '--pool', jobs.pool);
-    assert.equal(wrong.code, 4, wrong.stderr);
+    assert.equal(wrong.code, 3, wrong.stderr);
     assert.match(wrong.stderr, /pool rack has no machine rack-9; it has rack-0, rack-1, rack-2/);
   });
 });
