@@ -164,7 +164,7 @@ describe('another file for an open job', () => {
       const checked = edit(request);
       assert.ok(!checked.ok);
       const failure = checked.isWrong ? wrongFile(checked.message) : refusal(checked.message);
-      const calls = { bounded: (call: () => Promise<unknown>) => call() } as unknown as TemporalCalls;
+      const calls = { ofWorker: (call: () => Promise<unknown>) => call() } as unknown as TemporalCalls;
       const update = () => Promise.reject(new WorkflowUpdateFailedError('update failed', failure));
       const people = new JobCalls({
         calls,
