@@ -37,12 +37,12 @@ export interface PoolSource {
  * this process stays in force.
  * @param rehearsed what a pool has that names no machines
  */
-export function poolSource(files: PoolFileReader, rehearsed: RehearsedMachines = {}): PoolSource {
+export function poolSource(files: PoolFileReader, rehearsed: RehearsedMachines = new Map()): PoolSource {
   const lastGood = new Map<string, LoadedPool>();
   const parse: Parse = unlessSame((pool, { text, name }) => parsePoolFile(text, name, pool));
   return {
     load: async (pool) => {
-      const read = orRehearsed(await readDefaults(files, pool, parse), rehearsed[pool]);
+      const read = orRehearsed(await readDefaults(files, pool, parse), rehearsed.get(pool));
       if (read.problem === undefined) lastGood.set(pool, read);
       // A limit of the previous file does not apply to this one.
       return read.problem === undefined ? read : { ...lastGood.get(pool), ...read };
@@ -53,7 +53,7 @@ export function poolSource(files: PoolFileReader, rehearsed: RehearsedMachines =
 }
 
 /** Machines of the local stack's rehearsal, keyed by pool. */
-type RehearsedMachines = Readonly<Record<string, readonly OwnMachine[]>>;
+type RehearsedMachines = ReadonlyMap<string, readonly OwnMachine[]>;
 
 const orRehearsed = (read: LoadedPool, rehearsed: readonly OwnMachine[] | undefined): LoadedPool =>
   read.machines?.length === 0 && rehearsed !== undefined ? { ...read, machines: rehearsed } : read;

@@ -119,7 +119,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const ofProviders = openMachines(config, meter);
   const { hosts, ssh } = openHosts(config, store, guestAttributesOf(ofProviders), secrets);
   const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
-  const pools = poolSource(files, { [config.pool]: rehearsedMachinesOf(config) });
+  const pools = poolSource(files, new Map([[config.pool, rehearsedMachinesOf(config)]]));
   const inventory = async (pool: string) => machinesOfPool(await pools.load(pool));
   const looked = { records: new PoolRecords(store), visits: new MachineVisits({ fleet: ssh, key: key.sshKey }) };
   const machines = { ...ofProviders, machines: new OwnMachines({ inventory, ...looked }) };

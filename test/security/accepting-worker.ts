@@ -73,7 +73,7 @@ export class AcceptingWorker {
     const secrets = openSecretStore(pathToFileURL(join(directory, 'secrets')).href);
     const taskQueue = `accepting-${process.pid}`;
     const dependencies = {
-      ...{ store, quota: quotaSource(reader, store), pools: poolSource(reader, { [pool]: rehearsed }) },
+      ...{ store, quota: quotaSource(reader, store), pools: poolSource(reader, new Map([[pool, rehearsed]])) },
       installation: {
         ...{ owner: 'o', googleProject: 'workers-project', keys: keyReader, readsKeyFiles: false, taskQueue },
         trust: trustOf({ verified: more.verified }),
