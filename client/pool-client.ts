@@ -12,7 +12,14 @@ import {
 } from '../contract/quota.js';
 import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { PoolNotFound, PoolRefused, IS_A_WORKER_UP, MachineNotFound, NoWorkerAnswers } from './errors.js';
-import { type TemporalCalls, taskQueuePolls, unpolled, updateAnswer, innermost } from './temporal-calls.js';
+import {
+  AWAY_TIMEOUT_MS,
+  innermost,
+  taskQueuePolls,
+  type TemporalCalls,
+  unpolled,
+  updateAnswer,
+} from './temporal-calls.js';
 import { randomUUID } from 'node:crypto';
 import {
   MACHINES_TIMEOUT_MS,
@@ -154,20 +161,20 @@ export class TemporalMachines implements MachinesClient {
 
   async call(call: MachinesCall): Promise<MachinesAnswer> {
     const input: MachinesInput = { v: 1, pool: this.pool, ...call };
-    const start = machinesStart(this.#taskQueue, input, randomUUID());
+    const place = { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue };
+    const { away, timeoutMs } = await patienceOf(place, MACHINES_TIMEOUT_MS);
+    const start = machinesStart(this.#taskQueue, input, randomUUID(), timeoutMs);
     const execute = () =>
       this.#temporal.workflow.execute<(input: MachinesInput) => Promise<MachinesAnswer>>(WorkflowType.Machines, start);
     try {
-      return await this.#calls.ofWorker(execute, {
-        ...{ whom: `the machines of pool ${this.pool}`, mostMs: MACHINES_TIMEOUT_MS + 5_000 },
-        away: await unpolled(() => taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, this.#taskQueue)),
-      });
+      const wait = { whom: `the machines of pool ${this.pool}`, mostMs: timeoutMs, away };
+      return await this.#calls.ofWorker(execute, wait, ENDS_AFTER_MS);
     } catch (error) {
-      return this.#throwInOurWords(error);
+      return this.#throwInOurWords(error, timeoutMs);
     }
   }
 
-  async #throwInOurWords(failure: unknown): Promise<never> {
+  async #throwInOurWords(failure: unknown, timeoutMs: number): Promise<never> {
     const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
       import('@temporalio/client'),
       import('@temporalio/common'),
@@ -175,7 +182,7 @@ export class TemporalMachines implements MachinesClient {
     if (!(failure instanceof WorkflowFailedError)) throw failure;
     if (failure.cause instanceof TimeoutFailure)
       throw new NoWorkerAnswers(
-        `no worker answered for the machines of pool ${this.pool} within ${MACHINES_TIMEOUT_MS / 1000} s`,
+        `no worker answered for the machines of pool ${this.pool} within ${timeoutMs / 1000} s`,
         `${IS_A_WORKER_UP}; repeating is safe`,
       );
     const { message, type } = innermost(failure);
@@ -198,6 +205,15 @@ interface Place {
   readonly taskQueue: string;
 }
 
+/** The server ends a workflow at its timeout, and says so a moment later. */
+const ENDS_AFTER_MS = 5_000;
+
+/** The polls if no worker polls, and the time that a workflow of a person's request has: a short one then. */
+async function patienceOf({ temporal, calls, taskQueue }: Place, usualMs: number) {
+  const away = await unpolled(() => taskQueuePolls({ temporal, calls }, taskQueue));
+  return { away, timeoutMs: away === undefined ? usualMs : AWAY_TIMEOUT_MS };
+}
+
 /** Has a worker send each target one event, by the code and the rights that a job's events are sent by. */
 export async function testNotify({ temporal, calls, taskQueue }: Place, test: NotifyTest): Promise<NoticesResult> {
   const id = randomUUID();
@@ -210,14 +226,14 @@ export async function testNotify({ temporal, calls, taskQueue }: Place, test: No
     notices: [{ number: 0, event, to: targets }],
     isTest: true,
   };
+  const { away, timeoutMs } = await patienceOf({ temporal, calls, taskQueue }, NOTIFY_TEST_MS);
   const execute = () =>
     temporal.workflow.execute<(input: NoticesInput) => Promise<NoticesResult>>(
       WorkflowType.Notices,
-      notifyTestStart(taskQueue, input, id),
+      notifyTestStart(taskQueue, input, id, timeoutMs),
     );
   try {
-    const away = await unpolled(() => taskQueuePolls({ temporal, calls }, taskQueue));
-    return await calls.ofWorker(execute, { whom: 'the test', mostMs: NOTIFY_TEST_MS + 5_000, away });
+    return await calls.ofWorker(execute, { whom: 'the test', mostMs: timeoutMs, away }, ENDS_AFTER_MS);
   } catch (failure) {
     const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
       import('@temporalio/client'),
@@ -225,7 +241,7 @@ export async function testNotify({ temporal, calls, taskQueue }: Place, test: No
     ]);
     if (!(failure instanceof WorkflowFailedError)) throw failure;
     if (failure.cause instanceof TimeoutFailure)
-      throw new NoWorkerAnswers(`no worker told anybody within ${NOTIFY_TEST_MS / 1000} s`, IS_A_WORKER_UP);
+      throw new NoWorkerAnswers(`no worker told anybody within ${timeoutMs / 1000} s`, IS_A_WORKER_UP);
     throw new PoolRefused(pool, innermost(failure).message);
   }
 }

@@ -30,10 +30,11 @@ export class TemporalCalls {
   /**
    * Makes a call that only a worker can answer. Whoever waits is told so at once if no worker polls, otherwise after seconds: for
    * the first 70 s after the last poll nothing is known.
+   * @param moreMs time beyond `mostMs` in which the server itself says that it is over
    */
-  ofWorker<T>(call: () => Promise<T>, { whom, mostMs, away }: WorkerWait): Promise<T> {
+  ofWorker<T>(call: () => Promise<T>, { whom, mostMs, away }: WorkerWait, moreMs = 0): Promise<T> {
     const known = away && `no worker polls task queue '${away.taskQueue}' of namespace '${away.namespace}'`;
-    return toldWait(this.#onWait, () => this.bounded(call, mostMs), {
+    return toldWait(this.#onWait, () => this.bounded(call, mostMs + moreMs), {
       ...{ whom: `of a worker for ${whom}`, mostMs, known },
     });
   }
@@ -109,7 +110,7 @@ interface WorkerWait {
 /** Timeout of an update if no worker answers. The update may still be applied later, and the error says so. */
 const CALL_TIMEOUT_MS = 30_000;
 /** Timeout if no worker has polled recently. A worker that starts just now still answers. */
-const AWAY_TIMEOUT_MS = 5_000;
+export const AWAY_TIMEOUT_MS = 5_000;
 
 /** Errors of an update that mean something to its caller. */
 export interface UpdateErrors {

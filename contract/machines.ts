@@ -66,11 +66,16 @@ export const machinesInputForm: Form<MachinesInput> = form(
   }),
 );
 
-/** Options with which a client starts the workflow. @param id unique in the pool */
-export const machinesStart = (taskQueue: string, input: MachinesInput, id: string) => ({
+/** Options with which a client starts the workflow. @param id unique in the pool @param timeoutMs of the whole request */
+export const machinesStart = (
+  taskQueue: string,
+  input: MachinesInput,
+  id: string,
+  timeoutMs = MACHINES_TIMEOUT_MS,
+) => ({
   workflowId: `${OWN_ID_PREFIXES.machines}${input.pool}/${id}`,
   taskQueue,
   args: [input] as [MachinesInput],
-  workflowExecutionTimeout: MACHINES_TIMEOUT_MS,
+  workflowExecutionTimeout: timeoutMs,
   staticSummary: `${input.verb} machines of pool ${input.pool}, by ${input.by}`,
 });

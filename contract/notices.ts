@@ -128,11 +128,11 @@ export const noticesInputForm: Form<NoticesInput> = form(
 /** Time for which a person waits for `jobctl notify test`. */
 export const NOTIFY_TEST_MS = 90_000;
 
-/** Options with which a client starts a test. @param id unique */
-export const notifyTestStart = (taskQueue: string, input: NoticesInput, id: string) => ({
+/** Options with which a client starts a test. @param id unique @param timeoutMs of the whole test */
+export const notifyTestStart = (taskQueue: string, input: NoticesInput, id: string, timeoutMs = NOTIFY_TEST_MS) => ({
   workflowId: `${OWN_ID_PREFIXES.notices}test/${id}`,
   taskQueue,
   args: [input] as [NoticesInput],
-  workflowExecutionTimeout: NOTIFY_TEST_MS,
+  workflowExecutionTimeout: timeoutMs,
   staticSummary: `a test of notify, by ${input.about.user}`,
 });
