@@ -47,9 +47,9 @@ export class MachineVerbs {
     this.#runner = runner;
   }
 
-  async claim(id: string, text: string): Promise<ClaimAnswer> {
+  async claim(id: string, text: string, job: string): Promise<ClaimAnswer> {
     const stdin = Buffer.from(text);
-    const { word, rest } = await this.#ask(['claim', id, String(stdin.length)], stdin);
+    const { word, rest } = await this.#ask(['claim', id, String(stdin.length), job], stdin);
     switch (word) {
       case 'claimed':
       case 'ended':

@@ -92,7 +92,7 @@ describe('machines of our own', () => {
       assert.ok(first);
       const visits = visitsOf(rack, store);
       return visits.visit(POOL, first, 5_000, (verbs) =>
-        verbs.claim(uid, claimText({ uid, slice: ref.name, pool: POOL, ownership: whose })),
+        verbs.claim(uid, claimText({ uid, slice: ref.name, pool: POOL, ownership: whose }), whose.job),
       );
     };
 

@@ -108,7 +108,7 @@ describe('who uses the GPUs of a host', () => {
         const older = await runs('older', holds('older'));
         await until('another second', async () => (await machine.inspect(H100)).busy !== undefined);
         await connection.exec('sleep 2', NO_OUTPUT);
-        await machine.claim('claim-1', 'claim-1\nrest\n');
+        await machine.claim('claim-1', 'claim-1\nrest\n', 'train');
         const leaks = `(setsid env -i HOME="$HOME" bash -c '${holds('leaked')}' &); sleep 300`;
         await connection.startRun(request(leaks, onGpu(0)));
         await until('two', async () => (await machine.inspect(H100)).busy?.includes(', '));

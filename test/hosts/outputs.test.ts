@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MachineVerbs } from '../../cloud/hosts/machine-verbs.js';
 import type { RunOutputs, RunOutputsStatus } from '../../cloud/hosts/port.js';
 import { outputContentObject, outputManifestObject } from '../../domain/store-layout.js';
 import { type OutputsManifest, readManifest } from '../../domain/stored-outputs.js';
@@ -13,6 +14,7 @@ import { MAY_NOT, StoreWithRights } from './store-with-rights.js';
 
 const MAY_WRITE = { roles: ['roles/storage.objectUser'] } as const;
 const RUN = 'train-x1-a1';
+const NO_OUTPUT = { onStdout: () => undefined, onStderr: () => undefined, signal: never };
 
 /** No manifest is there yet, or the next round has taken its place; a content that is not its hash is what the test is about. */
 function unlessWrong(error: unknown): undefined {
@@ -113,6 +115,29 @@ describe('the outputs of a command, stored by its host', () => {
       const { state, entries } = await manifest();
       assert.equal(state, 'ended');
       assert.ok(entries.some((entry) => entry.kind === 'file' && entry.path === 'out/a' && entry.mode === 0o755));
+    }));
+
+  it('on a machine that outlives its jobs are not what was there before the job, and still are after it came again', () =>
+    onHost(async (session) => {
+      const { connection } = session;
+      const { machine } = connection as unknown as { readonly machine: MachineVerbs };
+      const run = (script: string) => connection.exec(script, NO_OUTPUT);
+      await run(
+        'mkdir out old; printf old > out/old.ckpt; printf log > out/log; printf o > old/o; touch -d 2040-01-01 out/old.ckpt',
+      );
+      await machine.claim('claim-1', 'claim-1\n', 'train-x1');
+      // A set-up lays files down with times of their own, before the command starts.
+      await run('printf r > out/restored; touch -d 2020-01-01 out/restored');
+      const patterns = ['out', 'out/*.ckpt', 'old'];
+      const status = await stored(session, 'printf n > out/new; printf more >> out/log', patterns);
+      assert.ok(status.state === 'stored', JSON.stringify(status));
+      const first = { 'out/log': 'logmore', 'out/new': 'n', 'out/restored': 'r' };
+      assert.deepEqual(await contents(), first);
+      assert.deepEqual([status.unmatched, status.problems], [['out/*.ckpt', 'old'], []]);
+      await machine.vacate('claim-1', 0);
+      await machine.claim('claim-2', 'claim-2\n', 'train-x1');
+      await stored(session, 'printf 2 > out/second', patterns);
+      assert.deepEqual(await contents(), { ...first, 'out/second': '2' });
     }));
 
   it('hold no link that leads out of the folder, nor what is behind one', () =>

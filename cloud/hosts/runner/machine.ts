@@ -6,6 +6,8 @@ const MACHINE_FOLDER = '.jobctl/machine';
 const CLAIM_FILE = 'claim';
 /** Contains an empty file for each claim that is being given back or was. */
 const ENDED_FOLDER = 'ended';
+/** Contains an empty file for each job that has held the machine, as old as its first claim (docs/adr/0155). */
+export const JOBS_FOLDER = `${MACHINE_FOLDER}/jobs`;
 
 /** Exit code of a command that was not started. */
 export const NOT_HELD = 97;
@@ -37,10 +39,12 @@ open_machine() {
   mkdir -p -m 700 "$machine" && mkdir -p "$ended" || die "cannot make $machine"
 }
 
-# claim ID BYTES: stdin is the claim, whose first line is ID. The same again is the same claim.
+# claim ID BYTES JOB: stdin is the claim, whose first line is ID. The same again is the same claim.
 verb_claim() {
   open_machine "$1"
-  find "$ended" -type f -mtime +30 -delete 2>/dev/null
+  jobs=$HOME/${JOBS_FOLDER}
+  mkdir -p "$jobs" && find "$ended" -type f -mtime +30 -delete 2>/dev/null
+  find "$jobs" -type f -mtime +365 ! -name "$3" -delete 2>/dev/null
   new=$machine/new.$$
   # Of a host that lost its power behind the link, it is the claim that stands, by its other name: to write there would change it.
   rm -f "$new"
@@ -52,6 +56,7 @@ verb_claim() {
     said=claimed
     # Who gives it back marks it before it looks: one of the two sees the other.
     [ ! -e "$ended/$id" ] || { rm -f "$claim"; said=ended; }
+    [ $said = ended ] || [ -e "$jobs/$3" ] || : > "$jobs/$3"
     sync "$machine" 2>/dev/null
   elif cmp -s "$new" "$claim"; then said=claimed
   fi

@@ -1,3 +1,5 @@
+import { JOBS_FOLDER } from './machine.js';
+
 /**
  * Finds the output files and their hashes (docs/adr/0059). It is the first part of the program that stores them, in bash, which
  * every command needs. Names may contain any bytes, so lists go through pipes with NUL between, and keys of tables begin with a
@@ -10,6 +12,9 @@ shopt -s nullglob globstar
 work=$run/outputs woken=
 declare -A known_sum=() known_meta=() md5_of=() sent=()
 last_entries=none
+# Of a machine that outlives its slices: older files are of earlier jobs, or of a person (docs/adr/0155).
+since=$HOME/${JOBS_FOLDER}/\${id%-a*}
+[ -f "$since" ] && since=(-newercm "$since") || since=()
 
 # Of a fixed length and in place, which a full disk allows.
 put_state() { printf '%-3900s\\n' "$1" 1<> "$work/state"; }
@@ -40,7 +45,7 @@ take() {
   local root=$1 meta name target
   shift
   while IFS= read -r -d '' meta && IFS= read -r -d '' name && IFS= read -r -d '' target; do
-    name=\${name#"$root/"}
+    hit=yes name=\${name#"$root/"}
     if [ -n "\${root_of["/$name"]:-}" ]; then
       [ "\${root_of["/$name"]}" = "$root" ] ||
         problem "$name: is in \\$JOBCTL_OUTPUT_DIR and in the folder of the command; the former is stored"
@@ -54,7 +59,7 @@ take() {
       *) link "$root" "$name" "$target" ;;
     esac
   done < <(exec 7>&-; find -P "$@" -type d ! -readable -printf 'u\\0%p\\0\\0' -prune -o \\
-    \\( -type f -o -type l -o -type d -empty \\) -printf '%y %s %T@ %C@ %i %m\\0%p\\0%l\\0')
+    \\( -type f -o -type l -o -type d -empty \\) "\${since[@]}" -printf '%y %s %T@ %C@ %i %m\\0%p\\0%l\\0')
 }
 
 # A link is stored as one, if it leads to a place that is in the same folder.
@@ -72,7 +77,7 @@ scan() {
   files=() folders=() links=() unmatched=()
   root_of=() meta_of=() target_of=()
   [ ! -d "$outputs_dir" ] || take "$outputs_dir" "$outputs_dir" -mindepth 1
-  local pattern match above found IFS=
+  local pattern match above found hit IFS=
   while IFS= read -r pattern; do
     [ -n "$pattern" ] || continue
     found=()
@@ -87,7 +92,9 @@ scan() {
       found+=("$outputs_base/$match")
     done
     [ \${#found[@]} -gt 0 ] || { unmatched+=("$pattern"); continue; }
+    hit=
     for match in "\${found[@]}"; do take "$outputs_base" "$match"; done
+    [ -n "$hit" ] || [ \${#since[@]} = 0 ] || unmatched+=("$pattern")
   done < <(printf '%s\\n' "$outputs_patterns")
   cd /
 }

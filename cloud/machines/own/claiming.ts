@@ -130,9 +130,9 @@ export class Claiming {
   async #claimAndInspect(machine: OwnMachine, verbs: MachineVerbs): Promise<Refusal | undefined> {
     const { ref, ownership } = this.#plan;
     const claim = { slice: ref.name, uid: this.#uid, pool: ref.pool, ownership };
-    let answer = await verbs.claim(this.#uid, claimText(claim));
+    let answer = await verbs.claim(this.#uid, claimText(claim), ownership.job);
     if (answer.kind === 'taken' && (await this.#vacateStale(answer.claim, verbs)))
-      answer = await verbs.claim(this.#uid, claimText(claim));
+      answer = await verbs.claim(this.#uid, claimText(claim), ownership.job);
     if (answer.kind === 'ended')
       return { machine, problem: 'the slice was given back meanwhile', isSick: false, isHere: false };
     if (answer.kind === 'taken') return { machine, problem: takenText(answer.claim), isSick: false, isHere: false };
