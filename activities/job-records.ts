@@ -86,7 +86,11 @@ async function acceptJob(
   const pool = await loadPool(pools, spec.pool);
   const { isVerified } = submitter;
   const near = { placeOf, own: store.bucket, isVerified };
-  const machines = withInventory(await withNearZones(completeMachines(pool, job, input), spec, near), pool);
+  const machines = withInventory(
+    await withNearZones(completeMachines(pool, job, input), spec, near),
+    spec.slices,
+    pool,
+  );
   refuseWithoutAccount(installation, machines);
   const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
   const rules = underPoolRules({ spec: { ...spec, ...machines }, input, pool, config, project, installation });
@@ -154,11 +158,11 @@ function completeMachines({ defaults }: GoodPool, job: JobRef, input: JobInput):
 }
 
 /** @throws InvalidJob if the pool has too few of its own machines of that kind: the job would never start */
-function withInventory(request: MachineRequest, pool: GoodPool): MachineRequest {
+function withInventory(request: MachineRequest, slices: number, pool: GoodPool): MachineRequest {
   if (!('machines' in request)) return request;
   const inventory = machinesOfPool(pool);
   const machines = fromInventory(request.machines, inventory);
-  const problem = tooFewMachines(machines, inventory);
+  const problem = tooFewMachines(machines, slices, inventory);
   if (problem !== undefined) throw invalidJob(formatProblems([problem]));
   return { machines };
 }

@@ -16,7 +16,14 @@ const NAME_THEM = '  name machines as [[machines]] in its pool file: docs/own-ma
 const SEE = '  jobctl machines ls --pool lab shows those that it has';
 
 const cases: Readonly<
-  Record<string, readonly [asked: Partial<MachinesRequest>, has: readonly OwnMachine[], refused: string | undefined]>
+  Record<
+    string,
+    readonly [
+      asked: Partial<MachinesRequest> & { slices?: number },
+      has: readonly OwnMachine[],
+      refused: string | undefined,
+    ]
+  >
 > = {
   'enough without accelerators': [{ hosts: 2 }, REAL, undefined],
   'one of them with a label': [{ labels: { room: 'b' } }, REAL, undefined],
@@ -31,6 +38,12 @@ const cases: Readonly<
     { hosts: 2, labels: { room: 'b' } },
     REAL,
     `machines: the job asks for 2 machines without an accelerator with these labels, and pool lab has only 1\n${SEE}\n${NAME_THEM}`,
+  ],
+  'as many slices as there are machines': [{ slices: 2 }, REHEARSED, undefined],
+  'slices that are more together than there are': [
+    { slices: 2, hosts: 2 },
+    REAL,
+    `machines: the job asks for 2 slices of 2 machines without an accelerator, and pool lab has only 2\n${SEE}\n${NAME_THEM}`,
   ],
   'accelerators of rehearsed ones': [
     h100(8),
@@ -49,9 +62,9 @@ describe("a job against the inventory of its pool's own machines", () => {
     ...{ pool: 'lab', hosts: 1, labels: {} },
     ...more,
   });
-  for (const [name, [asked, has, refused]] of Object.entries(cases))
+  for (const [name, [{ slices = 1, ...asked }, has, refused]] of Object.entries(cases))
     it(`that asks for ${name} ${refused === undefined ? 'fits' : 'is refused'}`, () => {
-      const problem = tooFewMachines(fromInventory(request(asked), has), has);
+      const problem = tooFewMachines(fromInventory(request(asked), has), slices, has);
       assert.equal(problem && formatProblem(problem), refused);
     });
 
@@ -72,7 +85,7 @@ describe("a job against the inventory of its pool's own machines", () => {
   });
 
   it('a job that was accepted for rehearsed machines gets no real one, and the other way round', () => {
-    assert.match(tooFewMachines(fromInventory(request(), REHEARSED), REAL)?.message ?? '', /has none$/);
-    assert.match(tooFewMachines(fromInventory(request(), REAL), REHEARSED)?.message ?? '', /has none$/);
+    assert.match(tooFewMachines(fromInventory(request(), REHEARSED), 1, REAL)?.message ?? '', /has none$/);
+    assert.match(tooFewMachines(fromInventory(request(), REAL), 1, REHEARSED)?.message ?? '', /has none$/);
   });
 });

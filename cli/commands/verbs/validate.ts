@@ -89,7 +89,7 @@ function refuseByPool({ choices, limits, machines }: GoodPoolFile, { spec, raw }
     ...(size === undefined ? [] : [`${written.file}: ${size}`]),
   ];
   if (lines.length > 0) throw new CliError(ExitCode.Usage, lines.join('\n'));
-  const tooFew = 'machines' in spec ? tooFewMachines(spec.machines, machines) : undefined;
+  const tooFew = 'machines' in spec ? tooFewMachines(spec.machines, spec.slices, machines) : undefined;
   if (tooFew !== undefined) throw new CliError(ExitCode.Refused, formatProblem(placed(written, tooFew)));
 }
 

@@ -61,7 +61,7 @@ export class Claiming {
   async run(): Promise<CreateAnswer> {
     const { ref, machines: asked } = this.#plan;
     // The pool file may have changed since the job was accepted.
-    const tooFew = tooFewMachines({ ...asked, pool: ref.pool }, this.#inventory);
+    const tooFew = tooFewMachines({ ...asked, pool: ref.pool }, 1, this.#inventory);
     if (tooFew !== undefined) {
       const message = [tooFew.message, tooFew.hint].join('; ').replaceAll('\n', '; ');
       return { kind: 'refused', scope: 'request', message };

@@ -22,13 +22,21 @@ export function fittingMachines(
   });
 }
 
-/** The reason why the pool can never serve the request, or undefined if it can. */
-export function tooFewMachines(request: MachinesRequest, inventory: readonly OwnMachine[]): Problem | undefined {
+/**
+ * The reason why the pool can never serve the request, or undefined if it can.
+ * @param slices slices that run at the same time, each with machines of its own
+ */
+export function tooFewMachines(
+  request: MachinesRequest,
+  slices: number,
+  inventory: readonly OwnMachine[],
+): Problem | undefined {
   const fitting = fittingMachines(request, inventory).length;
-  if (fitting >= request.hosts) return undefined;
+  if (fitting >= slices * request.hosts) return undefined;
   const labels = Object.keys(request.labels).length === 0 ? '' : ' with these labels';
   const has = fitting === 0 ? 'none' : `only ${fitting}`;
-  const message = `the job asks for ${machinesText(request)}${labels}, and pool ${request.pool} has ${has}`;
+  const asked = `${slices === 1 ? '' : `${slices} slices of `}${machinesText(request)}${labels}`;
+  const message = `the job asks for ${asked}, and pool ${request.pool} has ${has}`;
   return { path: ['machines'], message, hint: remedyOf(request, inventory) };
 }
 
