@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +54,8 @@ describe("a tree laid out as JobMan's repository is, on a live stack", function 
     mkdirSync(join(home, '.ssh'));
     symlinkSync(MAIN, join(home, 'bin/jobctl'));
     cpSync(TREE, root, { recursive: true });
+    // A clone, as its README makes one: its files are of one repository, so nobody is asked about them.
+    execFileSync('git', ['init', '--quiet', root]);
     const pair = makeKeyPair();
     writeFileSync(join(home, '.ssh/id_rsa'), pair.private, { mode: 0o600 });
     writeFileSync(join(home, '.ssh/id_rsa.pub'), pair.public);
@@ -89,9 +92,14 @@ describe("a tree laid out as JobMan's repository is, on a live stack", function 
       await done(`jobctl ${line}`);
     for (const line of [`run ${id} --cmd-only`, `run ${id} --force`, `venv ${id}`])
       for (const held of await heldIn(`jobctl ${line}`)) {
-        // A job that is set up is set up again only after that.
+        // A job that is set up is set up again only after that: until then it is refused, and nothing changes.
+        const taken = async (): Promise<Finished | undefined> => {
+          const finished = await inTree(held);
+          return finished.code === 4 ? undefined : finished;
+        };
         await until('it runs', async () => (await phaseOf(id)) === 'running', 120_000);
-        await done(held);
+        const { code, stderr } = await until('it is taken', taken, 120_000);
+        assert.equal(code, 0, `${held}\n${stderr}`);
       }
     for (const held of await heldIn(`jobctl clean ${id}`)) {
       if (held.includes('--purge')) await inTree(`jobctl wait ${id}`);
@@ -104,7 +112,7 @@ describe("a tree laid out as JobMan's repository is, on a live stack", function 
 
   it('`clean --all`: the line in its message ends the jobs that are left', async () => {
     const id = (await done('jobctl create --config=tests/test_hold.yaml')).stdout.trim();
-    for (const held of await heldIn('jobctl clean --all')) await done(held);
+    for (const held of await heldIn('jobctl clean --all')) await done(`${held} --yes`);
     const { code, stderr } = await inTree(`jobctl wait ${id}`);
     assert.equal(code, 130, stderr);
   });
