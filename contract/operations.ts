@@ -20,15 +20,21 @@ interface Told {
   readonly answer?: FormName | { readonly raw: string; readonly types: readonly [string, ...string[]] };
   /** Words for 200 where something new is answered with 201. */
   readonly known?: string;
-  /** Done twice it acts twice: no client repeats it in doubt. */
-  readonly isOnce?: true;
 }
+
+/** Each row of a call that may change something says whether it may be repeated: the compiler asks. */
+type Repeating<Call extends string> = Call extends `GET ${string}`
+  ? { readonly isOnce?: never }
+  : {
+      /** Done twice it acts twice: no client repeats it in doubt. */
+      readonly isOnce: boolean;
+    };
 
 /** @param call `:id` is a job's, `:pool` a pool's @param access `open`: answered without a login */
 const op = <
   const Call extends `${'GET' | 'POST' | 'PUT' | 'DELETE'} /v1/${string}`,
   const Access extends RouteVerb | 'open',
-  const More extends Told,
+  const More extends Told & Repeating<Call>,
 >(
   call: Call,
   access: Access,
@@ -58,6 +64,7 @@ const rows = {
     body: 'submissionSchema',
     answer: 'submittedSchema',
     known: 'It was submitted before.',
+    isOnce: false,
   }),
   list: op('GET /v1/jobs', 'list', 'List jobs', { query: 'jobFilterSchema', answer: 'jobPageSchema' }),
   count: op('GET /v1/jobs/count', 'list', 'Count jobs', { query: 'jobFilterSchema', answer: 'jobCountsSchema' }),
@@ -78,6 +85,7 @@ const rows = {
     body: 'askerBody',
     mayLackBody: true,
     answer: 'cancelledSchema',
+    isOnce: false,
   }),
   stop: op('POST /v1/jobs/:id/stop', 'stop', 'End the command, keep or give back the slices', {
     body: 'stopBody',
@@ -112,14 +120,17 @@ const rows = {
   priority: op('POST /v1/jobs/:id/priority', 'priority', "Change the job's priority", {
     body: 'priorityBody',
     answer: 'messageSchema',
+    isOnce: false,
   }),
   delete: op('DELETE /v1/jobs/:id', 'delete', 'Delete what is stored of a job that has ended', {
     answer: 'deletedSchema',
+    isOnce: false,
   }),
   // A POST, because each answer gives a key away: it is recorded before it is sent, and no cache may keep it.
   hostAccess: op('POST /v1/jobs/:id/host-access', 'login', "What logs in to the job's hosts", {
     description: "The job's own private key, and where its hosts are. For the job's user and operators of the pool.",
     answer: 'hostAccessSchema',
+    isOnce: false,
   }),
   logs: op('GET /v1/jobs/:id/logs', 'logs', "A job's log", {
     description:
@@ -142,11 +153,16 @@ const rows = {
     answer: { raw: '16 MiB at most: ask for the next range.', types: ['application/octet-stream'] },
   }),
 
-  uploads: op('POST /v1/uploads', 'upload', 'Which files are wanted', { body: 'uploadsBody', answer: 'uploadsSchema' }),
+  uploads: op('POST /v1/uploads', 'upload', 'Which files are wanted', {
+    body: 'uploadsBody',
+    answer: 'uploadsSchema',
+    isOnce: false,
+  }),
   completeUpload: op('POST /v1/uploads/complete', 'upload', 'Complete a file that was brought to its url', {
     body: 'completedBody',
+    isOnce: false,
   }),
-  uploadContent: op('PUT /v1/uploads/content', 'upload', 'Bring one file', { query: 'uploadQuery' }),
+  uploadContent: op('PUT /v1/uploads/content', 'upload', 'Bring one file', { query: 'uploadQuery', isOnce: false }),
 
   quotaShow: op('GET /v1/pools/:pool', 'quota-show', 'A pool as it was published last', { answer: 'poolStateSchema' }),
   capacity: op(
@@ -168,15 +184,18 @@ const rows = {
       body: 'applyBody',
       mayLackBody: true,
       answer: 'quotaPlanSchema',
+      isOnce: false,
     },
   ),
   quotaApply: op('POST /v1/pools/:pool/apply', 'quota-apply', 'Put quota and pool files in force', {
     body: 'applyBody',
     answer: 'messageSchema',
+    isOnce: false,
   }),
   admission: op('POST /v1/pools/:pool/admission', 'admission', 'Freeze, drain or open a pool', {
     body: 'admissionBody',
     answer: 'messageSchema',
+    isOnce: false,
   }),
   quotaRelease: op(
     'POST /v1/pools/:pool/release',
@@ -187,13 +206,19 @@ const rows = {
         'Whoever asks vouches that nothing of them is left: their chips are free at once. Refused while the deletion can still end by itself.',
       body: 'releaseBody',
       answer: 'messageSchema',
+      isOnce: false,
     },
   ),
 };
 
 type Rows = typeof rows;
 export type OperationName = keyof Rows;
-export type Operation = Told & { readonly call: string; readonly access: RouteVerb | 'open'; readonly summary: string };
+export interface Operation extends Told {
+  readonly call: string;
+  readonly access: RouteVerb | 'open';
+  readonly summary: string;
+  readonly isOnce?: boolean;
+}
 export const OPERATIONS: { readonly [Name in OperationName]: Operation & Rows[Name] } = rows;
 
 type FormOf<Name extends OperationName, Part extends string> = Rows[Name] extends {

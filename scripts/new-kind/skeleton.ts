@@ -63,6 +63,8 @@ import type { RequestContext, ResolvedRequest } from '../kind.js';
 import type { ${type}Section } from './words.js';
 
 const MOST_MACHINES = 256;
+/** TODO: the provider's form of names of types and zones. */
+const NAME = /^[a-z][a-z0-9.-]*$/;
 
 const schema = section({
   type: text().nullish().describe('TODO: the type of one machine, such as ..'),
@@ -81,12 +83,19 @@ export function resolve${type}(
 ): ResolvedRequest<${type}Section> | undefined {
   const type = given(form.type);
   if (type === undefined) {
-    report.missing(['${section}', 'type'], 'such as type: ..');
+    report.missing(['${section}', 'type'], 'TODO: such as type: ..');
     return undefined;
   }
+  if (!NAME.test(type)) {
+    report.wrong(['${section}', 'type'], type, 'no type of machine', 'TODO: such as ..');
+    return undefined;
+  }
+  const zones = given(form.zones) ?? [];
+  for (const [at, zone] of zones.entries())
+    if (!NAME.test(zone)) report.wrong(['${section}', 'zones', at], zone, 'no zone', 'TODO: such as ..');
   const count = given(form.count) ?? 1;
   return {
-    request: { ${section}: { type, count, zones: given(form.zones) ?? [] } },
+    request: { ${section}: { type, count, zones } },
     slice: { type, hosts: count },
     leftToPool: [],
   };

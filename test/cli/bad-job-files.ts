@@ -1,14 +1,12 @@
 import { type BadInput, GOOD, SUBMIT } from './bad-input.js';
+import { ALLOWED_MODULES, LEAST_FILE, NEEDED_SECTION, ONE_ENVIRONMENT } from '../domain/job-file-lists.js';
 
 /** In FILE's folder there is a file `requirements.txt`, and a folder `folder`. */
 export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'an empty file': {
     text: '',
     args: SUBMIT,
-    wants: [
-      'FILE:1:1: the job file is empty',
-      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
-    ].join('\n'),
+    wants: ['FILE:1:1: the job file is empty', `  ${LEAST_FILE}`].join('\n'),
   },
   'a file that is not YAML': {
     text: 'tpu: [v6e-8\n',
@@ -23,10 +21,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'a file that is a list': {
     text: '- a\n- b\n',
     args: SUBMIT,
-    wants: [
-      'FILE:1:1: ["a","b"] is not a job file',
-      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
-    ].join('\n'),
+    wants: ['FILE:1:1: ["a","b"] is not a job file', `  ${LEAST_FILE}`].join('\n'),
   },
   'two documents': {
     text: `${GOOD}---\n${GOOD}`,
@@ -93,10 +88,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'no tpu section': {
     text: 'command:\n  run: echo\n',
     args: SUBMIT,
-    wants: [
-      'FILE:1:1: tpu: is missing',
-      '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({}), or compute_engine, with machine_type and zone',
-    ].join('\n'),
+    wants: ['FILE:1:1: tpu: is missing', `  ${NEEDED_SECTION}`].join('\n'),
   },
   'a module without its section': {
     text: `${GOOD}setup:\n  modules: [venv, command]\n`,
@@ -109,10 +101,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'two environment modules': {
     text: `${GOOD}setup:\n  modules: [venv, conda, command]\nvenv: {name: t}\nconda: {name: c}\n`,
     args: SUBMIT,
-    wants: [
-      'FILE:7:19: modules[1]: two environment modules, venv and conda',
-      '  keep one of docker, conda and venv',
-    ].join('\n'),
+    wants: ['FILE:7:19: modules[1]: two environment modules, venv and conda', `  ${ONE_ENVIRONMENT}`].join('\n'),
   },
   'a module of that name, which nobody wrote': {
     text: `${GOOD}setup:\n  modules: [dockr, command]\ndocker: {image: x}\n`,
@@ -120,7 +109,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       "FILE:7:13: modules[0]: 'dockr' is not one of the allowed words",
       '  did you mean docker?',
-      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, command',
+      `  ${ALLOWED_MODULES}`,
     ].join('\n'),
   },
   'a reference to nothing': {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Verb } from '../../cli/commands/define-verb.js';
 import { VERBS } from '../../cli/commands/verbs.js';
@@ -7,6 +6,7 @@ import { PHASES } from '../../cli/jobs/job-filter.js';
 import { durationOption } from '../../cli/terminal/options.js';
 import { createProgram } from '../../cli/program.js';
 import { JobPhase } from '../../domain/job-state.js';
+import { quotedWords, tableRows } from '../docs/tables.js';
 import { jobctl } from './command-line.js';
 
 function helpOf(command: Command): string {
@@ -28,8 +28,8 @@ const runVerbs = (verbs: readonly Verb[], above = ''): readonly string[] =>
   ]);
 
 /** ``| `dev up`, `down` | ..`` names `dev up` and `dev down`. */
-function verbsOfRow(row: string, verbs: readonly string[]): readonly string[] {
-  const spans = [...(row.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)].map(([, span = '']) => span.split(' '));
+function verbsOfRow(cell: string, verbs: readonly string[]): readonly string[] {
+  const spans = quotedWords(cell).map((span) => span.split(' '));
   const group = spans[0]?.[0];
   return spans.flatMap(([first, second]) => {
     const readings = [`${group} ${first}`, `${first} ${second}`, `${first}`];
@@ -53,12 +53,8 @@ describe('help', () => {
   });
 
   it('docs/cli.md has every verb in its table', () => {
-    const [, table = ''] = /\n\| verb \| does \|\n.*\n((?:\|.*\n)+)/.exec(readFileSync('docs/cli.md', 'utf8')) ?? [];
     const verbs = runVerbs(VERBS);
-    const told = table
-      .split('\n')
-      .filter(Boolean)
-      .map((row) => verbsOfRow(row, verbs));
+    const told = tableRows('docs/cli.md', '| verb | does |').map(([cell]) => verbsOfRow(cell, verbs));
     assert.deepEqual(
       told.filter(({ length }) => length === 0),
       [],

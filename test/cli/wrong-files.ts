@@ -1,4 +1,5 @@
 import { type BadInput, GOOD } from './bad-input.js';
+import { KNOWN_KEYS, LEAST_FILE } from '../domain/job-file-lists.js';
 
 /** A file of `text`, and the lines that `validate` says of it. */
 const wrong = (text: string | Uint8Array, ...lines: readonly string[]): BadInput => ({
@@ -24,31 +25,15 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
     'FILE: has more than 500000 bytes, and that is the most',
     '  the path of a job file (YAML) is wanted; `jobctl init` writes one',
   ),
-  'blanks alone': wrong(
-    '\n\n   \n',
-    'FILE:1:1: the job file is empty',
-    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
-  ),
-  'comments alone': wrong(
-    '# a job\n',
-    'FILE:1:1: the job file is empty',
-    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
-  ),
+  'blanks alone': wrong('\n\n   \n', 'FILE:1:1: the job file is empty', `  ${LEAST_FILE}`),
+  'comments alone': wrong('# a job\n', 'FILE:1:1: the job file is empty', `  ${LEAST_FILE}`),
   'Windows line ends and a wrong key': wrong(
     `${GOOD}comand: {run: x}\n`.replaceAll('\n', '\r\n'),
     'FILE:6:1: comand: no such key in a job file',
     '  did you mean command?',
   ),
-  'a text alone': wrong(
-    'train\n',
-    "FILE:1:1: 'train' is not a job file",
-    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
-  ),
-  'a number alone': wrong(
-    '7\n',
-    'FILE:1:1: 7 is not a job file',
-    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
-  ),
+  'a text alone': wrong('train\n', "FILE:1:1: 'train' is not a job file", `  ${LEAST_FILE}`),
+  'a number alone': wrong('7\n', 'FILE:1:1: 7 is not a job file', `  ${LEAST_FILE}`),
   'a section that is a text': wrong(
     'tpu: v5litepod-16\ncommand: {run: x}\n',
     "FILE:1:6: tpu: 'v5litepod-16' is not a section (lines of key: value below it)",
@@ -60,10 +45,7 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
   'a key of two words': wrong(
     `${GOOD}max retries: 3\n`,
     'FILE:6:1: max retries: no such key in a job file',
-    '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
-    '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, machines,',
-    '    compute_engine, build, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray,',
-    '    modules, command, secrets',
+    ...KNOWN_KEYS.map((line) => `  ${line}`),
   ),
   'a key with capitals': wrong(
     'tpu:\n  accelerator: v5litepod-16\n  Zone: us-central1-a\ncommand:\n  run: echo hi\n',

@@ -39,7 +39,8 @@ const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   ...{ leaseMessages: 'removed', wake: 'removed', buildWanted: 'removed', noticesWanted: 'removed' },
 };
 const UPDATES: Readonly<Record<string, Verdict>> = {
-  ...{ stop: 'kept', resume: 'kept', requeue: 'kept', restart: 'kept', setUp: 'kept' },
+  // The history of a job has each request of a person.
+  ...Object.fromEntries(Object.keys(job.JOB_UPDATES).map((verb) => [verb, 'kept' as const])),
   ...{ apply: 'removed', admission: 'removed', priority: 'removed', release: 'removed' },
 };
 const ACTIVITIES: Readonly<

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { openCluster } from '../../cloud/machines/kubernetes/cluster.js';
 import * as library from '../../cloud/machines/kubernetes/library.js';
 import type { MachineKindName } from '../../domain/machines.js';
+import type { SliceHost } from '../../domain/slice.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { JobctlUser } from '../end-to-end/jobctl-process.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
@@ -57,15 +58,80 @@ export class StackOfAllKinds implements KindsUnderTest {
 
 const POOL = 'all-kinds';
 
-/** The column of each kind. */
-const COLUMNS: Readonly<Record<MachineKindName, string>> = {
-  'cloud-tpu': 'TPU VMs',
-  'compute-engine': 'Compute Engine',
-  kubernetes: 'pods',
-  'ray-cluster': 'RayCluster',
-  machines: 'own machines',
+/** The stack as the columns use it. */
+interface Tools {
+  readonly stack: TestStack;
+  readonly user: JobctlUser;
+  hostsOf(job: string): Promise<readonly SliceHost[]>;
+  preempt(name: string): Promise<void>;
+  evict(job: string): Promise<void>;
+}
+
+/** `unrehearsed`: why nothing on this computer stands in for the kind's provider. */
+type Column =
+  | { readonly name: string; readonly open: (tools: Tools) => Omit<KindUnderTest, 'name'> }
+  | { readonly unrehearsed: string };
+
+const COLUMNS: Readonly<Record<MachineKindName, Column>> = {
+  'cloud-tpu': {
+    name: 'TPU VMs',
+    open: ({ stack, preempt }) => ({
+      ...{ hosts: 4, loginFlags: [] },
+      request: { tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a', pricing: 'spot' } },
+      takeMachines: async (job) => {
+        const [slice] = (await stack.jobs.describe(job)).slices;
+        await preempt(slice?.ref.name ?? '');
+      },
+    }),
+  },
+  'compute-engine': {
+    name: 'Compute Engine',
+    open: ({ preempt }) => ({
+      ...{ hosts: 2, loginFlags: [] },
+      request: { compute_engine: { machine_type: 'n2-standard-4', count: 2, zones: ['us-central1-a'] } },
+      takeMachines: (job) => preempt(`jc-${job}-g1-1`),
+    }),
+  },
+  kubernetes: {
+    name: 'pods',
+    open: ({ evict }) => ({
+      ...{ hosts: 2, loginFlags: [] },
+      // Without curl, and without an account.
+      request: { kubernetes: { workers: 2, image: 'without-curl:1' } },
+      takeMachines: evict,
+    }),
+  },
+  'ray-cluster': {
+    name: 'RayCluster',
+    open: ({ evict }) => ({
+      ...{ hosts: 1, loginFlags: [] },
+      request: { ray_cluster: { image: 'ray:2.60.0', ray_version: '2.60.0', workers: { min: 1, max: 2 } } },
+      variables: ['RAY_ADDRESS', 'RAY_AUTH_TOKEN'],
+      programs: ['ray'],
+      takeMachines: evict,
+    }),
+  },
+  machines: {
+    name: 'own machines',
+    open: ({ stack, user, hostsOf }) => ({
+      ...{ hosts: 2, loginFlags: ['--identity', stack.privateKeyFile] },
+      request: { machines: { hosts: 2 } },
+      // Nobody takes them back: an operator wants them for something else.
+      takeMachines: async (job) => {
+        const held = (await hostsOf(job)).flatMap((host) => (host.reach === 'ssh' && host.own ? [host.own.name] : []));
+        for (const words of [
+          ['machines', 'drain', ...held, '--pool', POOL, '--reason', 'for a test'],
+          ['requeue', job],
+        ]) {
+          const { code, stderr } = await user.here(...words);
+          if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`);
+        }
+      },
+    }),
+  },
 };
-export const ALL_KINDS = Object.values(COLUMNS);
+const REHEARSED = Object.values(COLUMNS).flatMap((column) => ('unrehearsed' in column ? [] : [column]));
+export const REHEARSED_KINDS = REHEARSED.map(({ name }) => name);
 
 function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
   const admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
@@ -79,47 +145,5 @@ function kindsOf(stack: TestStack, user: JobctlUser): readonly KindUnderTest[] {
     const { namespace, pod: name } = pod;
     await core.createNamespacedPodEviction({ name, namespace, body: { metadata: { name, namespace } } });
   };
-  return [
-    {
-      ...{ name: COLUMNS['cloud-tpu'], hosts: 4, loginFlags: [] },
-      request: { tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a', pricing: 'spot' } },
-      takeMachines: async (job) => {
-        const [slice] = (await stack.jobs.describe(job)).slices;
-        await preempt(slice?.ref.name ?? '');
-      },
-    },
-    {
-      ...{ name: COLUMNS['compute-engine'], hosts: 2, loginFlags: [] },
-      request: { compute_engine: { machine_type: 'n2-standard-4', count: 2, zones: ['us-central1-a'] } },
-      takeMachines: (job) => preempt(`jc-${job}-g1-1`),
-    },
-    {
-      ...{ name: COLUMNS.kubernetes, hosts: 2, loginFlags: [] },
-      // Without curl, and without an account.
-      request: { kubernetes: { workers: 2, image: 'without-curl:1' } },
-      takeMachines: evict,
-    },
-    {
-      ...{ name: COLUMNS['ray-cluster'], hosts: 1, loginFlags: [] },
-      request: { ray_cluster: { image: 'ray:2.60.0', ray_version: '2.60.0', workers: { min: 1, max: 2 } } },
-      variables: ['RAY_ADDRESS', 'RAY_AUTH_TOKEN'],
-      programs: ['ray'],
-      takeMachines: evict,
-    },
-    {
-      ...{ name: COLUMNS.machines, hosts: 2, loginFlags: ['--identity', stack.privateKeyFile] },
-      request: { machines: { hosts: 2 } },
-      // Nobody takes them back: an operator wants them for something else.
-      takeMachines: async (job) => {
-        const held = (await hostsOf(job)).flatMap((host) => (host.reach === 'ssh' && host.own ? [host.own.name] : []));
-        for (const words of [
-          ['machines', 'drain', ...held, '--pool', POOL, '--reason', 'for a test'],
-          ['requeue', job],
-        ]) {
-          const { code, stderr } = await user.here(...words);
-          if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`);
-        }
-      },
-    },
-  ];
+  return REHEARSED.map(({ name, open }) => ({ name, ...open({ stack, user, hostsOf, preempt, evict }) }));
 }

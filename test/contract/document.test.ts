@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { JOB_UPDATES } from '../../contract/job.js';
 import { inputProblems } from '../../workflows/job/accept.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
+import { pageText, quotedWords, tableRows } from '../docs/tables.js';
 import { EXAMPLES } from './examples.js';
 
 /** docs/contract.md, whose JSON is what the compiler and the other tests here hold to be right. */
-const TEXT = readFileSync(new URL('../../docs/contract.md', import.meta.url), 'utf8');
+const TEXT = pageText('docs/contract.md');
 const BLOCKS = [...TEXT.matchAll(/(?:<!-- example: (?<name>[\w ]+) -->\n)?```json\n(?<json>[^`]*)```/g)].map(
   ({ groups = {} }) => ({ name: groups['name'], value: JSON.parse(groups['json'] ?? '') as unknown }),
 );
@@ -18,6 +19,11 @@ describe('docs/contract.md', () => {
     it(`shows the ${name} as it is`, () =>
       assert.deepEqual(BLOCKS.find((block) => block.name === name)?.value, example));
   }
+
+  it('has each request to a job in its table of updates', () => {
+    const told = tableRows('docs/contract.md', '| update | argument |').flatMap(([cell]) => quotedWords(cell));
+    assert.deepEqual(told.toSorted(), Object.keys(JOB_UPDATES).toSorted());
+  });
 
   it('shows inputs that are taken', () => {
     for (const input of [EXAMPLES['least input'], EXAMPLES['full input']]) {

@@ -10,6 +10,7 @@ import type { JobSpec } from '../../domain/job-spec.js';
 import { formatProblems } from '../../domain/problem.js';
 import { WRONG_JOB_FILES } from './wrong-job-files/index.js';
 import { tpuJob, type TpuJob } from '../tpu-job.js';
+import { SECTION_NAMES } from './job-file-lists.js';
 
 const ENV = { HOME: '/h', ZONE: 'us-east1-d', WANDB_API_KEY: 'k' };
 const TPU = 'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\n';
@@ -357,13 +358,10 @@ describe('job file: as JSON', () => {
   it('the JSON Schema knows every section and forbids others', () => {
     const schema = jobFileJsonSchema() as { properties: object; oneOf: object[]; additionalProperties: boolean };
     assert.ok(['tpu', 'kubernetes', 'command', 'venv', 'setup', 'job', 'env'].every((key) => key in schema.properties));
-    assert.deepEqual(schema.oneOf, [
-      { required: ['tpu'] },
-      { required: ['kubernetes'] },
-      { required: ['ray_cluster'] },
-      { required: ['machines'] },
-      { required: ['compute_engine'] },
-    ]);
+    assert.deepEqual(
+      schema.oneOf,
+      SECTION_NAMES.map((name) => ({ required: [name] })),
+    );
     assert.equal(schema.additionalProperties, false);
   });
 });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { KINDS, type EventKind, type Told } from '../../domain/job-events/kinds.js';
 import {
   BASTION_EVENTS,
@@ -11,6 +10,7 @@ import {
   TOPICS,
 } from '../../domain/job-events/topics.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
+import { quotedWords, tableRows } from '../docs/tables.js';
 import { TOLD } from './told-events.js';
 
 const kinds = Object.keys(KINDS) as EventKind[];
@@ -57,13 +57,15 @@ describe('topics of notify', () => {
     assert.doesNotMatch(problemsOf('toString')[0]?.hint ?? '', /Bastion/);
   });
 
-  it('are those that docs/notify.md explains, in its words', () => {
-    const page = readFileSync(new URL('../../docs/notify.md', import.meta.url), 'utf8');
-    const rows = page.slice(page.indexOf('## Topics')).match(/^\| `\w+` \| .* \|$/gm) ?? [];
+  it('are those that docs/notify.md explains, in its words', () =>
     assert.deepEqual(
-      rows,
-      Object.entries(TOPICS).map(([name, { when }]) => `| \`${name}\` | ${when} |`),
-    );
+      tableRows('docs/notify.md', '| topic |'),
+      Object.entries(TOPICS).map(([name, { when }]) => [`\`${name}\``, when]),
+    ));
+
+  it('and docs/contract.md has each kind in its table of events', () => {
+    const documented = tableRows('docs/contract.md', '| kind | when |').flatMap(([cell]) => quotedWords(cell));
+    assert.deepEqual(documented.toSorted(), kinds.toSorted());
   });
 
   it('a kind by its own name is told, and never one that nobody is told of', () => {

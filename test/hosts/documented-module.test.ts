@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { modulePlans } from '../../activities/module-plans.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
+import { MODULE_NAMES } from '../../domain/modules/registry.js';
+import { pageText, quotedWords, tableRows } from '../docs/tables.js';
 import { applyModule } from './apply-modules.js';
 import { type Answers, block, SourcesWithModule } from './documented-sources.js';
 import { type HostSession, withHost } from './session.js';
@@ -14,6 +16,14 @@ printf '#!/bin/bash\\ngrep -qx -e "\${@: -1}" ~/installed && echo -n "install ok
 chmod +x ~/bin/*; echo 'PATH=$HOME/bin:$PATH' > ~/.bash_profile`;
 
 describe('docs/modules.md', () => {
+  it('and docs/job-file.md list every module, in its order', () => {
+    const table = tableRows('docs/modules.md', '| module |').flatMap(([cell]) => quotedWords(cell));
+    assert.deepEqual([...table, 'command'], MODULE_NAMES);
+    const [, row = ''] =
+      /^\| `setup\.modules` \| .*? in this order: (.*?), names of/m.exec(pageText('docs/job-file.md')) ?? [];
+    assert.deepEqual(quotedWords(row), MODULE_NAMES);
+  });
+
   /** That it compiles: documented-module.live.test.ts. */
   describe("shows a module of jobctl's, with which", function () {
     this.timeout(120_000);

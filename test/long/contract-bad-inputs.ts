@@ -1,3 +1,5 @@
+import { NEEDED_SECTION } from '../domain/job-file-lists.js';
+
 const EXAMPLE = '  start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';
 const VERSIONS = '  known: 1, a whole number; a later one needs later workers (docs/contract.md, "Versions")';
 const MESSAGES: Readonly<Record<string, readonly string[]>> = {
@@ -19,10 +21,7 @@ const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     "slices: '2' is not a whole number from 1 to 256",
   ],
   'float-for-integer': ['slices: 1.5 is not a whole number from 1 to 256'],
-  'none-for-a-section': [
-    'tpu: is missing',
-    '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({}), or compute_engine, with machine_type and zone',
-  ],
+  'none-for-a-section': ['tpu: is missing', `  ${NEEDED_SECTION}`],
   'env-with-none': ["env.A: null is not text, a number, true or false ('' for an empty text)"],
   'tuple-for-text': ['command.run: ["python","train.py"] is not text', '  a line is wanted: python train.py'],
   'environment-reference': [

@@ -6,6 +6,7 @@ import { FORMS } from '../../contract/api/forms.js';
 import { OPERATIONS } from '../../contract/operations.js';
 import { ManifestWrong, type OutputEntry, readManifest } from '../../domain/stored-outputs.js';
 import { packState } from '../../quota/published-state.js';
+import { pageText, quotedWords } from '../docs/tables.js';
 import { lease, pool, project, request } from '../quota/builders.js';
 import { answerOf, shapeOf } from './answers.js';
 import { askCore, type PythonKey } from './ask-core.js';
@@ -47,6 +48,15 @@ describe('the core of the Python client', function () {
   it('calls each operation, or names it as none of its own', () => {
     const called = new Set(askCore({}).requests.map((one) => routeOf(one).name));
     assert.deepEqual([...called, ...NOT_CALLED].toSorted(), Object.keys(OPERATIONS).toSorted());
+  });
+
+  it('has the methods that docs/python.md lists', () => {
+    const [, section = ''] = pageText('docs/python.md').split('\n## Methods\n');
+    const listed = quotedWords(section.split('. ')[0] ?? '');
+    const methods = [...pageText('python/src/jobctl/client.py').matchAll(/^ {4}def ([a-z]\w*)/gm)].map(
+      ([, name = '']) => name,
+    );
+    assert.deepEqual(listed.toSorted(), methods.filter((name) => name !== 'close').toSorted());
   });
 
   describe('has the types of the contract:', () => {

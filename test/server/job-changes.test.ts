@@ -2,21 +2,10 @@ import assert from 'node:assert/strict';
 import { FORMS } from '../../contract/api/forms.js';
 import { JOB_UPDATES, type JobVerb } from '../../contract/job.js';
 import { OPERATIONS } from '../../contract/operations.js';
+import { SAMPLE_BODIES } from '../contract/sample-bodies.js';
 import { GatedApp } from './gated-app.js';
 
-const from = 'wks-12';
-const edit = {
-  ...{ from, set: [{ path: ['env', 'A'], value: '1' }], source: 'env: {A: 1}' },
-  ...{ files: { a: 'a'.repeat(64) }, identityKeys: { k: `SHA256:${'a'.repeat(43)}` } },
-};
-/** All that each verb's body may have, but for `verb`, which cancels have, and a whole file (job-text.test.ts). */
-const BODIES: Readonly<Record<JobVerb, object>> = {
-  stop: { from, release: true },
-  resume: edit,
-  restart: { ...edit, replace: [1] },
-  requeue: { from, zone: 'us-east5-a' },
-  setUp: { from, modules: ['venv'], force: true },
-};
+/** Keys of bodies that are not in the samples. */
 const UNTOLD = ['verb', 'job', 'file', 'env'];
 
 describe('what a person asks of a job over HTTP', () => {
@@ -30,7 +19,7 @@ describe('what a person asks of a job over HTTP', () => {
   for (const verb of Object.keys(JOB_UPDATES) as JobVerb[])
     it(`${verb}: each key of its body reaches the job, and the caller's name`, async () => {
       const { call, body } = OPERATIONS[verb];
-      const asked = BODIES[verb];
+      const asked = SAMPLE_BODIES[verb];
       const keys = Object.keys(FORMS[body].shape).filter((key) => !UNTOLD.includes(key));
       assert.deepEqual(Object.keys(asked).toSorted(), keys.toSorted());
       const [method = '', path = ''] = call.split(' ');

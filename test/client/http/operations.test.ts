@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { FORMS } from '../../../contract/api/forms.js';
+import { JOB_UPDATES, type JobVerb } from '../../../contract/job.js';
 import { type Operation, type OperationName, OPERATIONS } from '../../../contract/operations.js';
 import {
   accessRows,
@@ -13,6 +14,7 @@ import { ServedLog } from '../../../client/http/served-log.js';
 import { createServerReader } from '../../../client/http/store-reader.js';
 import { JobClient } from '../../../client/job-client.js';
 import { ACCESS_VERBS } from '../../../domain/access.js';
+import { SAMPLE_BODIES } from '../../contract/sample-bodies.js';
 import { operationOf } from '../../server/server-routes.js';
 import { ScriptedServer, type Seen } from './scripted-server.js';
 
@@ -44,9 +46,14 @@ describe('the operations of jobctl serve', function () {
     let isLarge = false;
     const options = { server: server.address, token: async () => 'a.b.c' };
     const client = await JobClient.connect(options);
-    const [by, id, from, files] = ['ann', 'a-1', 'wks', { a: Buffer.from('b') }];
+    const [by, id, files] = ['ann', 'a-1', { a: Buffer.from('b') }];
     const sha256 = { k: `SHA256:${'a'.repeat(43)}` };
-    const edit = { from, job: {}, set: [{ path: ['a'], value: 1 }], source: '', identityKeys: sha256, files };
+    const ask = (verb: JobVerb): Promise<unknown> => {
+      const wish = SAMPLE_BODIES[verb];
+      // Files are sent with their contents, before they are named.
+      const sent = 'files' in wish ? { ...wish, job: {}, files } : wish;
+      return (client[verb] as (id: string, by: string, wish: object) => Promise<unknown>).call(client, id, by, sent);
+    };
     const reader = createServerReader(options);
     const sink = { stretch: async () => undefined, attemptEnd: async () => undefined };
     const log = new ServedLog(options, { job: id, stream: 'command', firstAttempt: 1 }, sink);
@@ -65,15 +72,10 @@ describe('the operations of jobctl serve', function () {
       () => client.deletions(id),
       () => client.wait(id),
       () => client.polls('q'),
-      () => client.cancel(id, { by, from, verb: 'delete' }),
-      () => client.stop(id, by, { from, release: true }),
-      () => client.resume(id, by, edit),
-      () => client.restart(id, by, { ...edit, replace: [0] }),
-      () => client.requeue(id, by, { from, zone: 'us-east5-a' }),
-      () => client.setUp(id, by, { from, force: true, modules: ['venv'] }),
+      () => client.cancel(id, { by, ...SAMPLE_BODIES.cancel }),
+      ...(Object.keys(JOB_UPDATES) as JobVerb[]).map((verb) => () => ask(verb)),
       () => client.quota('default').setPriority(id, 1, by),
-      () =>
-        client.quota('default').apply({ quotaFile: { name: 'q', text: '' }, poolFile: { name: 'p', text: '' } }, by),
+      () => client.quota('default').apply(SAMPLE_BODIES.quotaApply, by),
       () => client.quota('default').setAdmission('frozen', by, 'tonight'),
       () => client.quota('default').release(id, 'it is off', by),
       () => purgeOverHttp(options, id),

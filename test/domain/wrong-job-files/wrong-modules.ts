@@ -1,4 +1,5 @@
 import { TPU, type WrongFile } from './wrong-file.js';
+import { ALLOWED_MODULES, ONE_ENVIRONMENT } from '../job-file-lists.js';
 
 /** What is wrong with the setup modules and their sections. */
 export const WRONG_MODULES: Readonly<Record<string, WrongFile>> = {
@@ -146,7 +147,7 @@ setup: {modules: [empty, odd, emtpy]}
       '  known here: check, setup, files',
       "train.yaml:7:31: modules[2]: 'emtpy' is not one of the allowed words",
       '  did you mean empty?',
-      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, command, venv, Mine, empty, odd',
+      `  ${ALLOWED_MODULES}, venv, Mine, empty, odd`,
     ],
   },
   'two environment modules': {
@@ -154,10 +155,7 @@ setup: {modules: [empty, odd, emtpy]}
 venv: {name: a}
 docker: {image: b}
 `,
-    want: [
-      'train.yaml:2:25: modules[1]: two environment modules, venv and docker',
-      '  keep one of docker, conda and venv',
-    ],
+    want: ['train.yaml:2:25: modules[1]: two environment modules, venv and docker', `  ${ONE_ENVIRONMENT}`],
   },
   'sections of two environments and none chosen': {
     text: `${TPU}venv: {name: a}
@@ -174,7 +172,7 @@ conda: {name: b}
     want: [
       "train.yaml:2:19: modules[0]: 'comand' is not one of the allowed words",
       '  did you mean command?',
-      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, command',
+      `  ${ALLOWED_MODULES}`,
     ],
   },
   'a module named twice': {

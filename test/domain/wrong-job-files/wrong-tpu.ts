@@ -1,4 +1,5 @@
 import type { WrongFile } from './wrong-file.js';
+import { NEEDED_SECTION } from '../job-file-lists.js';
 
 /** What is wrong with `tpu`: types, zones, pricing, reservations, networks, disks, flags. */
 export const WRONG_TPU: Readonly<Record<string, WrongFile>> = {
@@ -16,10 +17,7 @@ export const WRONG_TPU: Readonly<Record<string, WrongFile>> = {
   'no tpu section': {
     text: `name: a
 `,
-    want: [
-      'train.yaml:1:1: tpu: is missing',
-      '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({}), or compute_engine, with machine_type and zone',
-    ],
+    want: ['train.yaml:1:1: tpu: is missing', `  ${NEEDED_SECTION}`],
   },
   'a size between two': {
     text: `name: x
