@@ -200,14 +200,40 @@ describe('verbs against a real Temporal server without any worker', function () 
     });
   });
 
+  const RECORDED = `no worker polls task queue '${name}' of .*: nothing of that happens until one is up`;
+
+  const DELETES: Readonly<Record<string, { readonly words: readonly string[]; readonly says: string }>> = {
+    'of one job': {
+      words: ['delete', `${name}-one`, '--yes', '--timeout', '1s'],
+      says:
+        `^${name}-one: its deletion is recorded. A worker deletes its slices.\n  ${RECORDED}\n` +
+        `${name}-one: its deletion is recorded, and its slices are not deleted yet, and the time of --timeout is over\n  ${RECORDED}\n$`,
+    },
+    'of many jobs': {
+      words: ['delete', '--name', `${name}-many*`, '--user', 'alice', '--yes', '--timeout', '1s'],
+      says: `^${name}-many: its deletion is recorded, and its slices are not deleted yet, .*\n  ${RECORDED}\n$`,
+    },
+  };
+  for (const [which, { words, says }] of Object.entries(DELETES))
+    it(`delete ${which} claims no deletion that only a worker makes`, async () => {
+      const id = which === 'of one job' ? `${name}-one` : `${name}-many`;
+      await run('submit', file, '--name', id, '--user', 'alice');
+      await eventually(
+        `${id} in the list`,
+        () => run('list', '--user', 'alice', '--output', 'json'),
+        (ended) => ended.stdout.includes(id),
+      );
+      const { exitCode, stdout, stderr } = await run(...words);
+      assert.match(stdout, new RegExp(says), stderr);
+      assert.equal(exitCode, 124);
+    });
+
   it('cancel says what happens', async () => {
     const { exitCode, stdout } = await run('cancel', name, '--yes');
     assert.equal(exitCode, 0);
     assert.match(
       stdout,
-      new RegExp(
-        `^${name} is being cancelled: a worker stops .*\n {2}no worker polls task queue '${name}' of .*: nothing of that happens until one is up\n {2}jobctl wait ${name} `,
-      ),
+      new RegExp(`^${name}: its cancel is recorded. A worker stops .*\n {2}${RECORDED}\n {2}jobctl wait ${name} `),
     );
   });
 });
