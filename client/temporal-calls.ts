@@ -33,7 +33,7 @@ export class TemporalCalls {
    * @param moreMs time beyond `mostMs` in which the server itself says that it is over
    */
   ofWorker<T>(call: () => Promise<T>, { whom, mostMs, away }: WorkerWait, moreMs = 0): Promise<T> {
-    const known = away && `no worker polls task queue '${away.taskQueue}' of namespace '${away.namespace}'`;
+    const known = away && `no worker polls ${queueText(away)}`;
     return toldWait(this.#onWait, () => this.bounded(call, mostMs + moreMs), {
       ...{ whom: `of a worker for ${whom}`, mostMs, known },
     });
@@ -45,6 +45,24 @@ export class TemporalCalls {
       return await this.#temporal.connection.withDeadline(Date.now() + deadlineMs, call);
     } catch (error) {
       throw (await this.#refusalOf(error)) ?? error;
+    }
+  }
+
+  /**
+   * Makes a query, which only a worker can answer. A server whose worker is missing says so, or only lets the deadline pass: one
+   * that answers the next call is up, so a worker is what is missing.
+   * @param whom such as `job train-7f3k`
+   * @param polls of the workers that should answer
+   */
+  async query<T>(call: () => Promise<T>, { whom, polls }: Pick<UpdateErrors, 'whom' | 'polls'>): Promise<T> {
+    try {
+      return await this.bounded(call);
+    } catch (error) {
+      if (!(error instanceof TemporalUnreachable)) throw error;
+      const known = await polls().catch(() => undefined);
+      if (known === undefined) throw error;
+      const queue = isPolled(known, Date.now()) ? '' : `: no worker polls ${queueText(known)}`;
+      throw new NoWorkerAnswers(`no worker answered for ${whom}${queue}`, IS_A_WORKER_UP);
     }
   }
 
@@ -98,6 +116,9 @@ function isWithoutPoller(error: unknown): boolean {
 function isWithoutCodec(error: unknown): boolean {
   return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }
+
+const queueText = ({ taskQueue, namespace }: TaskQueuePolls): string =>
+  `task queue '${taskQueue}' of namespace '${namespace}'`;
 
 interface WorkerWait {
   /** Object of the call, such as `job train-7f3k` or `pool default`. */

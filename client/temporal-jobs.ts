@@ -106,8 +106,10 @@ export class TemporalJobs implements JobPort {
   }
 
   async describe(id: string): Promise<JobView> {
-    await this.#describe(id);
-    return readable(id, await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery)));
+    const { taskQueue } = await this.#describe(id);
+    const handle = this.#temporal.workflow.getHandle(id);
+    const of = { whom: `job ${id}`, polls: () => this.polls(taskQueue) };
+    return readable(id, await this.#calls.query(() => handle.query(describeQuery), of));
   }
 
   async wait(id: string): Promise<Outcome> {

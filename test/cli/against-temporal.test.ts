@@ -170,6 +170,26 @@ describe('verbs against a real Temporal server without any worker', function () 
     assert.deepEqual(await Promise.all(said), verbs);
   });
 
+  /** Verbs that read from the job's workflow which hosts it has. */
+  const hostVerbs = (id: string): Readonly<Record<string, readonly string[]>> => ({
+    exec: ['exec', id, '--', 'true'],
+    cp: ['cp', file, `${id}:/tmp/x`],
+    ssh: ['ssh', id],
+    stacks: ['stacks', id],
+    'port-forward': ['port-forward', id, '8080'],
+  });
+  async function assertNoWorkerAnswers(id: string, more: string): Promise<void> {
+    const ends = Object.entries(hostVerbs(id)).map(async ([verb, words]) => {
+      const { exitCode, stderr } = await run(...words);
+      return [verb, exitCode, stderr];
+    });
+    const want = `no worker answered for job ${id}${more}\n  is a worker up?`;
+    for (const [verb, exitCode, stderr] of await Promise.all(ends)) {
+      assert.ok(String(stderr).includes(want), `${verb}: ${stderr}`);
+      assert.doesNotMatch(String(stderr), /does not answer|Deadline/);
+      assert.equal(exitCode, ExitCode.Unavailable);
+    }
+  }
   describe('where a worker polled a moment ago', () => {
     const queue = `${name}-polled`;
     before(async () => {
@@ -186,6 +206,11 @@ describe('verbs against a real Temporal server without any worker', function () 
     after(() => {
       environment = { ...environment, JOBCTL_TASK_QUEUE: name };
     });
+    it('each verb that asks for hosts says that no worker answers, or that none polls the queue of the job, and blames no server', async () => {
+      const none = `: no worker polls task queue '${name}' of namespace '${environment['TEMPORAL_NAMESPACE']}'`;
+      await Promise.all([assertNoWorkerAnswers(queue, ''), assertNoWorkerAnswers(name, none)]);
+    });
+
     it('stop says what it waits for, long before it gives up', async () => {
       // A process, which can be ended before its 30 s are over.
       const run = started(['stop', queue, '--yes'], environment);
