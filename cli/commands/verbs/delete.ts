@@ -15,7 +15,7 @@ import { type CliContext, resolveContext } from '../../place/context.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import { type ChosenJobs, WIDTH, type JobAnswer } from '../../jobs/many/chosen-jobs.js';
 import { recordedText, unattended, unattendedOnce } from '../../jobs/unattended.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { pause } from '../../../client/outage.js';
 import { asTyped, printOut } from '../../terminal/print.js';
 import { oneLine } from '../../terminal/render/columns.js';

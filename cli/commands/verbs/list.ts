@@ -17,7 +17,7 @@ import {
 import { type Look, lookOf } from '../../terminal/render/look.js';
 import { clockTime } from '../../terminal/render/quantities.js';
 import { unattended } from '../../jobs/unattended.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { isOutage, pause } from '../../../client/outage.js';
 import { painted, printPainted } from '../../terminal/print.js';
 import type { FailingWorkflows } from '../../../contract/janitor.js';
