@@ -156,7 +156,7 @@ function removeData(home: StackHome, onProgress: (line: string) => void): void {
 
 /** Secrets belong to the user, not to one stack: they are not data that a purge removes. */
 function keptText({ secretsDir }: StackHome): string {
-  return existsSync(secretsDir) ? `; the secrets in ${secretsDir} are kept (\`${asTyped('jobctl secret')}\`)` : '';
+  return existsSync(secretsDir) ? `; the secrets in ${secretsDir} are kept` : '';
 }
 
 function removeIfEmpty(folder: string): void {
@@ -253,8 +253,8 @@ const PURGE_REASON = 'a purge forgets what they hold: jobctl could not even name
 /** The line that ends the open jobs, ready to paste. */
 const endLine = (work: OpenWork | undefined): string =>
   work === undefined || work.jobs.length === 0
-    ? '`jobctl delete JOB`'
-    : `\`jobctl delete --yes ${work.jobs.join(' ')}\``;
+    ? asTyped('`jobctl delete JOB`')
+    : asTyped(`\`jobctl delete --yes ${work.jobs.join(' ')}\``);
 
 const SHOWN = 5;
 

@@ -64,7 +64,7 @@ export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, wi
     ...wrapped(`${row.id} waits for ${demandOf(why.units)} ${inProject(why.project)} (${place}).`, width, ''),
     ...[...reasons, ...adminTexts(waiting, now)].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
     ...wrapped(outlook(waiting, words), width, ''),
-    ...(admission === 'open' ? [] : wrapped(asTyped(thawText(pool)), width, '')),
+    ...(admission === 'open' ? [] : wrapped(thawText(pool), width, '')),
     ...wrapped(untilSentence(row, now), width, ''),
     ...renderStuck(waiting.stuck ?? [], pool, now, width),
     ...(problem === undefined ? [] : wrapped(`The pool's files have a problem: ${oneLine(problem)}`, width, '')),
@@ -86,7 +86,7 @@ function adminTexts({ admission, admissionReason, admissionSet: set }: WhyWaitin
 }
 
 const thawText = (pool: string): string =>
-  `An admin of the pool opens it again: jobctl quota thaw${pool === 'default' ? '' : ` --pool ${pool}`}`;
+  asTyped(`An admin of the pool opens it again: jobctl quota thaw${pool === 'default' ? '' : ` --pool ${pool}`}`);
 
 /** Slices that hold chips because their deletion does not end. */
 export function renderStuck(
