@@ -5,6 +5,7 @@ import type { MachineRow, MachinesActivities, MachinesInput } from '../contract/
 import { placeOf } from '../domain/machine-kinds/machines/section.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems } from '../domain/problem.js';
+import { shellWords } from '../domain/shell-quote.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { translated } from './failures.js';
 import { machinesOfPool } from './pool-source.js';
@@ -89,8 +90,30 @@ function chosenOf(all: readonly OwnMachine[], { pool, verb, names }: MachinesInp
     throw refusal(`${verb}: which machine? Pool ${pool} has ${nameList(all)}`);
   }
   const unknown = names.filter((name) => !all.some((machine) => machine.name === name));
-  if (unknown.length > 0) throw notFound(`pool ${pool} has no machine ${unknown.join(', ')}; it has ${nameList(all)}`);
+  if (unknown.length > 0)
+    throw notFound(
+      `pool ${pool} has no machine ${unknown.join(', ')}; it has ${nameList(all)}${slotsHint(all, { pool, verb, names })}`,
+    );
   return all.filter(({ name }) => names.includes(name));
+}
+
+/** The line with all slots of a machine that was named as a whole, ready to paste; `release` takes one machine only. */
+function slotsHint(
+  all: readonly OwnMachine[],
+  { pool, verb, names }: Pick<MachinesInput, 'pool' | 'verb' | 'names'>,
+): string {
+  const slotsOf = (name: string): readonly string[] =>
+    all.filter((each) => each.slot && each.name === `${name}.${each.slot.number}`).map((each) => each.name);
+  const slots = names.map((name) => (all.some((each) => each.name === name) ? [name] : slotsOf(name)));
+  if (verb === 'release' || slots.some((each) => each.length === 0)) return '';
+  const words = shellWords([
+    'jobctl',
+    'machines',
+    verb,
+    ...slots.flat(),
+    ...(pool === 'default' ? [] : ['--pool', pool]),
+  ]);
+  return `\n  a machine with slots is named by these: ${words}`;
 }
 
 const nameList = (all: readonly OwnMachine[]): string =>

@@ -53,8 +53,9 @@ async function publishedAdmission({ store }: ActivityDependencies, pool: string)
   const content = await store.read(poolStateObject(pool));
   if (content === undefined) return undefined;
   try {
-    const { admission, admissionReason } = unpackState(JSON.parse(content.toString('utf8')) as PackedPoolState);
-    return { kind: admission, ...(admissionReason === undefined ? {} : { reason: admissionReason }) };
+    const state = unpackState(JSON.parse(content.toString('utf8')) as PackedPoolState);
+    const { admission: kind, admissionReason: reason, admissionSet: set } = state;
+    return { kind, ...(reason === undefined ? {} : { reason }), ...(set === undefined ? {} : { set }) };
   } catch {
     return undefined;
   }

@@ -8,6 +8,7 @@ import { isForeign } from './job/migrating/foreign-words.js';
 import { CliError, EXIT_CODES_TEXT, ExitCode } from './terminal/cli-error.js';
 import type { Invocation } from './terminal/options.js';
 import { printErr, printOut, asTyped, knowVerbs, typedCommand } from './terminal/print.js';
+import { acceleratorNamed } from '../domain/accelerators.js';
 import { editDistance, nearestWord } from '../domain/nearest-word.js';
 
 knowVerbs([...VERBS.map(({ name }) => name), 'help']);
@@ -146,15 +147,15 @@ function usageError({ message }: CommanderError, own: readonly string[], program
   const what = told.replace(/^command-argument value ('[^]*') is invalid for argument '(.+)'$/, '$2: $1 is invalid');
   const verb = typedVerb(own, program);
   const suggested = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
-  const ofGpus = gpuWords(what, suggested, own, program);
-  const near = ofGpus === undefined ? suggested : ofGpus.near;
+  const ofMachines = gpuWords(what, suggested, own, program) ?? typeWords(what, own);
+  const near = ofMachines === undefined ? suggested : ofMachines.near;
   const meant = near === undefined || isFarFrom(what, near) ? undefined : near;
   return new CliError(
     ExitCode.Usage,
     `${verb}: ${what}`,
     ...why.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1)),
     ...(meant === undefined ? [] : [`the nearest is ${meant}`]),
-    ...(ofGpus?.hint ?? []),
+    ...(ofMachines?.hint ?? []),
     ...aboutFile(own, what),
     ...(verb === 'jobctl submit' && what.startsWith('too many')
       ? ['a command goes behind --: jobctl submit FILE -- CMD..']
@@ -181,14 +182,41 @@ function gpuWords(
   program: Command,
 ): { readonly near?: string; readonly hint: readonly string[] } | undefined {
   const typed = /^unknown option '(.+)'$/.exec(what)?.[1];
-  if (typed === undefined || !/gpu|gres/i.test(typed)) return undefined;
+  if (typed === undefined || !/gpu|gres/i.test(typed.split('=')[0] ?? '')) return undefined;
   const options = program.commands.find((command) => command.name() === own[0])?.options ?? [];
   const ofVerb = options.flatMap(({ long }) => (long?.includes('gpu') === true ? [long] : []));
   if (suggested !== undefined && ofVerb.includes(suggested)) return { near: suggested, hint: [] };
   const near = nearestWord(typed.split('=')[0] ?? '', ofVerb) ?? ofVerb.find((long) => long === '--gpus');
   if (near !== undefined) return { near, hint: [] };
-  const remedy = `GPUs: \`${typedCommand()} launch --gpus N --gpu-type TYPE -- CMD..\` on a cluster, or the section kubernetes, compute_engine or machines of a job file`;
-  return { hint: own[0] === 'submit' ? [remedy] : [] };
+  return { hint: own[0] === 'submit' ? [gpuRemedy()] : [] };
+}
+
+const gpuRemedy = (): string =>
+  `GPUs: \`${typedCommand()} launch --gpus N --gpu-type TYPE -- CMD..\` on a cluster, or the section kubernetes, compute_engine or machines of a job file`;
+
+/**
+ * An unknown option of `submit` that names the type of machines as other tools do: `--accelerators A100:8`, `--machine-type
+ * n2-standard-8`. Undefined for any other option.
+ */
+function typeWords(
+  what: string,
+  own: readonly string[],
+): { readonly near?: string; readonly hint: readonly string[] } | undefined {
+  const typed = /^unknown option '(.+)'$/.exec(what)?.[1] ?? '';
+  const [flag = '', inline] = typed.split('=');
+  if (own[0] !== 'submit' || !/^--(accelerators?|machine|instance|node|tpu|vm)([_-](type|size|shape)s?)?$/.test(flag))
+    return undefined;
+  const value = inline ?? own[own.indexOf(typed) + 1] ?? '';
+  const name = value.split(':')[0] ?? '';
+  const tpu = acceleratorNamed(name);
+  if (tpu !== undefined) return { hint: [`the type of a TPU slice: --tpu ${tpu.type}`] };
+  const isOfVms = !flag.startsWith('--accelerator');
+  return {
+    hint: [
+      'the type of a TPU slice: --tpu v5litepod-16, for example',
+      isOfVms ? 'VMs: the section compute_engine of a job file, with machine_type and zone' : gpuRemedy(),
+    ],
+  };
 }
 
 /** `import task.yaml`: suggests the verb that tells whose file it is. */

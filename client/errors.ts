@@ -117,6 +117,11 @@ export class NoWorkerAnswers extends TemporalUnreachable {
   readonly isTemporalThere = true;
 }
 
+/** The person gave the wait up before there was an answer. The message says whether the call may still be carried out. */
+export class WaitInterrupted extends WithRemedy {
+  override readonly name = 'WaitInterrupted';
+}
+
 /** Temporal answers, but jobctl cannot work with it: no rights, no such namespace, too old, or a missing search attribute. */
 export class TemporalRefused extends WithRemedy {
   override readonly name = 'TemporalRefused';

@@ -83,6 +83,7 @@ export class JobCalls {
     const update = JOB_UPDATES[verb] as unknown as UpdateDefinition<{ readonly message: string }, [unknown]>;
     return updateAnswer(this.#options.calls, () => this.#handle(id).executeUpdate(update, { args: [call] }), {
       whom: `job ${id}`,
+      seenBy: `jobctl status ${id}`,
       polls: this.#options.polls,
       refused: (why) => new JobRefused(id, why),
       invalid: (why) => new JobInvalid(why),

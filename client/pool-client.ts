@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import {
   type AdmissionCall,
   admissionUpdate,
@@ -11,7 +11,14 @@ import {
   releaseUpdate,
 } from '../contract/quota.js';
 import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
-import { PoolNotFound, PoolRefused, IS_A_WORKER_UP, MachineNotFound, NoWorkerAnswers } from './errors.js';
+import {
+  PoolNotFound,
+  PoolRefused,
+  IS_A_WORKER_UP,
+  MachineNotFound,
+  NoWorkerAnswers,
+  WaitInterrupted,
+} from './errors.js';
 import {
   AWAY_TIMEOUT_MS,
   innermost,
@@ -119,6 +126,7 @@ export class TemporalPool implements PoolClient {
   #answer(call: () => Promise<{ readonly message: string }>): Promise<string> {
     return updateAnswer(this.#calls, call, {
       whom: `pool ${this.pool}`,
+      seenBy: `jobctl quota show --pool ${this.pool}`,
       polls: () => taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, this.#taskQueue),
       refused: (why) => new PoolRefused(this.pool, why),
       notFound: () => new PoolNotFound(this.pool, this.#where),
@@ -159,34 +167,21 @@ export class TemporalMachines implements MachinesClient {
     this.#taskQueue = options.taskQueue;
   }
 
-  async call(call: MachinesCall): Promise<MachinesAnswer> {
+  call(call: MachinesCall): Promise<MachinesAnswer> {
     const input: MachinesInput = { v: 1, pool: this.pool, ...call };
-    const place = { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue };
-    const { away, timeoutMs } = await patienceOf(place, MACHINES_TIMEOUT_MS);
-    const start = machinesStart(this.#taskQueue, input, randomUUID(), timeoutMs);
-    const execute = () =>
-      this.#temporal.workflow.execute<(input: MachinesInput) => Promise<MachinesAnswer>>(WorkflowType.Machines, start);
-    try {
-      const wait = { whom: `the machines of pool ${this.pool}`, mostMs: timeoutMs, away };
-      return await this.#calls.ofWorker(execute, wait, ENDS_AFTER_MS);
-    } catch (error) {
-      return this.#throwInOurWords(error, timeoutMs);
-    }
-  }
-
-  async #throwInOurWords(failure: unknown, timeoutMs: number): Promise<never> {
-    const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
-      import('@temporalio/client'),
-      import('@temporalio/common'),
-    ]);
-    if (!(failure instanceof WorkflowFailedError)) throw failure;
-    if (failure.cause instanceof TimeoutFailure)
-      throw new NoWorkerAnswers(
-        `no worker answered for the machines of pool ${this.pool} within ${timeoutMs / 1000} s`,
-        `${IS_A_WORKER_UP}; repeating is safe`,
-      );
-    const { message, type } = innermost(failure);
-    throw type === FailureType.NotFound ? new MachineNotFound(message) : new PoolRefused(this.pool, message);
+    const id = randomUUID();
+    return askByWorkflow<MachinesAnswer>(
+      { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue },
+      {
+        type: WorkflowType.Machines,
+        start: (timeoutMs) => machinesStart(this.#taskQueue, input, id, timeoutMs),
+        usualMs: MACHINES_TIMEOUT_MS,
+        whom: `the machines of pool ${this.pool}`,
+        seenBy: `\`jobctl machines ls --pool ${this.pool}\` shows them`,
+        refused: ({ type, message }) =>
+          type === FailureType.NotFound ? new MachineNotFound(message) : new PoolRefused(this.pool, message),
+      },
+    );
   }
 }
 
@@ -208,10 +203,75 @@ interface Place {
 /** The server ends a workflow at its timeout, and says so a moment later. */
 const ENDS_AFTER_MS = 5_000;
 
-/** The polls if no worker polls, and the time that a workflow of a person's request has: a short one then. */
-async function patienceOf({ temporal, calls, taskQueue }: Place, usualMs: number) {
+/** A person's request that a workflow carries out, which the client starts. */
+interface WorkflowRequest {
+  readonly type: string;
+  readonly start: (timeoutMs: number) => WorkflowStartOptions & { readonly workflowId: string };
+  /** Time for the request if a worker polls. */
+  readonly usualMs: number;
+  /** The recipient, for messages. */
+  readonly whom: string;
+  /** A sentence that says how to see what was done. */
+  readonly seenBy: string;
+  readonly refused: (failure: { readonly message: string; readonly type?: unknown }) => Error;
+}
+
+/** Starts the workflow and returns its result. A request that is given up before a worker began it is ended: it is not done later. */
+async function askByWorkflow<Result>(place: Place, request: WorkflowRequest): Promise<Result> {
+  const { temporal, calls, taskQueue } = place;
+  const { type, start, usualMs, whom, seenBy, refused } = request;
   const away = await unpolled(() => taskQueuePolls({ temporal, calls }, taskQueue));
-  return { away, timeoutMs: away === undefined ? usualMs : AWAY_TIMEOUT_MS };
+  const timeoutMs = away === undefined ? usualMs : AWAY_TIMEOUT_MS;
+  const options = start(timeoutMs);
+  let starting: Promise<unknown> | undefined;
+  const execute = async (): Promise<Result> => {
+    const started = temporal.workflow.start<() => Promise<Result>>(type, options as never);
+    starting = started;
+    return (await started).result();
+  };
+  const interrupted = async (): Promise<Error> => {
+    await starting?.catch(() => undefined);
+    return new WaitInterrupted(`interrupted before a worker answered for ${whom}; ${await ended()}`, seenBy);
+  };
+  const ended = () => fateOf(place, options.workflowId);
+  try {
+    return await calls.ofWorker(execute, { whom, mostMs: timeoutMs, away, interrupted }, ENDS_AFTER_MS);
+  } catch (failure) {
+    const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
+      import('@temporalio/client'),
+      import('@temporalio/common'),
+    ]);
+    if (!(failure instanceof WorkflowFailedError)) throw failure;
+    if (!(failure.cause instanceof TimeoutFailure)) throw refused(innermost(failure));
+    throw new NoWorkerAnswers(
+      `no worker answered for ${whom} within ${timeoutMs / 1000} s; ${await ended()}`,
+      `${IS_A_WORKER_UP}; ${seenBy}`,
+    );
+  }
+}
+
+/** Ends a request that no worker has begun. @returns whether it may still be done, in words; never rejects */
+async function fateOf({ temporal, calls }: Place, workflowId: string): Promise<string> {
+  const handle = temporal.workflow.getHandle(workflowId);
+  // A workflow does nothing before its first task is completed, and nothing after it has ended.
+  const isBegun = async (): Promise<boolean> => {
+    const { events } = await calls.bounded(() => handle.fetchHistory());
+    return (events ?? []).some(({ workflowTaskCompletedEventAttributes: done }) => Boolean(done));
+  };
+  try {
+    if (await isBegun()) return BEGUN;
+    await calls.bounded(() => handle.terminate('given up by the person who asked')).catch(ignoreEnded);
+    return (await isBegun()) ? BEGUN : 'none had begun it, and it is not done later';
+  } catch {
+    return 'it may still be done when one is up';
+  }
+}
+
+const BEGUN = 'a worker has begun it, so it may be done all the same';
+
+/** It has ended by itself meanwhile. */
+function ignoreEnded(error: unknown): void {
+  if ((error as Error).name !== 'WorkflowNotFoundError') throw error;
 }
 
 /** Has a worker send each target one event, by the code and the rights that a job's events are sent by. */
@@ -226,22 +286,15 @@ export async function testNotify({ temporal, calls, taskQueue }: Place, test: No
     notices: [{ number: 0, event, to: targets }],
     isTest: true,
   };
-  const { away, timeoutMs } = await patienceOf({ temporal, calls, taskQueue }, NOTIFY_TEST_MS);
-  const execute = () =>
-    temporal.workflow.execute<(input: NoticesInput) => Promise<NoticesResult>>(
-      WorkflowType.Notices,
-      notifyTestStart(taskQueue, input, id, timeoutMs),
-    );
-  try {
-    return await calls.ofWorker(execute, { whom: 'the test', mostMs: timeoutMs, away }, ENDS_AFTER_MS);
-  } catch (failure) {
-    const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
-      import('@temporalio/client'),
-      import('@temporalio/common'),
-    ]);
-    if (!(failure instanceof WorkflowFailedError)) throw failure;
-    if (failure.cause instanceof TimeoutFailure)
-      throw new NoWorkerAnswers(`no worker told anybody within ${timeoutMs / 1000} s`, IS_A_WORKER_UP);
-    throw new PoolRefused(pool, innermost(failure).message);
-  }
+  return askByWorkflow<NoticesResult>(
+    { temporal, calls, taskQueue },
+    {
+      type: WorkflowType.Notices,
+      start: (timeoutMs) => notifyTestStart(taskQueue, input, id, timeoutMs),
+      usualMs: NOTIFY_TEST_MS,
+      whom: 'the test',
+      seenBy: 'a target that was told shows the message',
+      refused: ({ message }) => new PoolRefused(pool, message),
+    },
+  );
 }

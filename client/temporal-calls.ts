@@ -1,11 +1,11 @@
 import type { Client, Connection } from '@temporalio/client';
 import { explainGaps, searchAttributeGaps, serverTooOld } from '../domain/temporal-server.js';
-import { IS_A_WORKER_UP, NoWorkerAnswers, TemporalRefused, TemporalUnreachable } from './errors.js';
+import { IS_A_WORKER_UP, NoWorkerAnswers, TemporalRefused, TemporalUnreachable, WaitInterrupted } from './errors.js';
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { FailureType } from '../domain/errors.js';
 import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
 import type { EpochMs } from '../domain/units.js';
-import { type OnWait, toldWait } from './wait-notes.js';
+import { toldWait, type Waiter } from './wait-notes.js';
 import { largest } from '../domain/extremes.js';
 
 const DEADLINE_MS = 10_000;
@@ -14,17 +14,17 @@ const DEADLINE_MS = 10_000;
 export class TemporalCalls {
   readonly #temporal: Client;
   readonly #server: string;
-  readonly #onWait: OnWait | undefined;
+  readonly #waiter: Waiter;
   #isNewEnough = false;
 
   /**
    * @param server `Temporal at A`, for messages
-   * @param onWait is told of each long wait for a worker
+   * @param waiter waits for workers
    */
-  constructor(temporal: Client, server: string, onWait?: OnWait) {
+  constructor(temporal: Client, server: string, waiter: Waiter = {}) {
     this.#temporal = temporal;
     this.#server = server;
-    this.#onWait = onWait;
+    this.#waiter = waiter;
   }
 
   /**
@@ -32,10 +32,10 @@ export class TemporalCalls {
    * the first 70 s after the last poll nothing is known.
    * @param moreMs time beyond `mostMs` in which the server itself says that it is over
    */
-  ofWorker<T>(call: () => Promise<T>, { whom, mostMs, away }: WorkerWait, moreMs = 0): Promise<T> {
-    const known = away && `no worker polls task queue '${away.taskQueue}' of namespace '${away.namespace}'`;
-    return toldWait(this.#onWait, () => this.bounded(call, mostMs + moreMs), {
-      ...{ whom: `of a worker for ${whom}`, mostMs, known },
+  ofWorker<T>(call: () => Promise<T>, { whom, mostMs, away, interrupted }: WorkerWait, moreMs = 0): Promise<T> {
+    const known = away && `no worker polls ${queueText(away)}`;
+    return toldWait(this.#waiter, () => this.bounded(call, mostMs + moreMs), {
+      ...{ whom: `of a worker for ${whom}`, mostMs, known, interrupted },
     });
   }
 
@@ -45,6 +45,24 @@ export class TemporalCalls {
       return await this.#temporal.connection.withDeadline(Date.now() + deadlineMs, call);
     } catch (error) {
       throw (await this.#refusalOf(error)) ?? error;
+    }
+  }
+
+  /**
+   * Makes a query, which only a worker can answer. A server whose worker is missing says so, or only lets the deadline pass: one
+   * that answers the next call is up, so a worker is what is missing.
+   * @param whom such as `job train-7f3k`
+   * @param polls of the workers that should answer
+   */
+  async query<T>(call: () => Promise<T>, { whom, polls }: Pick<UpdateErrors, 'whom' | 'polls'>): Promise<T> {
+    try {
+      return await this.bounded(call);
+    } catch (error) {
+      if (!(error instanceof TemporalUnreachable)) throw error;
+      const known = await polls().catch(() => undefined);
+      if (known === undefined) throw error;
+      const queue = isPolled(known, Date.now()) ? '' : `: no worker polls ${queueText(known)}`;
+      throw new NoWorkerAnswers(`no worker answered for ${whom}${queue}`, IS_A_WORKER_UP);
     }
   }
 
@@ -99,12 +117,17 @@ function isWithoutCodec(error: unknown): boolean {
   return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }
 
+const queueText = ({ taskQueue, namespace }: TaskQueuePolls): string =>
+  `task queue '${taskQueue}' of namespace '${namespace}'`;
+
 interface WorkerWait {
   /** Object of the call, such as `job train-7f3k` or `pool default`. */
   readonly whom: string;
   readonly mostMs: number;
   /** The polls, if no worker polls. */
   readonly away?: TaskQueuePolls | undefined;
+  /** See `toldWait`. */
+  readonly interrupted: () => Promise<Error>;
 }
 
 /** Timeout of an update if no worker answers. The update may still be applied later, and the error says so. */
@@ -116,6 +139,8 @@ export const AWAY_TIMEOUT_MS = 5_000;
 export interface UpdateErrors {
   /** The recipient, such as `job train-7f3k` or `pool default`. */
   readonly whom: string;
+  /** The command line that shows whether the update was applied. */
+  readonly seenBy: string;
   /** Polls of the workers that should answer. */
   readonly polls: () => Promise<TaskQueuePolls>;
   readonly refused: (why: string) => Error;
@@ -135,10 +160,17 @@ export async function updateAnswer(
   const timeoutMs = away === undefined ? CALL_TIMEOUT_MS : AWAY_TIMEOUT_MS;
   const answer = await calls.ofWorker(() => inOurWords(update, errors, { timeoutMs, away }), {
     ...{ whom: errors.whom, mostMs: timeoutMs, away },
+    interrupted: async () =>
+      new WaitInterrupted(
+        `interrupted before a worker answered for ${errors.whom}; ${MAY_BE_DONE}`,
+        `\`${errors.seenBy}\` shows whether it was; repeating is safe`,
+      ),
   });
   const keyId = missingKeyOf(answer);
   return keyId === undefined ? answer.message : `done; the answer is encrypted with key '${keyId}'`;
 }
+
+const MAY_BE_DONE = 'it may still be done when one is up';
 
 /** The polls, if they are known and no worker polls. */
 export async function unpolled(read: () => Promise<TaskQueuePolls>): Promise<TaskQueuePolls | undefined> {
@@ -148,7 +180,7 @@ export async function unpolled(read: () => Promise<TaskQueuePolls>): Promise<Tas
 
 async function inOurWords<T>(
   call: () => Promise<T>,
-  { whom, refused, notFound, invalid = refused }: UpdateErrors,
+  { whom, seenBy, refused, notFound, invalid = refused }: UpdateErrors,
   { timeoutMs, away }: { readonly timeoutMs: number; readonly away: TaskQueuePolls | undefined },
 ): Promise<T> {
   try {
@@ -164,8 +196,8 @@ async function inOurWords<T>(
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
       const queue = away === undefined ? '' : `, and none polls task queue '${away.taskQueue}'`;
       throw new NoWorkerAnswers(
-        `no worker answered for ${whom} within ${timeoutMs / 1000} s${queue}; it may still be done when one is up`,
-        `${IS_A_WORKER_UP}; repeating is safe`,
+        `no worker answered for ${whom} within ${timeoutMs / 1000} s${queue}; ${MAY_BE_DONE}`,
+        `${IS_A_WORKER_UP}; \`${seenBy}\` shows whether it was done; repeating is safe`,
       );
     }
     throw error;

@@ -20,7 +20,7 @@ import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
 import { JobCalls, type JobWish } from './job-calls.js';
 import { failingTaskOf, describeJob, isAttended, readable } from './job-executions.js';
-import type { OnWait } from './wait-notes.js';
+import type { Waiter } from './wait-notes.js';
 import { countJobs, findJobs, type JobCounts, type JobFilter } from './job-query.js';
 import { type JobPage, type JobRow, rowOf } from './job-rows.js';
 import type { JobPort } from './job-port.js';
@@ -28,7 +28,7 @@ import { type Submission, Submissions, type Submitted } from './submissions.js';
 import { type TaskQueuePolls, taskQueuePolls, TemporalCalls } from './temporal-calls.js';
 import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
 
-export interface TemporalJobsOptions {
+export interface TemporalJobsOptions extends Waiter {
   /** A Temporal Client of the caller, who also closes it. */
   readonly client?: Client;
   /** Connection settings if `client` is absent; missing fields come from @temporalio/envconfig. */
@@ -38,8 +38,6 @@ export interface TemporalJobsOptions {
   readonly store?: Pick<StorePort, 'upload'>;
   /** Called many times a second while files are uploaded to the store. */
   readonly onUpload?: (progress: UploadProgress) => void;
-  /** Called when a call waits long for a worker, with a line for people. */
-  readonly onWait?: OnWait;
 }
 
 /** Jobs over Temporal itself. Callers that reach the namespace are not verified. */
@@ -56,7 +54,7 @@ export class TemporalJobs implements JobPort {
     this.#temporal = temporal;
     this.#taskQueue = options.taskQueue ?? TASK_QUEUE;
     this.#where = `in namespace ${temporal.options.namespace} of ${server}`;
-    this.#calls = new TemporalCalls(temporal, server, options.onWait);
+    this.#calls = new TemporalCalls(temporal, server, options);
     this.#close = close;
     const means = { temporal, calls: this.#calls, where: this.#where };
     const { store, onUpload } = options;
@@ -106,8 +104,10 @@ export class TemporalJobs implements JobPort {
   }
 
   async describe(id: string): Promise<JobView> {
-    await this.#describe(id);
-    return readable(id, await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery)));
+    const { taskQueue } = await this.#describe(id);
+    const handle = this.#temporal.workflow.getHandle(id);
+    const of = { whom: `job ${id}`, polls: () => this.polls(taskQueue) };
+    return readable(id, await this.#calls.query(() => handle.query(describeQuery), of));
   }
 
   async wait(id: string): Promise<Outcome> {

@@ -1,26 +1,53 @@
 /** Gets a line for the person who waits. */
 export type OnWait = (text: string) => void;
 
+/** Told, at the start of a wait, the function that gives the wait up. @returns ends the watch for the person's wish */
+export type OnInterrupt = (giveUp: () => void) => () => void;
+
+/** The person who waits for a call that others answer. */
+export interface Waiter {
+  /** Absent: nobody is told. */
+  readonly onWait?: OnWait | undefined;
+  /** Absent: no wait is given up. */
+  readonly onInterrupt?: OnInterrupt | undefined;
+}
+
 /** A call that takes longer than this is told of. */
 const TELL_AFTER_MS = 3_000;
 
-/**
- * Waits for a call that others answer, such as a worker, and tells a person in time what is waited for.
- * @param tell absent: nobody is told
- * @param known what is known to be missing before the call: told at once
- */
+/** Waits for a call that others answer, such as a worker, and tells a person in time what is waited for. */
 export async function toldWait<T>(
-  tell: OnWait | undefined,
+  { onWait: tell, onInterrupt }: Waiter,
   call: () => Promise<T>,
-  { whom, mostMs, known }: { readonly whom: string; readonly mostMs: number; readonly known?: string | undefined },
+  { whom, mostMs, known, interrupted }: ToldWait,
 ): Promise<T> {
   const most = `${mostMs / 1000} s`;
+  let ending: Promise<Error> | undefined;
+  let unwatch: (() => void) | undefined;
+  const givenUp = new Promise<never>((_, reject) => {
+    unwatch = onInterrupt?.(() => {
+      ending = interrupted();
+      reject(new Error('interrupted'));
+    });
+  });
   if (known !== undefined) tell?.(`${known}; waiting ${most} for one that starts now`);
   const late = (): void => tell?.(`no answer ${whom} for ${TELL_AFTER_MS / 1000} s; waiting for ${most} in all`);
   const timer = known === undefined ? setTimeout(late, TELL_AFTER_MS) : undefined;
   try {
-    return await call();
+    return await Promise.race([call(), givenUp]);
+  } catch (error) {
+    throw (await ending) ?? error;
   } finally {
     clearTimeout(timer);
+    unwatch?.();
   }
+}
+
+interface ToldWait {
+  readonly whom: string;
+  readonly mostMs: number;
+  /** A reason, known before the call, why there may be no answer. It is told at once. */
+  readonly known?: string | undefined;
+  /** The error of a wait that is given up. It never rejects. */
+  readonly interrupted: () => Promise<Error>;
 }

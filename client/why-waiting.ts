@@ -18,6 +18,7 @@ export interface WhyWaiting {
   /** Freeze or drain by an admin. */
   readonly admission: PoolSnapshot['admission'];
   readonly admissionReason?: string;
+  readonly admissionSet?: PoolSnapshot['admissionSet'];
   /** The problem of the pool's files. */
   readonly problem?: string;
   /** Slices whose chips do not come free, because their deletion does not end. */
@@ -26,7 +27,7 @@ export interface WhyWaiting {
 
 /** Returns undefined if the published pool has no request of the job. */
 export function whyWaiting(state: PoolSnapshot, job: string): WhyWaiting | undefined {
-  const { view, at, pool, admission, admissionReason, problem, stuck } = state;
+  const { view, at, pool, admission, admissionReason, admissionSet, problem, stuck } = state;
   const request = view.requests.find(({ id }) => jobOfLeaseKey(id) === job);
   const why = request && new Explainer(view, at).of(request.id);
   if (why === undefined) return undefined;
@@ -40,6 +41,7 @@ export function whyWaiting(state: PoolSnapshot, job: string): WhyWaiting | undef
     hasTiers: plainWording(view.config).hasTiers,
     admission,
     ...(admissionReason === undefined ? {} : { admissionReason }),
+    ...(admissionSet === undefined ? {} : { admissionSet }),
     ...(problem === undefined ? {} : { problem }),
     ...(stuck === undefined ? {} : { stuck }),
   };

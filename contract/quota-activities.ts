@@ -5,6 +5,7 @@ import type { Demand, LeaseId, LeaseMessage } from '../domain/lease.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Pricing } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
+import type { AdmissionSet } from '../quota/published-state.js';
 import type { Preemption, QuotaConfig } from '../quota/quota-config.js';
 
 /** Contents of a job's grant: its tier, and how that tier is bought. */
@@ -80,6 +81,8 @@ export interface BookPart {
 export interface Admission {
   readonly kind: AdmissionCall['admission'];
   readonly reason?: string;
+  /** Absent: a pool that nobody has ever frozen or drained, or whose setting was recorded by an earlier build. */
+  readonly set?: AdmissionSet;
 }
 
 export interface PoolFacts {

@@ -16,6 +16,7 @@ export interface PoolSnapshot {
   readonly epoch: number;
   readonly admission: 'open' | 'frozen' | 'draining';
   readonly admissionReason?: string;
+  readonly admissionSet?: AdmissionSet;
   /** Source of the files in force: a path, a URL, or `applied by alice`. */
   readonly source?: string;
   /** The problem with the files. The last good ones are in force. */
@@ -31,6 +32,12 @@ export interface PoolSnapshot {
   /** The newest lines of the pool's history that were not in the store at `at`. Absent: none. */
   readonly unstored?: readonly HistoryLine[];
   readonly view: Pool;
+}
+
+/** The person who froze, drained or thawed a pool, by their own claim, and the time. */
+export interface AdmissionSet {
+  readonly by: string;
+  readonly at: EpochMs;
 }
 
 /** The answer of `jobctl capacity --output json` and of the server. */

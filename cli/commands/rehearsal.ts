@@ -186,9 +186,12 @@ configuration there.
 });
 
 const TIERS = ['reserved', 'on-demand', 'spot'];
+/** The word of job files. */
+const TIER_WORDS: Readonly<Record<string, string>> = { ondemand: 'on-demand' };
 
 function capacityPlace(text: string): CapacityPlace {
-  const [zone = '', generation = '', tier, ...rest] = text.split('/');
+  const [zone = '', generation = '', word, ...rest] = text.split('/');
+  const tier = word === undefined ? undefined : (TIER_WORDS[word] ?? word);
   const isPlace = /^[a-z]+-[a-z0-9]+-[a-z]$/.test(zone) && /^[a-z0-9-]+$/.test(generation) && rest.length === 0;
   if (!isPlace)
     throw new InvalidArgumentError(

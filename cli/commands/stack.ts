@@ -56,11 +56,15 @@ export const DEV = defineVerb({
       description: 'stop the stack; jobs, logs and data are kept for the next `dev up`',
       flags: [
         ['--purge', 'remove the data too'],
-        ['-y, --yes', 'do not ask; also stop while jobs are open on real Cloud TPU or on machines of your own'],
+        [
+          '-y, --yes',
+          'do not ask; without --purge, also stop while jobs are open on real Cloud TPU or on your own machines',
+        ],
       ],
       notes: `
 Exit code 4: nothing was changed, because the question was not answered with yes, or because jobs or slices are open on real Cloud TPU,
-which continue to be billed, or on machines of your own, where their commands go on.
+which continue to be billed, or on machines of your own, where their commands go on. --purge is refused then with --yes too: it would
+forget what they hold. End them first (\`jobctl delete JOB\`). Secrets that \`jobctl secret put\` stored stay, also with --purge.
 `,
       examples: ['jobctl dev down --purge --yes'],
       run: async () => (await import('./verbs/dev.js')).down,

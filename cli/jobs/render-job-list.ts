@@ -137,10 +137,12 @@ function summaryOf(
   return [
     ...wrapped(groups.join('; '), look),
     ...(rows.length < total ? wrapped(`${rows.length} of ${count(total, 'job')} shown: --limit shows more`, look) : []),
-    ...(noWorker === undefined ? [] : wrapped(noWorkerText(noWorker, now), look)),
+    ...(noWorker === undefined ? [] : wrapped(`${noWorkerText(noWorker, now)}: ${OLD_STATE}`, look)),
     ...(missing === undefined ? [] : wrapped(`places in line are not known: ${oneLine(missing)}`, look)),
   ];
 }
+
+const OLD_STATE = 'the open jobs of this queue stand still, and their rows show the last known state';
 
 /** `4 running (64 chips)`. */
 function openText([phase, { jobs, chips }]: readonly [ShownPhase, PhaseTotal]): string {

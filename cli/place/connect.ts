@@ -7,6 +7,7 @@ import type { JobClient, JobClientOptions } from '../../client/job-client.js';
 import type { TemporalOptions } from '../../client/connect.js';
 import type { TemporalJobsOptions } from '../../client/temporal-jobs.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
+import { onInterrupt } from '../terminal/interruptions.js';
 import { tellLine } from '../terminal/print.js';
 import {
   tellReadPlace,
@@ -59,6 +60,7 @@ async function connectionOf(context: CliContext, { onUpload, store }: ClientMean
   return {
     temporal,
     onWait: tellLine,
+    onInterrupt,
     ...(taskQueue === undefined ? {} : { taskQueue }),
     ...(store === undefined ? {} : { store }),
     ...told,

@@ -68,6 +68,8 @@ function byName(error: Error): Explained {
           ? []
           : ['start one with `jobctl dev up`, or set TEMPORAL_ADDRESS (or --temporal-address)']),
       );
+    case 'WaitInterrupted':
+      return told(ExitCode.Interrupted, ...remedyOf(error));
     case 'TemporalRefused':
     case 'ServerRefused':
     case 'ServerUnreachable':

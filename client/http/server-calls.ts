@@ -11,6 +11,7 @@ import {
 } from '../../contract/operations.js';
 import {
   ServerUnreachable,
+  WaitInterrupted,
   Forbidden,
   JobNotFound,
   JobRefused,
@@ -94,8 +95,11 @@ export class ServerCalls {
     const call = (): Promise<HttpAnswer> => this.#answer(request, collect);
     // Uploads have a progress of their own.
     if (request.method === 'GET' || request.bytes !== undefined) return call();
-    const wait = { whom: `of jobctl serve at ${this.address}`, mostMs: request.timeoutMs ?? TIMEOUT_MS };
-    return toldWait(this.#options.onWait, call, wait);
+    const server = `jobctl serve at ${this.address}`;
+    const what = `interrupted before ${server} answered; the call may still be carried out`;
+    const interrupted = () => Promise.resolve(new WaitInterrupted(what));
+    const wait = { whom: `of ${server}`, mostMs: request.timeoutMs ?? TIMEOUT_MS, interrupted };
+    return toldWait(this.#options, call, wait);
   }
 
   /** Like `send`, for a streamed body: yields its chunks as they arrive. @throws ServerUnreachable if it breaks off */

@@ -1,8 +1,8 @@
-import type { OnWait } from '../wait-notes.js';
+import type { Waiter } from '../wait-notes.js';
 import { ServerRefused } from '../errors.js';
 
 /** Settings for reaching a `jobctl serve`. */
-export interface ServerOptions {
+export interface ServerOptions extends Waiter {
   /** Its address, such as `https://jobctl.example.com`. `http:` is for this computer only, because every call carries a token. */
   readonly server: string;
   /**
@@ -17,8 +17,6 @@ export interface ServerOptions {
   readonly busyPatienceMs?: number;
   /** Called before such a wait. */
   readonly onBusy?: (why: string, waitMs: number) => void;
-  /** Called when a call that changes something waits long for its answer, with a line for people. */
-  readonly onWait?: OnWait;
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;

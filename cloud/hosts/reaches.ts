@@ -41,6 +41,8 @@ export interface OwnTarget {
   readonly hostKey?: string;
   /** `secret:NAME` of the key for the connection. Absent: the job's key. */
   readonly key?: string;
+  /** Its name in the pool file, for messages. Absent: a slice holds it, and its place in the slice names it. */
+  readonly name?: string;
 }
 
 /** The uid and index under which the key of a host is recorded. */

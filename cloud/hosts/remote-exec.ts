@@ -254,9 +254,11 @@ export async function wholeOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-/** "host 2 of slice 0 (10.0.0.5 port 22, user bob)": the beginning of every message about a host. */
+/** "host 2 of slice 0 (10.0.0.5 port 22, user bob)", or "machine rack-1 (..)" if no slice holds it: the beginning of every message about a host. */
 export function describeHost(target: SshTarget, port: number): string {
-  return `host ${target.index} of slice ${target.slice} (${target.address} port ${port}, user ${target.user})`;
+  const name = target.own?.name;
+  const place = name === undefined ? `host ${target.index} of slice ${target.slice}` : `machine ${name}`;
+  return `${place} (${target.address} port ${port}, user ${target.user})`;
 }
 
 /** "host 2 of slice 0 (pod team-a/train-x7-2-abcde)" */

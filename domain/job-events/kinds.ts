@@ -39,11 +39,14 @@ export interface Kept {
   /** Absent: there is no list price. */
   readonly usdPerHour?: number;
   readonly isRehearsed?: true;
+  /** Machines of the pool's own. */
+  readonly isOwn?: true;
   readonly until: EpochMs;
 }
 
 /** `at about $4.70 an hour, until 2026-11-22 09:10:00 UTC`. */
-function costText({ usdPerHour, isRehearsed, until }: Kept): string {
+function costText({ usdPerHour, isRehearsed, isOwn, until }: Kept): string {
+  if (isOwn) return `until ${utc(until)}`;
   const cost =
     usdPerHour === undefined ? 'at a price that is not listed' : `at about $${usdPerHour.toFixed(2)} an hour`;
   return `${cost}${isRehearsed ? ' if they were real' : ''}, until ${utc(until)}`;

@@ -170,6 +170,100 @@ describe('verbs against a real Temporal server without any worker', function () 
     assert.deepEqual(await Promise.all(said), verbs);
   });
 
+  /** Verbs that read from the job's workflow which hosts it has. */
+  const hostVerbs = (id: string): Readonly<Record<string, readonly string[]>> => ({
+    exec: ['exec', id, '--', 'true'],
+    cp: ['cp', file, `${id}:/tmp/x`],
+    ssh: ['ssh', id],
+    stacks: ['stacks', id],
+    'port-forward': ['port-forward', id, `${20_000 + (process.pid % 10_000)}:8080`],
+  });
+  async function assertNoWorkerAnswers(id: string, more: string, skipped = ''): Promise<void> {
+    const verbs = Object.entries(hostVerbs(id)).filter(([verb]) => verb !== skipped);
+    const ends = verbs.map(async ([verb, words]) => {
+      const { exitCode, stderr } = await run(...words);
+      return [verb, exitCode, stderr];
+    });
+    const want = `no worker answered for job ${id}${more}\n  is a worker up?`;
+    for (const [verb, exitCode, stderr] of await Promise.all(ends)) {
+      assert.ok(String(stderr).includes(want), `${verb}: ${stderr}`);
+      assert.doesNotMatch(String(stderr), /does not answer|Deadline/);
+      assert.equal(exitCode, ExitCode.Unavailable);
+    }
+  }
+  // A process: a signal reaches no command line in this one.
+  const INTERRUPTED: Readonly<
+    Record<string, { words: readonly string[]; by?: 'SIGTERM'; isBegun?: true; says: string }>
+  > = {
+    'a request to a job': {
+      words: ['stop', name, '--yes'],
+      says: `interrupted before a worker answered for job ${name}; it may still be done when one is up\n  \`jobctl status ${name}\` shows`,
+    },
+    'a request about machines': {
+      words: ['machines', 'drain', 'm1', '--pool', 'lab'],
+      says: 'for the machines of pool lab; none had begun it, and it is not done later\n  `jobctl machines ls --pool lab` shows',
+    },
+    'the same, by SIGTERM': {
+      words: ['machines', 'forget', 'm1', '--pool', 'lab'],
+      by: 'SIGTERM',
+      says: 'for the machines of pool lab; none had begun it, and it is not done later\n',
+    },
+    'a test of notify': {
+      words: ['notify', 'test', '--channel', 'ops'],
+      says: 'for the test; none had begun it, and it is not done later\n',
+    },
+    'one that a worker has begun': {
+      words: ['machines', 'drain', 'm1', '--pool', 'begun'],
+      isBegun: true,
+      says: 'for the machines of pool begun; a worker has begun it, so it may be done all the same\n',
+    },
+  };
+  for (const [which, { words, by = 'SIGINT', isBegun, says }] of Object.entries(INTERRUPTED))
+    it(`${which} that is interrupted says whether it may be done later`, async () => {
+      const queue = `${name}-interrupted-${which.replaceAll(' ', '-')}`;
+      const run = started(words, { ...environment, JOBCTL_TASK_QUEUE: queue });
+      try {
+        await until('it waits', async () => run.out.stderr.includes('waiting') || run.child.exitCode !== null);
+        // The start of a workflow is a call: only its task shows that it is over.
+        if (isBegun) await beginOneOf(queue);
+        run.child.kill(by);
+        const { exitCode, stderr } = await ended(run);
+        assert.ok(stderr.includes(says), stderr);
+        assert.equal(exitCode, ExitCode.Interrupted);
+      } finally {
+        run.child.kill('SIGKILL');
+      }
+      const { connection, namespace } = await testServer();
+      const query = `TaskQueue = '${queue}' AND ExecutionStatus = 'Running'`;
+      const { executions } = await eventually(
+        'the end of its workflow in the index',
+        () => connection.workflowService.listWorkflowExecutions({ namespace, query }),
+        (list) => list.executions.length === (isBegun ? 1 : 0),
+      );
+      assert.equal(executions.length, isBegun ? 1 : 0);
+    });
+
+  /** Takes a task of a workflow, as a worker does, and gives an empty answer. */
+  async function beginOneOf(queue: string): Promise<void> {
+    const { connection, namespace } = await testServer();
+    const { workflowService } = connection;
+    const request = { namespace, taskQueue: { name: queue, kind: 1 }, identity: 'a worker that begins' };
+    const poll = () => workflowService.pollWorkflowTaskQueue(request);
+    const { taskToken } = await connection.withDeadline(Date.now() + 20_000, poll);
+    await workflowService.respondWorkflowTaskCompleted({ namespace, taskToken, identity: request.identity });
+  }
+
+  it('machines and notify test that no worker takes in time say that they are not done later', async () => {
+    const ends = await Promise.all([run('machines', 'undrain', 'm1'), run('notify', 'test', '--channel', 'ops')]);
+    for (const { exitCode, stderr } of ends) {
+      assert.match(
+        stderr,
+        /no worker answered for .* within 5 s; none had begun it, and it is not done later\n {2}is a/,
+      );
+      assert.equal(exitCode, ExitCode.Unavailable);
+    }
+  });
+
   describe('where a worker polled a moment ago', () => {
     const queue = `${name}-polled`;
     before(async () => {
@@ -186,6 +280,11 @@ describe('verbs against a real Temporal server without any worker', function () 
     after(() => {
       environment = { ...environment, JOBCTL_TASK_QUEUE: name };
     });
+    it('each verb that asks for hosts says that no worker answers, or that none polls the queue of the job, and blames no server', async () => {
+      const none = `: no worker polls task queue '${name}' of namespace '${environment['TEMPORAL_NAMESPACE']}'`;
+      await Promise.all([assertNoWorkerAnswers(queue, ''), assertNoWorkerAnswers(name, none, 'port-forward')]);
+    });
+
     it('stop says what it waits for, long before it gives up', async () => {
       // A process, which can be ended before its 30 s are over.
       const run = started(['stop', queue, '--yes'], environment);
@@ -200,14 +299,40 @@ describe('verbs against a real Temporal server without any worker', function () 
     });
   });
 
+  const RECORDED = `no worker polls task queue '${name}' of .*: nothing of that happens until one is up`;
+
+  const DELETES: Readonly<Record<string, { readonly words: readonly string[]; readonly says: string }>> = {
+    'of one job': {
+      words: ['delete', `${name}-one`, '--yes', '--timeout', '1s'],
+      says:
+        `^${name}-one: its deletion is recorded. A worker deletes its slices.\n  ${RECORDED}\n` +
+        `${name}-one: its deletion is recorded, and its slices are not deleted yet, and the time of --timeout is over\n  ${RECORDED}\n$`,
+    },
+    'of many jobs': {
+      words: ['delete', '--name', `${name}-many*`, '--user', 'alice', '--yes', '--timeout', '1s'],
+      says: `^${name}-many: its deletion is recorded, and its slices are not deleted yet, .*\n  ${RECORDED}\n$`,
+    },
+  };
+  for (const [which, { words, says }] of Object.entries(DELETES))
+    it(`delete ${which} claims no deletion that only a worker makes`, async () => {
+      const id = which === 'of one job' ? `${name}-one` : `${name}-many`;
+      await run('submit', file, '--name', id, '--user', 'alice');
+      await eventually(
+        `${id} in the list`,
+        () => run('list', '--user', 'alice', '--output', 'json'),
+        (ended) => ended.stdout.includes(id),
+      );
+      const { exitCode, stdout, stderr } = await run(...words);
+      assert.match(stdout, new RegExp(says), stderr);
+      assert.equal(exitCode, 124);
+    });
+
   it('cancel says what happens', async () => {
     const { exitCode, stdout } = await run('cancel', name, '--yes');
     assert.equal(exitCode, 0);
     assert.match(
       stdout,
-      new RegExp(
-        `^${name} is being cancelled: a worker stops .*\n {2}no worker polls task queue '${name}' of .*: nothing of that happens until one is up\n {2}jobctl wait ${name} `,
-      ),
+      new RegExp(`^${name}: its cancel is recorded. A worker stops .*\n {2}${RECORDED}\n {2}jobctl wait ${name} `),
     );
   });
 });

@@ -29,6 +29,35 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
       '  it takes numbers of slices from 0, such as --replace 0,3, or nothing for all; the job stands before it: jobctl restart JOB --replace',
     ].join('\n'),
   },
+  ...Object.fromEntries(
+    (
+      [
+        [['--accelerator', 'v5litepod-16'], 'v5litepod-16'],
+        [['--accelerators', 'tpu-v6e-8:1'], 'v6e-8'],
+        [['--accelerator-type=v5e-16'], 'v5litepod-16'],
+        [['--machine-type', 'v4-8'], 'v4-8'],
+        [['--accelerators', 'A100:8'], undefined],
+        [['--accelerator=h100'], undefined],
+        [['--machine-type', 'n2-standard-8'], undefined],
+        [['--instance_type=a3-highgpu-8g'], undefined],
+      ] as const
+    ).map(([words, tpu]) => {
+      const flag = words[0].startsWith('--accelerator');
+      const gpus =
+        'GPUs: `jobctl launch --gpus N --gpu-type TYPE -- CMD..` on a cluster, or the section kubernetes, compute_engine or machines of a job file';
+      const vms = 'VMs: the section compute_engine of a job file, with machine_type and zone';
+      const hint =
+        tpu === undefined
+          ? ['  the type of a TPU slice: --tpu v5litepod-16, for example', `  ${flag ? gpus : vms}`]
+          : [`  the type of a TPU slice: --tpu ${tpu}`];
+      const lines = [
+        `jobctl submit: unknown option '${words[0]}'`,
+        ...hint,
+        '  `jobctl submit --help` shows what there is',
+      ];
+      return [`${words.join(' ')}, as other tools name machines`, WITH(lines.join('\n'), ...words)];
+    }),
+  ),
   'an unknown flag': WITH(
     [
       `jobctl submit: unknown option '--wiat'`,

@@ -57,7 +57,7 @@ describe('jobctl list', () => {
     const noWorker = { taskQueue: 'jobctl', namespace: 'ml', lastAt: T0 };
     assert.deepEqual(shown(board(rows, { noWorker }), PIPE, T0 + 180 * S).slice(-2), [
       '1 running (16 chips), 1 released',
-      "no worker polls task queue 'jobctl' of namespace 'ml'; it was polled last 3m 00s ago",
+      "no worker polls task queue 'jobctl' of namespace 'ml'; it was polled last 3m 00s ago: the open jobs of this queue stand still, and their rows show the last known state",
     ]);
   });
 

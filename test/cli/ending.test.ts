@@ -9,7 +9,7 @@ import { SafeFolder } from '../../cli/terminal/safe-folder.js';
 /** A call that never returns, as on a file system that hangs: nobody writes into the pipe. The process cannot wait for its thread. */
 const STUCK = `
   import { open } from 'node:fs/promises';
-  import { watchEnd } from './cli/jobs/watch/interruptions.ts';
+  import { watchEnd } from './cli/terminal/interruptions.ts';
   process.on('exit', () => console.log('removed'));
   watchEnd(undefined, 100);
   const never = open(process.env.PIPE);

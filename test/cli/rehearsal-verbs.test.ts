@@ -151,6 +151,14 @@ describe('jobctl rehearsal', function () {
     assert.doesNotMatch((await said('status')).out, /v5litepod\/spot 16/);
   });
 
+  it('capacity takes the tier in the words of job files too', async () => {
+    for (const word of ['ondemand', 'on-demand']) {
+      const { exitCode, out } = await said('capacity', `us-central1-a/v5litepod/${word}`, '8');
+      assert.deepEqual([exitCode, out], [0, 'us-central1-a/v5litepod/on-demand: 8 chips\n']);
+      await said('capacity', `us-central1-a/v5litepod/${word}`, 'unlimited');
+    }
+  });
+
   it('fail makes calls fail, so often, until it is stopped', async () => {
     const get = async (): Promise<number> =>
       (await fetch(`${rehearsal.endpoints.rest}/v2/${ZONE}/nodes`, { headers: authorization() })).status;

@@ -125,6 +125,13 @@ describe('the header of a submitted job', () => {
       'a-1   2 x v5litepod-16 spot   32 chips on 8 hosts   REHEARSAL',
     );
   });
+  for (const [machines, label, want] of [
+    [{}, undefined, 'machine-1   0 chips on 1 host'],
+    [{ accelerator: 'h100', count: 16, hosts: 2 }, undefined, 'h100-16   16 chips on 2 hosts'],
+    [{ hosts: 2 }, 'REHEARSAL', 'machine-2   0 chips on 2 hosts   REHEARSAL'],
+  ] as const)
+    it(`machines of one's own have no pricing: ${want}`, () =>
+      assert.equal(jobHeader('a-1', spec({ tpu: undefined, machines }), label, false), `a-1   ${want}`));
   it('where no price is known none is guessed', () => {
     const reserved = spec({ tpu: { accelerator: 'v4-8', zone: 'us-central2-b', pricing: 'spot' } });
     assert.equal(jobHeader('a-1', reserved, undefined), 'a-1   v4-8 spot   4 chips on 1 host');

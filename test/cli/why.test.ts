@@ -87,6 +87,25 @@ describe('jobctl why of a job that waits', () => {
     assert.equal(lines.filter((line) => line.endsWith("the admin's reason: maintenance until 14:00")).length, 1);
     assert.equal(lines.at(-2), "The pool's files have a problem: quota.toml:3:1: bad");
   });
+  for (const [admission, did] of [
+    ['frozen', 'froze'],
+    ['draining', 'drained'],
+  ] as const)
+    for (const admissionReason of [undefined, 'new racks'])
+      it(`who ${did} the pool, when, and the line that thaws it, ${admissionReason ? 'and' : 'without'} a reason`, () => {
+        const reason = admissionReason === undefined ? {} : { admissionReason };
+        const state = team({ admission, admissionSet: { by: 'alice', at: ago(6) }, ...reason });
+        const lines = shown({ ...state, view: { ...state.view, isFrozen: true } }, 'tune-9c');
+        const because = admissionReason === undefined ? '' : "; the admin's reason: new racks";
+        assert.ok(
+          lines.some(
+            (line) =>
+              / alice (\w+) it at \d\d:\d\d, 6m 0\ds ago/.exec(line)?.[1] === did && line.endsWith(`ago${because}`),
+          ),
+          lines.join('\n'),
+        );
+        assert.ok(lines.includes('An admin of the pool opens it again: jobctl quota thaw'), lines.join('\n'));
+      });
   it('in a drained pool nobody is told that what runs is left alone', () => {
     const state = team({ admission: 'draining', admissionReason: 'new racks' });
     const lines = shown({ ...state, view: { ...state.view, isFrozen: true } }, 'tune-9c');

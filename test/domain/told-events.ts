@@ -142,6 +142,14 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
       { request: STOPPED, isRehearsed: true, until: AT },
       'alice on wks-12 stopped it; its slices are kept, at a price that is not listed if they were real, until 2026-11-22 07:14:20 UTC (timeouts.stop)',
     ],
+    [
+      { request: STOPPED, isOwn: true, until: AT },
+      'alice on wks-12 stopped it; its slices are kept, until 2026-11-22 07:14:20 UTC (timeouts.stop)',
+    ],
+    [
+      { request: STOPPED, isRehearsed: true, isOwn: true, until: AT },
+      'alice on wks-12 stopped it; its slices are kept, until 2026-11-22 07:14:20 UTC (timeouts.stop)',
+    ],
   ],
   'pause-ended': [
     [{ limit: 'timeouts.stop' }, 'its slices are not kept any more: timeouts.stop is over'],

@@ -72,10 +72,21 @@ describe('a local stack with a machine of one’s own', () => {
       assert.equal(code, 4, text);
       assert.match(text, /nothing was changed: 1 job \(train-a\) and 1 slice \(\S+\) open/);
       assert.match(text, /commands run on machines of your own/);
+      assert.equal(text.includes('end them first: `jobctl delete --yes train-a`'), words.length > 0, text);
     }
     assert.ok(existsSync(claim()));
     assert.doesNotMatch(await done('cancel', 'train-a'), /rehears/i);
     await until('the machine is free', () => !existsSync(claim()));
-    await until('it goes down', async () => (await jobctl('dev', 'down', '--purge', '--yes')).code === 0, 60_000);
+    await done('secret', 'put', 'token', '--from-file', join(folder, 'job.yaml'));
+    const down = await until(
+      'it goes down',
+      async () => {
+        const { code, text } = await jobctl('dev', 'down', '--purge', '--yes');
+        return code === 0 && text;
+      },
+      60_000,
+    );
+    assert.ok(down.includes(`; the secrets in ${join(home, 'secrets')} are kept`), down);
+    assert.ok(existsSync(join(home, 'secrets')));
   });
 });

@@ -54,6 +54,17 @@ describe('the SSH fleet', () => {
       });
     }));
 
+  it('names a machine that no slice holds by its name in the pool file', () =>
+    withHost(async ({ host }) => {
+      const fleet = createSshHosts({ port: host.port, hostKeys: memoryHostKeyPins() });
+      const target = { ...host.target, own: { name: 'rack-1', port: host.port, lastingUid: 'lab/rack-1' } };
+      await assert.rejects(fleet.connect(target, { privateKey: makeKeyPair().private }, never), {
+        message: new RegExp(
+          `^machine rack-1 \\(127.0.0.1 port ${host.port}, user bob\\) cannot be reached: it refused the key`,
+        ),
+      });
+    }));
+
   it('names the key, the user and what to look at when the host refuses the login', () =>
     withHost(async ({ host }) => {
       const fleet = createSshHosts({ port: host.port, hostKeys: memoryHostKeyPins() });

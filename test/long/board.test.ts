@@ -168,7 +168,7 @@ describe('a team of five with 200 jobs in a pool of 8 chips', function () {
     const { code, stdout, stderr } = await alice.run('cancel', one, 'no-such', two, '--yes', '--by', 'dave');
     assert.equal(code, 3);
     assert.match(stderr, /^server .*\nno-such: no job 'no-such' .*\n1 of 3 jobs failed\n$/);
-    assert.equal(stdout.split('\n').filter((line) => line.includes('is being cancelled')).length, 2);
+    assert.equal(stdout.split('\n').filter((line) => line.includes('its cancel is recorded')).length, 2);
     const done = await alice.run('wait', one, two);
     assert.deepEqual([done.code, done.stdout], [1, ''], done.stderr);
     assert.match(done.stderr, new RegExp(`${one} cancelled in .*: cancelled while queued by dave on `));

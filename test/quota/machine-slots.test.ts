@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { declared, reachOf } from '../../cloud/machines/own/claiming.js';
 import { runEnvironment } from '../../domain/run-environment.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 
@@ -114,4 +115,42 @@ describe('slots of a machine in a pool file', () => {
     const whole = environment(0, [undefined, undefined]);
     assert.deepEqual([whole['CUDA_VISIBLE_DEVICES'], whole['MASTER_PORT']], ['0', '29400']);
   });
+});
+
+describe('what a pool file says of machines, and what a job file asks for', () => {
+  const SAME_RULES: Readonly<Record<string, readonly [pool: string, job: object, want: RegExp | undefined]>> = {
+    'a type': ['accelerators = {"a100-80gb" = 8}', { accelerator: 'a100-80gb', count: 8 }, undefined],
+    'what quota calls a machine without any': [
+      'accelerators = {machine = 8}',
+      { accelerator: 'machine', count: 8 },
+      /'machine' is what quota calls a machine without an accelerator/,
+    ],
+    'a slice of Cloud TPU': [
+      'accelerators = {"v5litepod-16" = 8}',
+      { accelerator: 'v5litepod-16', count: 8 },
+      /'v5litepod-16' is a slice of Cloud TPU, and no type of accelerator\n.*v5litepod$/,
+    ],
+    'the same by another name': [
+      'accelerators = {"v5e-16" = 8}',
+      { accelerator: 'v5e-16', count: 8 },
+      /'v5e-16' is a slice of Cloud TPU/,
+    ],
+    'large letters': [
+      'accelerators = {H100 = 8}',
+      { accelerator: 'H100', count: 8 },
+      /'H100' is no type of accelerator/,
+    ],
+    'a label': ['labels = {room = "b 12!"}', { labels: { room: 'b 12!' } }, undefined],
+    'a label with a mark': ['labels = {"room!" = "b"}', { labels: { 'room!': 'b' } }, /'room!' is no name of a label/],
+    'a label without a name': ['labels = {"" = "b"}', { labels: { '': 'b' } }, /'' is no name of a label/],
+  };
+  for (const [name, [lines, section, want]] of Object.entries(SAME_RULES))
+    it(`${name} is ${want === undefined ? 'taken' : 'refused'} in both`, () => {
+      const file = parsed(`user = "train"\n${lines}`);
+      const job = resolveJob({ machines: section, command: { run: 'x' } });
+      const texts = [file, job].map((read) => (read.ok ? '' : formatProblems(read.problems)));
+      for (const text of texts)
+        if (want === undefined) assert.equal(text, '');
+        else assert.match(text, want);
+    });
 });

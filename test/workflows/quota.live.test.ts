@@ -192,6 +192,7 @@ describe('a pool', function () {
       return state && state.view.requests.length === 1 && state.view.leases.length === 0 ? state : undefined;
     });
     assert.deepEqual([frozen.admission, frozen.admissionReason], ['frozen', 'maintenance']);
+    assert.equal(frozen.admissionSet?.by, 'alice');
     await admit('open');
     await live.becomes(waiter, 'holding');
     await admit('draining');

@@ -1,4 +1,4 @@
-import { askedMachines, askedSize, formatSlices, providerOf } from '../../domain/machines.js';
+import { askedMachines, askedSize, formatSlices, isBought, providerOf } from '../../domain/machines.js';
 import { doneTwiceText } from '../../domain/done-twice.js';
 import { isDone, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -78,6 +78,7 @@ function phaseNow(facts: JobFacts): string {
 /** The reason why it waits, and the remedy. */
 function nextStep(facts: JobFacts): string {
   const { id, spec, phase, outcome } = facts;
+  const cost = isBought(spec) ? ' and cost what they cost' : '';
   switch (phase) {
     case JobPhase.Queued:
       return `It waits for ${formatUnits(askedSize(spec).units)} of pool ${plain(spec.pool, 60)}. Its place in line is in the details of the workflow \`${quotaWorkflowId(spec.pool)}\`; it starts by itself.`;
@@ -90,11 +91,11 @@ function nextStep(facts: JobFacts): string {
         ? 'There is no command: it holds its slices until it is cancelled.'
         : `It waits for the command to end ${commandNow(spec.command)}.`;
     case JobPhase.Paused:
-      return `Its slices are kept and cost what they cost; \`jobctl resume ${id}\` goes on with it, \`jobctl stop --release ${id}\` gives them back.`;
+      return `Its slices are kept${cost}; \`jobctl resume ${id}\` goes on with it, \`jobctl stop --release ${id}\` gives them back.`;
     case JobPhase.Released:
       return `It holds nothing and waits for nothing; \`jobctl resume ${id}\` lets it ask again, with its first submit time.`;
     case JobPhase.Holding:
-      return `Its outcome is final. Its slices are kept for people to look and cost what they cost; \`jobctl delete ${id}\` gives them back.`;
+      return `Its outcome is final. Its slices are kept for people to look${cost}; \`jobctl delete ${id}\` gives them back.`;
     case JobPhase.Evicting:
       return 'It waits until the slices that it lost or gave up are seen gone, then asks for new ones. Nothing is to be done.';
     case JobPhase.Finishing:

@@ -4,7 +4,7 @@ import type { JobSettings } from '../../contract/job.js';
 import type { Kept, KeptNoMore } from '../../domain/job-events/kinds.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
-import { askedMachines, usdPerHour } from '../../domain/machines.js';
+import { askedMachines, isBought, usdPerHour } from '../../domain/machines.js';
 import type { LostSlice } from '../../domain/recovery/facts.js';
 import type { Timings } from '../../domain/timings.js';
 import { count, type EpochMs } from '../../domain/units.js';
@@ -114,6 +114,7 @@ export class SliceKeeper {
     return {
       ...(usd === undefined ? {} : { usdPerHour: usd }),
       ...(settings.label === undefined ? {} : { isRehearsed: true }),
+      ...(isBought(file.spec) ? {} : { isOwn: true }),
       until,
     };
   }

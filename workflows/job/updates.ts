@@ -3,7 +3,7 @@ import { filesNotGiven } from '../../domain/modules/set-up.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { askedMachines } from '../../domain/machines.js';
+import { askedMachines, isBought } from '../../domain/machines.js';
 import { reactionText, replacedText } from '../../domain/job-events/causes.js';
 import { isDone, JobPhase } from '../../domain/job-state.js';
 import { withFiles } from '../../domain/local-files.js';
@@ -111,7 +111,7 @@ function stop(job: UpdatedParts, call: StopCall): Answer {
   const grace =
     attempt.isRunning && command !== undefined ? `${reactionText(attempt.saving(graceSeconds))}, then ` : '';
   const isKept = holdsSlices(job) && requests.current?.kind === 'stop' && !requests.current.isRelease;
-  const kept = `its slices are kept for ${durationText(timeouts?.stop ?? DEFAULT_STOP_SECONDS)} at most, and cost what they cost`;
+  const kept = `its slices are kept for ${durationText(timeouts?.stop ?? DEFAULT_STOP_SECONDS)} at most${isBought(file.spec) ? ', and cost what they cost' : ''}`;
   const then = isKept ? kept : 'it gives back what it has and asks for nothing';
   return { message: `job ${id} is being stopped: ${grace}${then}, until \`jobctl resume ${id}\`` };
 }

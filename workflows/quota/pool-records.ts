@@ -129,7 +129,7 @@ export class PoolRecords {
 
   /** @returns a sentence for the caller */
   admit(admission: Admission, by: string, now: EpochMs): string {
-    this.#admission = admission;
+    this.#admission = { ...admission, set: { by, at: now } };
     this.touch(now);
     const { kind, reason } = admission;
     this.history.add({ at: now, kind: 'admission', by, reason: reason === undefined ? kind : `${kind}: ${reason}` });
@@ -219,7 +219,7 @@ export class PoolRecords {
   snapshot(): PoolSnapshot {
     const { config = NOTHING_TO_GIVE, source, problem, zones } = this.#facts ?? {};
     const capacity = capacityRows({ places: this.#capacity.places, open: this.#openAsks }, this.#changedAt);
-    const { kind, reason } = this.#admission;
+    const { kind, reason, set } = this.#admission;
     const { unstored } = this.history;
     const stuck = this.book.leased.flatMap(stuckSlices).slice(0, MOST_STUCK);
     return {
@@ -228,6 +228,7 @@ export class PoolRecords {
       epoch: this.book.epoch,
       admission: kind,
       ...(reason === undefined ? {} : { admissionReason: reason }),
+      ...(set === undefined ? {} : { admissionSet: set }),
       ...(source === undefined ? {} : { source }),
       ...(problem === undefined ? {} : { problem }),
       ...(this.#rebuilding === undefined ? {} : { rebuilding: this.#rebuilding }),

@@ -4,7 +4,7 @@ import { newCodecKey } from '../../../cloud/codec/codec-key.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type ContextFlags, resolveContext } from '../../place/context.js';
 import { writeNewKey } from '../../terminal/file-on-disk.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

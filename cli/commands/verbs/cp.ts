@@ -10,7 +10,7 @@ import { type HostResult, onEachHost, type Reach, type ReachFlags, reachHosts } 
 import { fileSource, NoRoom } from '../../terminal/file-on-disk.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { UnsafePath } from '../../terminal/safe-folder.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { printErr, printOut } from '../../terminal/print.js';
 import { existsSync } from 'node:fs';
 

@@ -14,7 +14,8 @@ import { openReader, openWritableStore } from '../../place/connect.js';
 import { type CliContext, resolveContext } from '../../place/context.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import { type ChosenJobs, WIDTH, type JobAnswer } from '../../jobs/many/chosen-jobs.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { recordedText, unattended, unattendedOnce } from '../../jobs/unattended.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { pause } from '../../../client/outage.js';
 import { asTyped, printOut } from '../../terminal/print.js';
 import { oneLine } from '../../terminal/render/columns.js';
@@ -37,6 +38,7 @@ function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
   const isQuiet = flags.output === 'json' || jobs.length !== 1;
   const signal = watchEnd(flags.timeout);
   const cancelled = new Set<string>();
+  const noWorkerOf = unattendedOnce();
   const cancel = async (client: JobClient, { id, endedAt }: JobRow, by: Asker): Promise<void> => {
     if (endedAt !== undefined || cancelled.has(id)) return;
     await client.cancel(id, { ...by, verb: 'delete' });
@@ -52,7 +54,7 @@ function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
     width: WAITED_FOR_AT_ONCE,
     answer: async (client, row, by) => {
       await cancel(client, row, by);
-      return untilGone(client, row, { context, signal, isQuiet });
+      return untilGone(client, row, { context, signal, isQuiet, noWorkerOf });
     },
   });
 }
@@ -72,13 +74,19 @@ interface Waiting {
   readonly context: CliContext;
   readonly signal: AbortSignal;
   readonly isQuiet: boolean;
+  /** Asked once for each task queue, before the wait. */
+  readonly noWorkerOf: typeof unattended;
 }
 
 /** Waits until the slices are gone. Also ends if the pool reports a deletion that does not end: the wait could last forever. */
 async function untilGone(client: JobClient, row: JobRow, waiting: Waiting): Promise<JobAnswer> {
   const { id, pool } = row;
-  const { context, signal, isQuiet } = waiting;
-  if (!isQuiet && row.endedAt === undefined) printOut(`${id}: its slices are being deleted\n`);
+  const { context, signal, isQuiet, noWorkerOf } = waiting;
+  if (!isQuiet && row.endedAt === undefined) {
+    const noWorker = await noWorkerOf(client, row);
+    const until = noWorker && `\n  ${recordedText(noWorker)}`;
+    printOut(`${id}: its deletion is recorded. A worker deletes its slices.${until ?? ''}\n`);
+  }
   let left = await whatIsLeft(client, id);
   let told = '';
   for (let look = 1; left !== undefined && !signal.aborted; look++) {
@@ -91,7 +99,8 @@ async function untilGone(client: JobClient, row: JobRow, waiting: Waiting): Prom
     const stuck = await stuckSlices(context, row);
     if (stuck.length > 0) return stuckAnswer(id, pool, stuck);
   }
-  const { phase } = await client.row(id);
+  const last = await client.row(id);
+  const { phase } = last;
   const json = { phase, left: (left ?? []).map(({ slice }) => slice) };
   if (left === undefined)
     return {
@@ -99,11 +108,22 @@ async function untilGone(client: JobClient, row: JobRow, waiting: Waiting): Prom
       json,
     };
   const isLate = signal.reason === 'timeout';
+  const late = isLate ? ', and the time of --timeout is over' : '';
+  // A worker may have come or gone since the wait began. Its polls are those of the task queue also if the job has ended meanwhile.
+  const { endedAt: _, ...open } = last;
+  const noWorker = await unattended(client, open);
   const text = [
-    `${id}: its slices are still being deleted${isLate ? ', and the time of --timeout is over' : ''}; that goes on without you`,
+    noWorker === undefined
+      ? `${id}: its slices are still being deleted${late}; that goes on without you`
+      : `${id}: its deletion is recorded, and its slices are not deleted yet${late}`,
+    ...(noWorker === undefined ? [] : [recordedText(noWorker)]),
     ...left.map(leftText),
   ];
-  return { text: text.join('\n  '), json, exitCode: isLate ? ExitCode.TimedOut : ExitCode.Interrupted };
+  return {
+    text: text.join('\n  '),
+    json: { ...json, ...(noWorker && { noWorker }) },
+    exitCode: isLate ? ExitCode.TimedOut : ExitCode.Interrupted,
+  };
 }
 
 /** `slice s, which is being deleted since 2026-11-26 20:01 UTC: ANSWER` */

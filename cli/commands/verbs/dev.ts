@@ -82,7 +82,11 @@ export async function down(flags: { readonly purge?: true; readonly yes?: true }
   const purge = flags.purge === true;
   const isSure = flags.yes === true;
   if (purge && !isSure && !(await isPurgeConfirmed())) {
-    tellLine(asTyped('Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes'));
+    tellLine(
+      asTyped(
+        'Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes (refused while jobs are open on real Cloud TPU or on your own machines)',
+      ),
+    );
     return ExitCode.Refused;
   }
   const { devDown } = await import('../../local/dev/down.js');

@@ -18,7 +18,7 @@ import {
 import { downloadLogs } from '../../jobs/outputs/download-logs.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { ExitCode, CliError } from '../../terminal/cli-error.js';
 import { oneLine, renderTable, terminalWidth } from '../../terminal/render/columns.js';
 import { sizeText, utcMinute, clockTime } from '../../terminal/render/quantities.js';

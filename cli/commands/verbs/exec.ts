@@ -6,7 +6,7 @@ import { type HostResult, onEachHost, type ReachFlags, reachHosts } from '../../
 import type { HostChoice } from '../../jobs/job-filter.js';
 import type { JobHost } from '../../jobs/hosts/job-hosts.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { largest } from '../../../domain/extremes.js';
 import { visibleText } from '../../../domain/visible-text.js';
 import { lookOf } from '../../terminal/render/look.js';

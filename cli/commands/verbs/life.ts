@@ -4,12 +4,8 @@ import { ExitCode, CliError } from '../../terminal/cli-error.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import type { Replaced } from '../../../contract/job.js';
 import type { Asker } from '../../../domain/job-state.js';
-import type { JobClient } from '../../../client/job-client.js';
-import type { JobRow } from '../../../client/job-rows.js';
-import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import { asTyped } from '../../terminal/print.js';
-import { noWorkerText } from '../../terminal/render/job-phrases.js';
-import { unattended } from './why.js';
+import { recordedText, unattendedOnce } from '../../jobs/unattended.js';
 
 /** Verbs that send requests to open jobs. Each prints the job's answer and returns at once. */
 
@@ -81,14 +77,7 @@ const fromOf = ({ from }: Pick<Asker, 'from'>) => (from === undefined ? {} : { f
 
 export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<number> {
   const isOne = jobs.length === 1;
-  // One entry for each task queue: for many jobs of one queue, a call for each would not help.
-  const known = new Map<string, Promise<TaskQueuePolls | undefined>>();
-  const noWorkerOf = (client: JobClient, row: JobRow): Promise<TaskQueuePolls | undefined> => {
-    const queue = row.taskQueue ?? '';
-    const polls = known.get(queue) ?? unattended(client, row);
-    known.set(queue, polls);
-    return polls;
-  };
+  const noWorkerOf = unattendedOnce();
   return actOnJobs(jobs, flags, {
     verb: 'cancel',
     act: 'cancel',
@@ -99,8 +88,9 @@ export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<numbe
       // For many jobs, another call per job would not help.
       const { phase } = isOne || state === 'done' ? await client.row(id) : row;
       const noWorker = state === 'done' ? undefined : await noWorkerOf(client, row);
-      const until = noWorker && `\n  ${noWorkerText(noWorker, Date.now())}: nothing of that happens until one is up`;
-      const cancelling = `${id} is being cancelled: a worker stops its command, then deletes its slices.${until ?? ''}`;
+      const until = noWorker && `\n  ${recordedText(noWorker)}`;
+      // Nothing more is known: after its death a worker counts as polling for 70 s.
+      const cancelling = `${id}: its cancel is recorded. A worker stops its command, then deletes its slices.${until ?? ''}`;
       const next = isOne ? asTyped(`\n  jobctl wait ${id}   until it has ended`) : '';
       const done = `${id} has ended already: ${phase}. Nothing was changed.`;
       return {

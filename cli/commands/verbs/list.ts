@@ -16,8 +16,8 @@ import {
 } from '../../jobs/render-job-list.js';
 import { type Look, lookOf } from '../../terminal/render/look.js';
 import { clockTime } from '../../terminal/render/quantities.js';
-import { unattended } from './why.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { unattended } from '../../jobs/unattended.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { isOutage, pause } from '../../../client/outage.js';
 import { painted, printPainted } from '../../terminal/print.js';
 import type { FailingWorkflows } from '../../../contract/janitor.js';

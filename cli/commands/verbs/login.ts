@@ -35,7 +35,7 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { printErr, printOut, asTyped } from '../../terminal/print.js';
 import { renderTable } from '../../terminal/render/columns.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { ask, mustBeAskable } from '../../terminal/ask.js';
 import { LOCAL_CONTEXT, readContexts, writeContexts, withSettings } from '../../place/contexts/contexts-file.js';
 

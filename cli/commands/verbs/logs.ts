@@ -16,7 +16,7 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type HostChoice, lineMatcher } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { lineSink, prefixedSink, rawSink } from '../../jobs/watch/host-lines.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { followJobLog, jobLogForm, openJobLog, openLog } from '../../jobs/watch/job-log.js';
 import type { LogSink } from '../../../client/log-follower.js';
 import type { Screen } from '../../jobs/watch/screen.js';

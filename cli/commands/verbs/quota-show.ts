@@ -1,7 +1,7 @@
 import { chipsOfUnits } from '../../../domain/accelerators.js';
 import { chipHolders } from '../../../quota/chip-holders.js';
 import { poolAccounts, type PoolAccounts, type ProjectAccount } from '../../../quota/pool-accounts.js';
-import type { PoolSnapshot, Rebuilding } from '../../../quota/published-state.js';
+import type { AdmissionSet, PoolSnapshot, Rebuilding } from '../../../quota/published-state.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
@@ -87,12 +87,15 @@ export function renderPool(state: PoolSnapshot, accounts: PoolAccounts, now: Epo
 type Fact = readonly [string, string];
 
 function poolFacts(state: PoolSnapshot, now: EpochMs): Fact[] {
-  const { admission, admissionReason, source, problem, rebuilding, view, at } = state;
+  const { admission, admissionReason, admissionSet: set, source, problem, rebuilding, view, at } = state;
   const why = admissionReason === undefined ? '' : `: ${oneLine(admissionReason)}`;
   const files = view.config.kind === 'unlimited' ? UNLIMITED_NOTE : (source ?? 'in force');
   return [
     ...(rebuilding === undefined ? [] : [['REBUILDING', rebuildingNote(rebuilding)] as const]),
-    ['admission', `${ADMISSIONS[admission]}${why}`],
+    [
+      'admission',
+      `${ADMISSIONS[admission]}${why}${admission === 'open' || set === undefined ? '' : setText(set, now)}`,
+    ],
     ['files', oneLine(files)],
     ...(problem === undefined
       ? []
@@ -101,6 +104,9 @@ function poolFacts(state: PoolSnapshot, now: EpochMs): Fact[] {
     ['as of', `${formatDuration(now - at)} ago`],
   ];
 }
+
+const setText = ({ by, at }: AdmissionSet, now: EpochMs): string =>
+  oneLine(` (by ${by}, ${formatDuration(now - at)} ago)`);
 
 /** The note that the rest is only what the pool has heard so far. */
 function rebuildingNote({ since, until, waitsFor, waitsForCount }: Rebuilding): string {

@@ -5,7 +5,7 @@ import { loadFrom } from '../../place/packages.js';
 import { readText } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { localRehearsal, type RehearsalAdmin, placeOf } from '../../local/rehearsal/rehearsal-admin.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { pause } from '../../../client/outage.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import type { JournalEvent } from '../../../rehearsal/journal.js';

@@ -29,7 +29,7 @@ import type { NoticeWish } from '../../local/rehearse/preemption-plan.js';
 import { DEFAULT_MEASURES, givenMeasure } from '../../../domain/progress-marks.js';
 import { asSubmitted } from '../../jobs/submitting/after-submit.js';
 import { prefixedSink } from '../../jobs/watch/host-lines.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { LogFollower } from '../../../client/log-follower.js';
 import { openScreen } from '../../jobs/watch/screen.js';
 import { watchJob } from '../../jobs/watch/watch-job.js';

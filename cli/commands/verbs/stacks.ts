@@ -27,7 +27,7 @@ import type { HostChoice } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printErr, printOut, printPainted, asTyped } from '../../terminal/print.js';
 import { lookOf, type Look } from '../../terminal/render/look.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { count } from '../../../domain/units.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { MOST_HOSTS } from '../../../domain/slice.js';

@@ -15,7 +15,8 @@ import { refusalOf, type ViewOrReason, viewOf, withSetUp } from '../../jobs/job-
 import { renderJobStatus } from '../../terminal/render/job-status.js';
 import { noWorkerText } from '../../terminal/render/job-phrases.js';
 import { turnsOf } from '../../terminal/render/elsewhere.js';
-import { stateOf, unattended } from './why.js';
+import { stateOf } from './why.js';
+import { unattended } from '../../jobs/unattended.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 
 export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {

@@ -22,7 +22,7 @@ import { removeScratchFolder } from '../../job/packing/pack-tree.js';
 import { tellLine, printErr, asTyped } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { announce, answer, both, follow, header, printJson, asSubmitted } from '../../jobs/submitting/after-submit.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { askedSize } from '../../../domain/machines.js';
 import type { JobSpec } from '../../../domain/job-spec.js';

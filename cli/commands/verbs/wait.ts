@@ -10,7 +10,7 @@ import { type ChosenJobs, chooseJobs, refuseUnclear } from '../../jobs/many/chos
 import type { OutputFlag } from '../../terminal/options.js';
 import { formatDuration, formatExactDuration } from '../../terminal/render/quantities.js';
 import { followToEnd, exitCodeOf } from '../../jobs/watch/follow-to-end.js';
-import { watchEnd } from '../../jobs/watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { openScreen, type Screen } from '../../jobs/watch/screen.js';
 import { printErr, printOut } from '../../terminal/print.js';
 import { reasonOf } from '../../terminal/render/job-header.js';

@@ -4,10 +4,10 @@ import { plainWording, reasonText, stuckOf } from '../../../quota/explanation/ex
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
 import { renamed } from '../../../quota/explanation/explanation.js';
-import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import { viewOf, withSetUp } from '../../jobs/job-reasons.js';
+import { unattended } from '../../jobs/unattended.js';
 import { readPoolState } from '../../../client/pool-state.js';
 import { whyWaiting, type WhyWaiting } from '../../../client/why-waiting.js';
 import { openReader, withClient } from '../../place/connect.js';
@@ -115,11 +115,6 @@ function printRebuilding(
   ];
   printOut(`${output === 'json' ? JSON.stringify(json, null, 2) : lines.join('\n')}\n`);
   return ExitCode.Done;
-}
-
-/** A user who may see jobs may lack the right to ask about task queues. */
-export function unattended(client: Pick<JobClient, 'unattended'>, row: JobRow): Promise<TaskQueuePolls | undefined> {
-  return client.unattended(row).catch(() => undefined);
 }
 
 /** The JSON form. Ids are job ids; times are ISO 8601 in sentences, ms since 1970 elsewhere. */

@@ -23,6 +23,9 @@ const FIRST_WORDS: ReadonlySet<string> = new Set([
     'attach',
     'shell',
     'events',
+    'retry',
+    'rerun',
+    'resubmit',
   ],
 ]);
 

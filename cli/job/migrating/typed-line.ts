@@ -319,6 +319,15 @@ const asOne =
   (whose: string, verb: string): Reader =>
   (args) => ({ whose, lines: [line(verb, firstOf(args))] });
 
+/** A job that has ended is final: the same file is another job. */
+function again(args: readonly string[]): Answer {
+  return {
+    whose: ANOTHERS,
+    lines: [line('restart', firstOf(args)), line('submit', 'job.yaml')],
+    notes: ['the first is for a job that is open, the second for one that has ended: its file is a new job then'],
+  };
+}
+
 const OTHERS: Readonly<Record<string, Reader>> = {
   logs: (args) => {
     const [job = 'JOB'] = plain(args.filter((_, at) => !['--replica', '--worker'].includes(args[at - 1] ?? '')));
@@ -373,6 +382,9 @@ const OTHERS: Readonly<Record<string, Reader>> = {
   kill: as(ANOTHERS, 'cancel'),
   attach: (args) => ({ whose: ANOTHERS, lines: [line('logs', firstOf(args), '--follow')] }),
   shell: asOne(ANOTHERS, 'ssh'),
+  retry: again,
+  rerun: again,
+  resubmit: again,
   events: (args) => ({ whose: ANOTHERS, lines: [line('logs', firstOf(args), '--job')] }),
 };
 

@@ -12,7 +12,7 @@ import { LOGIN_SHELL } from '../../../cloud/hosts/login-shell.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import { clustersOf } from '../../place/kubernetes-cluster.js';
 import type { ForwardedPorts } from '../job-filter.js';
-import { watchEnd } from '../watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 
 /** Interval of keep-alive messages on a silent connection. After three without an answer ssh ends. */
 const ALIVE_SECONDS = 15;

@@ -15,7 +15,7 @@ import type { HostChoice } from '../job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { SafeFolder } from '../../terminal/safe-folder.js';
-import { watchEnd } from '../watch/interruptions.js';
+import { watchEnd } from '../../terminal/interruptions.js';
 import { type Copied, noteProblem, nothingCopied, reportCopied } from './download-file.js';
 
 export interface LogChoice {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { claimFile } from './addresses.js';
 import { stackHome, type Environment, type StackHome } from '../../terminal/home.js';
 import { ensureRunning, livingHolder, stopPart, type StopOutcome } from './part.js';
@@ -151,7 +151,12 @@ function removeData(home: StackHome, onProgress: (line: string) => void): void {
   for (const path of [home.rehearsalDir, home.serverDir, home.sshDir, home.gcloudDir, home.logsDir, ...files])
     rmSync(path, { recursive: true, force: true });
   if (octet !== undefined) rmSync(claimFile(octet), { force: true });
-  onProgress(`Removed the data of ${home.root}`);
+  onProgress(`Removed the data of ${home.root}${keptText(home)}`);
+}
+
+/** Secrets belong to the user, not to one stack: they are not data that a purge removes. */
+function keptText({ secretsDir }: StackHome): string {
+  return existsSync(secretsDir) ? `; the secrets in ${secretsDir} are kept` : '';
 }
 
 function removeIfEmpty(folder: string): void {
@@ -229,7 +234,7 @@ async function refuseToLeave(work: OpenWork | undefined, leaving: Leaving): Prom
     ExitCode.Refused,
     `nothing was changed: ${state}`,
     consequence,
-    'end them first: `jobctl cancel JOB`, and wait until `jobctl audit leaks` finds nothing',
+    `end them first: ${isPurge ? endLine(work) : '`jobctl cancel JOB`'}, and wait until \`jobctl audit leaks\` finds nothing`,
     isPurge ? PURGE_REASON : 'or go down all the same: jobctl dev down --yes',
   );
 }
@@ -244,6 +249,12 @@ const CONSEQUENCE: Readonly<Record<Real, string>> = {
 };
 const UNKNOWN = 'it is not known what is open, since the Temporal server does not answer';
 const PURGE_REASON = 'a purge forgets what they hold: jobctl could not even name it afterwards';
+
+/** The line that ends the open jobs, ready to paste. */
+const endLine = (work: OpenWork | undefined): string =>
+  work === undefined || work.jobs.length === 0
+    ? asTyped('`jobctl delete JOB`')
+    : asTyped(`\`jobctl delete --yes ${work.jobs.join(' ')}\``);
 
 const SHOWN = 5;
 

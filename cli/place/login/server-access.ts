@@ -4,6 +4,7 @@ import { NotLoggedIn } from '../../../client/errors.js';
 import type { ServerOptions } from '../../../client/http/server-options.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { ServerPlace } from '../context.js';
+import { onInterrupt } from '../../terminal/interruptions.js';
 import { printErr, tellLine } from '../../terminal/print.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
 import { isFresh, changeLogin, type OidcLogin, storedLogin } from './stored-logins.js';
@@ -24,6 +25,7 @@ export function serverOptionsOf(place: ServerPlace): ServerOptions {
     busyPatienceMs: BUSY_PATIENCE_MS,
     onBusy: (why, waitMs) => printErr(`${why}; trying again in ${formatDuration(waitMs)}\n`),
     onWait: tellLine,
+    onInterrupt,
     ...authorityOf(place),
   };
   opened.set(place.url, options);

@@ -3,6 +3,7 @@ import {
   askedMachines,
   askedSize,
   formatSlices,
+  isBought,
   usdPerHour,
   kindOfJob,
   machineKind,
@@ -26,10 +27,11 @@ export function jobHeader(id: string, spec: JobSpec, label: string | undefined, 
   const { chips, hosts } = askedSize(spec);
   const { pricing } = askedMachines(spec);
   const price = usdPerHour(spec);
+  const bought = `${pricing === 'any' ? 'any pricing' : pricing}${isPricingSaid ? '' : ' by default'}`;
   return [
     id,
     ...(spec.project === undefined ? [] : [`project ${spec.project}`]),
-    `${formatSlices(spec)} ${pricing === 'any' ? 'any pricing' : pricing}${isPricingSaid ? '' : ' by default'}`,
+    [formatSlices(spec), ...(isBought(spec) ? [bought] : [])].join(' '),
     `${count(chips, 'chip')} on ${count(hosts, 'host')}`,
     ...(label !== undefined ? [label] : price === undefined ? [] : [`about $${price.toFixed(2)}/h`]),
   ].join('   ');

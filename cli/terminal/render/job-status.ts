@@ -7,7 +7,7 @@ import { hookText } from '../../../domain/hooks.js';
 import { doneTwiceText } from '../../../domain/done-twice.js';
 import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
-import { kindOfJob, machineKind } from '../../../domain/machines.js';
+import { isBought, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { count, type EpochMs } from '../../../domain/units.js';
 import { failingText, shownUser, answerTexts, nextZoneSentence, untilSentence } from './job-phrases.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
@@ -125,7 +125,7 @@ function viewFacts(view: JobView, now: EpochMs): Fact[] {
   const kind = machineKind(kindOfJob(spec));
   const ends = endsSentence(view, now);
   return [
-    ['pricing', kind.requestText(spec)],
+    [isBought(spec) ? 'pricing' : 'machines', kind.requestText(spec)],
     ...(ends === undefined ? [] : [['ends', ends] as const]),
     ...(granted === undefined || isOnlyTier(granted) ? [] : [['granted', grantedText(granted)] as const]),
     ...(image === undefined ? [] : [['image', oneLine(image)] as const]),

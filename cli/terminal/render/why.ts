@@ -55,23 +55,38 @@ function clockTime(at: EpochMs, now: EpochMs): string {
 
 /** Renders `jobctl why` for a job that waits for its pool. */
 export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, width?: number): readonly string[] {
-  const { why, pool, at, admission, admissionReason, problem } = waiting;
+  const { why, pool, at, admission, problem } = waiting;
   const words = { ...wordingFor(waiting.hasTiers, now), isDraining: admission === 'draining' };
   const behind = why.behind === undefined ? '' : `, behind ${words.nameOf(why.behind)}`;
   const place = why.position === 0 ? 'it starts now' : `${ordinal(why.position)} of ${why.of} in line${behind}`;
   const reasons = why.reasons.map((reason) => reasonText(reason, why, words));
-  const byAdmin =
-    admission === 'open' || admissionReason === undefined ? [] : [`the admin's reason: ${admissionReason}`];
   return [
     ...wrapped(`${row.id} waits for ${demandOf(why.units)} ${inProject(why.project)} (${place}).`, width, ''),
-    ...[...reasons, ...byAdmin].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
+    ...[...reasons, ...adminTexts(waiting, now)].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
     ...wrapped(outlook(waiting, words), width, ''),
+    ...(admission === 'open' ? [] : wrapped(thawText(pool), width, '')),
     ...wrapped(untilSentence(row, now), width, ''),
     ...renderStuck(waiting.stuck ?? [], pool, now, width),
     ...(problem === undefined ? [] : wrapped(`The pool's files have a problem: ${oneLine(problem)}`, width, '')),
     ...wrapped(`Pool ${pool} as of ${formatDuration(now - at)} ago.${labelOf(row)}`, width, ''),
   ];
 }
+
+/** `alice froze it at 14:02, 3m 00s ago; the admin's reason: maintenance`; empty for an open pool, and if nothing is known. */
+function adminTexts({ admission, admissionReason, admissionSet: set }: WhyWaiting, now: EpochMs): readonly string[] {
+  if (admission === 'open') return [];
+  const did = admission === 'draining' ? 'drained' : 'froze';
+  const parts = [
+    ...(set === undefined
+      ? []
+      : [`${set.by} ${did} it at ${clockTime(set.at, now)}, ${formatDuration(now - set.at)} ago`]),
+    ...(admissionReason === undefined ? [] : [`the admin's reason: ${admissionReason}`]),
+  ];
+  return parts.length === 0 ? [] : [parts.join('; ')];
+}
+
+const thawText = (pool: string): string =>
+  asTyped(`An admin of the pool opens it again: jobctl quota thaw${pool === 'default' ? '' : ` --pool ${pool}`}`);
 
 /** Slices that hold chips because their deletion does not end. */
 export function renderStuck(

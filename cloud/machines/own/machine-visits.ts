@@ -53,6 +53,12 @@ export class MachineVisits {
 
 function targetOf(pool: string, { name, address, port, user, hostKey, key }: ChosenMachine): SshTarget {
   const uid = lastingUid({ pool, name });
-  const own = { port, lastingUid: uid, ...(hostKey !== undefined && { hostKey }), ...(key !== undefined && { key }) };
+  const own = {
+    name,
+    port,
+    lastingUid: uid,
+    ...(hostKey !== undefined && { hostKey }),
+    ...(key !== undefined && { key }),
+  };
   return { reach: 'ssh', uid, slice: 0, index: 0, address, user, own };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { acceleratorNamed } from '../../accelerators.js';
 import { section, text, textMap, textValues, wholeNumber, given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { Path } from '../../problem.js';
@@ -17,6 +18,26 @@ import {
 const ACCELERATOR = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
 const ACCELERATOR_RULE = 'small letters, digits and dashes, such as h100 or a100-80gb';
 
+/** The rule for a type of accelerator, in job files and pool files alike. @param without what a machine that has none leaves out */
+function checkType(type: string, path: Path, { report, without }: { report: Report; without: string }): void {
+  const slice = acceleratorNamed(type);
+  if (!ACCELERATOR.test(type)) report.wrong(path, type, 'no type of accelerator', ACCELERATOR_RULE);
+  else if (type === MACHINE) report.wrong(path, type, 'what quota calls a machine without an accelerator', without);
+  else if (slice !== undefined)
+    report.wrong(path, type, 'a slice of Cloud TPU, and no type of accelerator', `write the type: ${slice.generation}`);
+}
+
+const LABEL = /^[a-z0-9]([a-z0-9._/-]{0,61}[a-z0-9])?$/i;
+
+/** The rule for labels, in job files and pool files alike. */
+function labelsOf({ labels }: Pick<MachinesForm, 'labels'>, path: Path, report: Report): Record<string, string> {
+  const values = textValues(labels);
+  for (const key of Object.keys(values))
+    if (!LABEL.test(key))
+      report.wrong([...path, 'labels', key], key, 'no name of a label', 'letters, digits, . _ / and -; 63 at most');
+  return values;
+}
+
 /** The `machines` section with its defaults. The pool decides later which machines there are. */
 export function resolveMachines(
   form: MachinesForm,
@@ -28,7 +49,7 @@ export function resolveMachines(
     pool: poolName,
     hosts,
     ...acceleratorOf(form, hosts, report),
-    labels: textValues(form.labels),
+    labels: labelsOf(form, ['machines'], report),
   };
   return { request: { machines: request }, slice: { type: machinesType(request), hosts }, leftToPool: [] };
 }
@@ -41,8 +62,7 @@ function acceleratorOf(form: MachinesForm, hosts: number, report: Report): Pick<
       report.missing(['machines', 'accelerator'], 'count is of an accelerator, such as accelerator: h100');
     return {};
   }
-  if (!ACCELERATOR.test(type))
-    report.wrong(['machines', 'accelerator'], type, 'no type of accelerator', ACCELERATOR_RULE);
+  checkType(type, ['machines', 'accelerator'], { report, without: 'leave accelerator and count out' });
   if (count === undefined) {
     if (!report.wasDropped(['machines', 'count']))
       report.missing(['machines', 'count'], `how many ${type} the slice has on all its machines, such as count: 8`);
@@ -174,7 +194,7 @@ function resolveMachine(form: InventoryForm[number], path: Path, report: Report)
   return {
     ...{ name, address, port, user },
     accelerators: acceleratorsOf(form, path, report),
-    labels: textValues(form.labels),
+    labels: labelsOf(form, path, report),
     ...keyOf(form, path, report),
     ...hostKeyOf(form, path, report),
     ...(form.check !== undefined && { check: form.check }),
@@ -204,12 +224,8 @@ function addressOf(text: string, path: Path, report: Report): Pick<OwnMachine, '
 
 function acceleratorsOf({ accelerators = {} }: InventoryForm[number], path: Path, report: Report) {
   const types = Object.keys(accelerators);
-  for (const type of types) {
-    const at = [...path, 'accelerators', type];
-    if (!ACCELERATOR.test(type)) report.wrong(at, type, 'no type of accelerator', ACCELERATOR_RULE);
-    if (type === MACHINE)
-      report.wrong(at, type, 'what quota calls a machine without an accelerator', 'leave accelerators out');
-  }
+  for (const type of types)
+    checkType(type, [...path, 'accelerators', type], { report, without: 'leave accelerators out' });
   if (types.length > 1) {
     const hint = 'a job takes a whole machine: name the type that jobs ask for';
     report.problem([...path, 'accelerators'], types.join(', '), 'a machine has accelerators of one type', hint);

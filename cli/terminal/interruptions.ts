@@ -29,3 +29,18 @@ function endBy(name: NodeJS.Signals): void {
   process.removeAllListeners(name);
   process.kill(process.pid, name);
 }
+
+/**
+ * Calls `giveUp` at the first Ctrl-C or SIGTERM, which does not end the process then; a second one does.
+ * @returns ends the watch
+ */
+export function onInterrupt(giveUp: () => void): () => void {
+  const names = ['SIGINT', 'SIGTERM'] as const;
+  const unwatch = (): void => names.forEach((name) => process.off(name, first));
+  const first = (): void => {
+    unwatch();
+    giveUp();
+  };
+  for (const name of names) process.on(name, first);
+  return unwatch;
+}
