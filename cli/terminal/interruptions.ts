@@ -30,17 +30,32 @@ function endBy(name: NodeJS.Signals): void {
   process.kill(process.pid, name);
 }
 
+/** Waits that the next Ctrl-C gives up: one listener for all, since Node.js warns of more than ten. */
+const WAITS = new Set<() => void>();
+
 /**
  * Calls `giveUp` at the first Ctrl-C or SIGTERM, which does not end the process then; a second one does.
  * @returns ends the watch
  */
 export function onInterrupt(giveUp: () => void): () => void {
-  const names = ['SIGINT', 'SIGTERM'] as const;
-  const unwatch = (): void => names.forEach((name) => process.off(name, first));
-  const first = (): void => {
-    unwatch();
-    giveUp();
+  // An object of its own: the same function may be given twice.
+  const wait = (): void => giveUp();
+  if (WAITS.size === 0) for (const name of ENDING) process.on(name, giveAllUp);
+  WAITS.add(wait);
+  return () => {
+    if (WAITS.delete(wait) && WAITS.size === 0) stopListening();
   };
-  for (const name of names) process.on(name, first);
-  return unwatch;
+}
+
+const ENDING = ['SIGINT', 'SIGTERM'] as const;
+
+function stopListening(): void {
+  for (const name of ENDING) process.off(name, giveAllUp);
+}
+
+function giveAllUp(): void {
+  const waits = [...WAITS];
+  WAITS.clear();
+  stopListening();
+  for (const wait of waits) wait();
 }

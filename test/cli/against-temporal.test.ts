@@ -243,6 +243,24 @@ describe('verbs against a real Temporal server without any worker', function () 
       assert.equal(executions.length, isBegun ? 1 : 0);
     });
 
+  it('a request to many jobs that is interrupted is sent to none that it has not been sent to', async () => {
+    const many = Array.from({ length: 18 }, (_, at) => `${name}-of-many-${at}`);
+    await Promise.all(many.map((id) => run('submit', file, '--name', id)));
+    const { child, out } = started(['stop', ...many, '--yes'], environment);
+    try {
+      // As many as are asked side by side.
+      await until('it waits', async () => out.stderr.split('waiting').length > 16 || child.exitCode !== null);
+      child.kill('SIGINT');
+      const { exitCode, stderr } = await ended({ child, out });
+      assert.equal(stderr.split(': interrupted before a worker answered').length - 1, 16, stderr);
+      assert.equal(stderr.split(': not asked: interrupted before its turn').length - 1, 2, stderr);
+      assert.doesNotMatch(stderr, /MaxListeners/);
+      assert.equal(exitCode, ExitCode.Interrupted);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
   /** Takes a task of a workflow, as a worker does, and gives an empty answer. */
   async function beginOneOf(queue: string): Promise<void> {
     const { connection, namespace } = await testServer();

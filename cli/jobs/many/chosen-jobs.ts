@@ -79,7 +79,7 @@ const isOne = ({ rows, missing, isFound }: ChosenJobs): boolean => !isFound && r
 
 /**
  * Does `act` to each job, some at a time, and prints the results: one line per job when it is done, on stderr if it failed, or
- * one JSON document. A failure of one job does not stop the others.
+ * one JSON document. A failure of one job does not stop the others; an interruption stops all that have not begun.
  * @returns 0, or if any failed, the exit code common to all failures, otherwise 1
  */
 export async function forEachJob(
@@ -105,13 +105,16 @@ export async function forEachJob(
     if (!isJson) printErr(`${id}: ${firstLine(text)}\n`);
   };
   for (const [id, error] of chosen.missing) failed(id, error);
+  let isInterrupted = false;
   await eachOf(chosen.rows, width, async (row) => {
     try {
+      if (isInterrupted) throw new CliError(ExitCode.Interrupted, 'not asked: interrupted before its turn');
       const { text, json, exitCode } = await act(row);
       answers.set(row.id, json);
       if (exitCode !== undefined) codes.push(exitCode);
       if (!isJson) printPainted(`${text}\n`);
     } catch (error) {
+      isInterrupted ||= error instanceof Error && error.name === 'WaitInterrupted';
       failed(row.id, error);
     }
   });
