@@ -5,7 +5,7 @@ import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { FailureType } from '../domain/errors.js';
 import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
 import type { EpochMs } from '../domain/units.js';
-import { toldWait, type Waiter } from './wait-notes.js';
+import { toldOnce, toldWait, type Waiter } from './wait-notes.js';
 import { largest } from '../domain/extremes.js';
 
 const DEADLINE_MS = 10_000;
@@ -24,7 +24,7 @@ export class TemporalCalls {
   constructor(temporal: Client, server: string, waiter: Waiter = {}) {
     this.#temporal = temporal;
     this.#server = server;
-    this.#waiter = waiter;
+    this.#waiter = toldOnce(waiter);
   }
 
   /**

@@ -12,6 +12,16 @@ export interface Waiter {
   readonly onInterrupt?: OnInterrupt | undefined;
 }
 
+/** The same person, who is told each thing once: of many calls side by side each says the same. */
+export function toldOnce({ onWait, onInterrupt }: Waiter): Waiter {
+  const told = new Set<string>();
+  const tell = (text: string): void => {
+    if (!told.has(text)) onWait?.(text);
+    told.add(text);
+  };
+  return { onWait: onWait && tell, onInterrupt };
+}
+
 /** A call that takes longer than this is told of. */
 const TELL_AFTER_MS = 3_000;
 

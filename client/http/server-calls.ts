@@ -23,7 +23,7 @@ import { ConnectionLost, type HttpAnswer, type OpenAnswer, openExchange, whole }
 import { serverAddress, type ServerOptions } from './server-options.js';
 import type { ApiErrorCode, ApiProblem } from '../../contract/api/failures.js';
 import { messageIn } from '../../cloud/store/store-error.js';
-import { toldWait } from '../wait-notes.js';
+import { toldOnce, toldWait, type Waiter } from '../wait-notes.js';
 import { notJson } from '../../domain/errors.js';
 
 /** A call of an operation. Its method, its path and whether it may be repeated are the operation's. */
@@ -73,12 +73,14 @@ export class ServerCalls {
   readonly address: string;
   readonly #base: URL;
   readonly #options: ServerOptions;
+  readonly #waiter: Waiter;
 
   /** @throws ServerRefused for an address to which no token may be sent */
   constructor(options: ServerOptions) {
     this.#base = serverAddress(options.server);
     this.address = this.#base.href.replace(/\/$/, '');
     this.#options = options;
+    this.#waiter = toldOnce(options);
   }
 
   /** @throws ServerUnreachable, ServerRefused, NotLoggedIn, Forbidden, TooManyRequests; errors of `meanings` */
@@ -99,7 +101,7 @@ export class ServerCalls {
     const what = `interrupted before ${server} answered; the call may still be carried out`;
     const interrupted = () => Promise.resolve(new WaitInterrupted(what));
     const wait = { whom: `of ${server}`, mostMs: request.timeoutMs ?? TIMEOUT_MS, interrupted };
-    return toldWait(this.#options, call, wait);
+    return toldWait(this.#waiter, call, wait);
   }
 
   /** Like `send`, for a streamed body: yields its chunks as they arrive. @throws ServerUnreachable if it breaks off */
