@@ -33,6 +33,8 @@ describe("what a sentence of `jobctl why` is worth, by the cloud's own word", ()
     'a zone as asked again that is not': `  ${B} refused 3s ago (zone), and is asked again: no more capacity`,
     'other words than those of a refusal': `  ${B} refused 3s ago (zone): quota exceeded`,
     'such words beside what it asks for': `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${B} refused: quota exceeded. ${HEAD}`,
+    'another zone where several are asked':
+      'For chips elsewhere: another zone in tpu.zones, pricing ondemand or flex-start; that takes another job.',
     'anything else': 'All is well.',
   };
   for (const [name, line] of Object.entries(lies))
@@ -52,6 +54,9 @@ describe("what a sentence of `jobctl why` is worth, by the cloud's own word", ()
       `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${B} refused: no more cap. ${HEAD}`,
       `j is provisioning, for 3s: 1 x v5litepod-8 in ${A}; ${B} refused: no more cap; if nothing comes before, ${C} is asked at 2026-11-29 10:40:00 UTC. ${HEAD}`,
       `Seen by this pool's jobs: ${A} gave a v5litepod-8 (spot) within 3s, 5s ago.`,
+      'Google keeps the request in line until the zone has unused spot chips, and names neither its place nor a time.',
+      'The zone refuses the request while it has no unused spot chips, and keeps no place in a line: the job asks again.',
+      'For chips elsewhere: pricing ondemand or flex-start; that takes another job.',
     ];
     assert.deepEqual(untrueSentences(lines.join('\n'), cloud, true), []);
   });

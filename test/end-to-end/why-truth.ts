@@ -46,6 +46,8 @@ export function cloudNow(events: readonly CloudEvent[], job: string): CloudNow {
   return { there, refused, gave, asked, created };
 }
 
+/** Of a queued resource that waits. */
+const IN_LINE = new Set(['ACCEPTED', 'WAITING_FOR_RESOURCES']);
 /** On its way out: nobody is asked by it any more. */
 const LEAVING = new Set(['SUSPENDING', 'SUSPENDED', 'DELETING']);
 
@@ -109,6 +111,14 @@ function isTrue(line: string, cloud: CloudNow, isNow: boolean): boolean {
 
   const next = /^If nothing comes before, (\S+) is asked (?:now|at (?:\w+ \d+ )?\d\d:\d\d, in .*)\.$/.exec(line);
   if (next) return !isNow || !open.has(next[1] ?? '');
+
+  if (/^Google keeps the request in line until the zone has unused \w+ chips, and names neither /.test(line))
+    return !isNow || present.some(({ states }) => states.some((state) => IN_LINE.has(state)));
+  if (/^The zone refuses the request while it has no unused \w+ chips, and keeps no place in a line: /.test(line))
+    return refused.size > 0;
+  const elsewhere =
+    /^For chips elsewhere: (another zone in tpu\.zones, )?pricing [\w -]+; that takes another job\.$/.exec(line);
+  if (elsewhere) return elsewhere[1] === undefined || new Set(cloud.asked).size < 2;
 
   const seen =
     /^Seen by this pool's jobs: (\S+) gave a \S+ \(\w+\) within .*? ago(, and has refused one since)?\.$/.exec(line);

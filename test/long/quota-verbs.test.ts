@@ -115,7 +115,10 @@ describe('the verbs of a pool, on a running stack', function () {
     const { code } = await quota('freeze', '--reason', 'new racks', '--by', 'root');
     assert.equal(code, 0);
     await published('as frozen', ({ admission }) => admission === 'frozen');
-    assert.match((await quota('show')).stdout, /admission +FROZEN, nothing new is granted: new racks\n/);
+    assert.match(
+      (await quota('show')).stdout,
+      /admission +FROZEN, nothing new is granted: new racks \(by root, \d+s ago\)\n/,
+    );
     assert.equal((await quota('thaw', '--by', 'root')).code, 0);
     await published('as open', ({ admission }) => admission === 'open');
   });
