@@ -56,11 +56,12 @@ verb_claim() {
     said=claimed
     # Who gives it back marks it before it looks: one of the two sees the other.
     [ ! -e "$ended/$id" ] || { rm -f "$claim"; said=ended; }
-    [ $said = ended ] || [ -e "$jobs/$3" ] || : > "$jobs/$3"
     sync "$machine" 2>/dev/null
   elif cmp -s "$new" "$claim"; then said=claimed
   fi
   rm -f "$new"
+  # Before anything of the job is laid down here; a machine that lost its power behind the link has it at the repetition.
+  [ "$said" != claimed ] || [ -e "$jobs/$3" ] || : > "$jobs/$3"
   say "$said"
   [ $said != taken ] || cat "$claim"
 }
