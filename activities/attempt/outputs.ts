@@ -221,7 +221,9 @@ export async function outputsAfter(
   { store, input, caller, guard, end }: OutputsWait,
 ): Promise<OutputsReport | 'handed over' | undefined> {
   const hosts = commandHostsOf(input);
-  const isGone = ({ target }: AttemptHost): boolean => end.signal.aborted || guard.hasLost(target.slice);
+  let isHandedOver = false;
+  const isGone = ({ target }: AttemptHost): boolean =>
+    isHandedOver || end.signal.aborted || guard.hasLost(target.slice);
   if (ended.kind === 'slices-lost') return storedByThen(store, input, hosts, isGone);
   if (ended.kind !== 'exited' && ended.kind !== 'run-lost') return undefined;
   const over = new AbortController();
@@ -230,9 +232,11 @@ export async function outputsAfter(
   end.signal.addEventListener('abort', giveUp, { once: true });
   const ask: AskHost = ({ target }, call, signal) => caller(signal).on(target, call);
   const waited = awaitOutputs(store, input, hosts, { ask, isGone }, tellJobOfOutputs(input), over.signal);
-  const isHandedOver = (): 'handed over' => 'handed over';
-  const first = await Promise.race([waited, end.handedOver.then(isHandedOver, isHandedOver)]);
-  if (first === 'handed over') over.abort(new Error('its worker shut down'));
+  const handOver = (): 'handed over' => 'handed over';
+  const first = await Promise.race([waited, end.handedOver.then(handOver, handOver)]);
+  if (first !== 'handed over') return first;
+  isHandedOver = true;
+  over.abort(new Error('its worker shut down'));
   return first;
 }
 
@@ -243,15 +247,15 @@ async function storedByThen(
   hosts: readonly AttemptHost[],
   isGone: (host: AttemptHost) => boolean,
 ): Promise<OutputsReport | undefined> {
-  const all = async (look: (host: AttemptHost) => Promise<Stored>) =>
-    Promise.all(hosts.map(async (host) => ({ host, stored: await look(host) })));
-  const atOnce = await all((host) => storedOf(store, input, host));
-  if (input.spec.outputs === undefined && atOnce.every(({ stored }) => stored === 'nothing')) return undefined;
-  const found = await all((host) => storedSoon(store, input, host, () => isGone(host)));
-  const ends = found.map(
-    ({ host, stored }) => [host.number, storedBefore(stored, 'a slice was lost', !isGone(host))] as const,
-  );
-  return reportOf(input.attempt, new Map(ends));
+  if (input.spec.outputs === undefined) {
+    const atOnce = await Promise.all(hosts.map((host) => storedOf(store, input, host)));
+    if (atOnce.every((stored) => stored === 'nothing')) return undefined;
+  }
+  const ends = hosts.map(async (host) => {
+    const stored = await storedSoon(store, input, host, () => isGone(host));
+    return [host.number, storedBefore(stored, 'a slice was lost', !isGone(host))] as const;
+  });
+  return reportOf(input.attempt, new Map(await Promise.all(ends)));
 }
 
 /** Transfers under way in this worker, each with some 16 MiB in memory, and those of one job among them. */
