@@ -171,6 +171,18 @@ function isFarFrom(what: string, suggested: string): boolean {
   return typed !== undefined && !suggested.split(', ').some((word) => editDistance(typed, word) <= most);
 }
 
+/** The unknown option of a message, as typed, its name, and its value behind `=`; empty for any other message. */
+function unknownOption(what: string): { readonly typed: string; readonly flag: string; readonly inline?: string } {
+  const typed = /^unknown option '(.+)'$/.exec(what)?.[1] ?? '';
+  const [flag = '', inline] = typed.split('=');
+  return { typed, flag, ...(inline !== undefined && { inline }) };
+}
+
+interface BetterHint {
+  readonly near?: string;
+  readonly hint: readonly string[];
+}
+
 /**
  * An unknown option about GPUs, as other tools have many: `--gpu`, `--num-gpus`, `--gres=gpu:2`. By its letters `--tpu` would be
  * near. Undefined for any other option.
@@ -180,13 +192,13 @@ function gpuWords(
   suggested: string | undefined,
   own: readonly string[],
   program: Command,
-): { readonly near?: string; readonly hint: readonly string[] } | undefined {
-  const typed = /^unknown option '(.+)'$/.exec(what)?.[1];
-  if (typed === undefined || !/gpu|gres/i.test(typed.split('=')[0] ?? '')) return undefined;
+): BetterHint | undefined {
+  const { flag } = unknownOption(what);
+  if (!/gpu|gres/i.test(flag)) return undefined;
   const options = program.commands.find((command) => command.name() === own[0])?.options ?? [];
   const ofVerb = options.flatMap(({ long }) => (long?.includes('gpu') === true ? [long] : []));
   if (suggested !== undefined && ofVerb.includes(suggested)) return { near: suggested, hint: [] };
-  const near = nearestWord(typed.split('=')[0] ?? '', ofVerb) ?? ofVerb.find((long) => long === '--gpus');
+  const near = nearestWord(flag, ofVerb) ?? ofVerb.find((long) => long === '--gpus');
   if (near !== undefined) return { near, hint: [] };
   return { hint: own[0] === 'submit' ? [gpuRemedy()] : [] };
 }
@@ -198,12 +210,8 @@ const gpuRemedy = (): string =>
  * An unknown option of `submit` that names the type of machines as other tools do: `--accelerators A100:8`, `--machine-type
  * n2-standard-8`. Undefined for any other option.
  */
-function typeWords(
-  what: string,
-  own: readonly string[],
-): { readonly near?: string; readonly hint: readonly string[] } | undefined {
-  const typed = /^unknown option '(.+)'$/.exec(what)?.[1] ?? '';
-  const [flag = '', inline] = typed.split('=');
+function typeWords(what: string, own: readonly string[]): BetterHint | undefined {
+  const { typed, flag, inline } = unknownOption(what);
   if (own[0] !== 'submit' || !/^--(accelerators?|machine|instance|node|tpu|vm)([_-](type|size|shape)s?)?$/.test(flag))
     return undefined;
   const value = inline ?? own[own.indexOf(typed) + 1] ?? '';

@@ -74,8 +74,7 @@ export function formatSlices(spec: MachineRequest & Pick<JobSpec, 'slices'>): st
   return spec.slices === 1 ? accelerator : `${spec.slices} x ${accelerator}`;
 }
 
-/** Machines of a pool's own have neither a price nor a pricing. */
-export const isBought = (spec: MachineRequest): boolean => kindOfJob(spec) !== 'machines';
+export const isBought = (spec: MachineRequest): boolean => machineKind(kindOfJob(spec)).isBought;
 
 /** See `MachineKind.usdPerHour`. By default in the job's first zone and at its own pricing. */
 export function usdPerHour(

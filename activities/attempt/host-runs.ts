@@ -21,14 +21,8 @@ import { logLimitOf, LogStream, type Shipping } from './log-stream.js';
 import { followsOf } from './followed-jobs.js';
 import { pause } from './activity-end.js';
 import { runRequest, startRun } from './run-request.js';
-import {
-  silenceEnd,
-  silenceLimitOf,
-  SilenceWatch,
-  tellOfSilentHosts,
-  STACKS_MS,
-  storeStacks,
-} from './silence-watch.js';
+import { silenceEnd, silenceLimitOf, SilenceWatch, tellOfSilentHosts } from './silence-watch.js';
+import { STACKS_MS, storeStacks } from './silent-stacks.js';
 import type { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
 

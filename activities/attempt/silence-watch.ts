@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import { messageOf } from '../../domain/errors.js';
-import type { RunStatus, PySpySource } from '../../cloud/hosts/port.js';
+import type { RunStatus } from '../../cloud/hosts/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { largest, smallest } from '../../domain/extremes.js';
 import {
@@ -21,13 +21,8 @@ import {
 } from '../../domain/silence.js';
 import { attemptTroubleSignal } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { answerWithin } from '../../cloud/abort.js';
-import type { StorePort } from '../../cloud/store/port.js';
-import { Semaphore } from '../../domain/semaphore.js';
-import { storedStacksText } from '../../domain/stacks/stack.js';
-import { logChunkObject, logPrefix, STACKS_STREAM } from '../../domain/store-layout.js';
 import { jobTeller, pause } from './activity-end.js';
-import { type AttemptHost, placeOf, type HostCaller, runIdOf } from './attempt-hosts.js';
+import { type AttemptHost, placeOf } from './attempt-hosts.js';
 
 export type Silence = Extract<SilenceVerdict, { kind: 'silent' }>;
 
@@ -313,70 +308,4 @@ const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
 function isDone(status: RunStatus): status is Extract<RunStatus, { kind: 'exited' }> {
   return status.kind === 'exited' && status.code === 0 && status.signal === undefined && !status.isStopped;
-}
-
-export interface StacksPlace {
-  readonly store: Pick<StorePort, 'write'>;
-  /** Absent: hosts get no py-spy. */
-  readonly pySpy?: PySpySource | undefined;
-  readonly callerUntil: (signal: AbortSignal) => HostCaller;
-  /** Time for all of it, in ms. */
-  readonly limitMs: number;
-  readonly signal: AbortSignal;
-}
-
-/** A silent command is ended at most this much later. */
-export const STACKS_MS = 15_000;
-/** Each host answers with some MB at most, which are read here. */
-const HOSTS_AT_ONCE = 64;
-
-/**
- * Stores where the processes of a command stand, before it is ended for its silence (docs/adr/0128): for each host a text beside
- * its logs, as far as there is time. It never prevents the end.
- * @returns the number of hosts that have a stored text; rejects only with the signal's reason
- */
-export async function storeStacks(
-  place: StacksPlace,
-  input: AttemptInput,
-  hosts: readonly AttemptHost[],
-): Promise<number> {
-  const { callerUntil, limitMs, signal } = place;
-  let stored = 0;
-  const permits = new Semaphore(HOSTS_AT_ONCE);
-  const all = async (late: AbortSignal): Promise<void> => {
-    const until = AbortSignal.any([signal, late]);
-    setMaxListeners(0, until, late);
-    const caller = callerUntil(until);
-    const onOne = async (host: AttemptHost): Promise<void> => {
-      if (!until.aborted && (await storeOf(host, place, { input, caller, until }))) stored += 1;
-    };
-    await Promise.all(hosts.map((host) => permits.run(() => onOne(host))));
-  };
-  try {
-    await answerWithin(limitMs, all);
-  } catch (error) {
-    if (!signal.aborted) log.info(`not all stacks of the silent command are stored: ${messageOf(error)}`);
-  }
-  signal.throwIfAborted();
-  return stored;
-}
-
-/** @returns whether the text is stored */
-async function storeOf(
-  { target, number }: AttemptHost,
-  { store, pySpy, limitMs }: StacksPlace,
-  { input, caller, until }: { readonly input: AttemptInput; readonly caller: HostCaller; readonly until: AbortSignal },
-): Promise<boolean> {
-  const times = { answerMs: limitMs * 0.5, installMs: limitMs * 0.4 };
-  const options = { ...times, host: number, runId: runIdOf(input), pySpy, signal: until };
-  try {
-    const stacks = await caller.on(target, (connection) => connection.runStacks(options));
-    const name = logChunkObject(logPrefix(input.job.id, input.attempt, STACKS_STREAM), String(number), 0);
-    // A worker that goes on for another one may find it there, which is as good.
-    await store.write(name, storedStacksText(stacks), 'absent', 'text/plain');
-    return true;
-  } catch (error) {
-    log.info(`host ${number}: its stacks are not stored: ${messageOf(error)}`);
-    return false;
-  }
 }

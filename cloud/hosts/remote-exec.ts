@@ -254,7 +254,10 @@ export async function wholeOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-/** "host 2 of slice 0 (10.0.0.5 port 22, user bob)", or "machine rack-1 (..)" if no slice holds it: the beginning of every message about a host. */
+/**
+ * The beginning of every message about a host: "host 2 of slice 0 (10.0.0.5 port 22, user bob)", or "machine rack-1 (..)" if no
+ * slice holds it.
+ */
 export function describeHost(target: SshTarget, port: number): string {
   const name = target.own?.name;
   const place = name === undefined ? `host ${target.index} of slice ${target.slice}` : `machine ${name}`;

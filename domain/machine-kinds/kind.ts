@@ -240,6 +240,8 @@ export interface MachineKind<
   readonly reach: SliceHost['reach'];
   /** Whether its provider may take machines from a ready slice, by a preemption, an eviction or a repair. */
   readonly areTakenBack: boolean;
+  /** Whether machines have a price and a pricing, which are shown. */
+  readonly isBought: boolean;
   /**
    * Whether its provider takes all hosts of a slice together, so that each host's system announces it. Otherwise it takes one
    * host, and the others of its gang hear of it from jobctl (docs/adr/0130).

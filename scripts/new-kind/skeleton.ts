@@ -133,6 +133,7 @@ export const ${value}: MachineKind<${type}Ref, ${type}Plan, ${type}Section, Retu
   zoneNames: undefined,
   reach: 'ssh',
   areTakenBack: true,
+  isBought: true,
   areTakenTogether: false,
   takesPublicKey: true,
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type AttemptHost, HostCaller } from '../../activities/attempt/attempt-hosts.js';
-import { type StacksPlace, storeStacks } from '../../activities/attempt/silence-watch.js';
+import { type StacksPlace, storeStacks } from '../../activities/attempt/silent-stacks.js';
 import type { SliceGuard } from '../../activities/attempt/slice-guard.js';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';

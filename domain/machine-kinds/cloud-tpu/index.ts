@@ -68,6 +68,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   zoneNames: GOOGLE_ZONES,
   reach: 'ssh',
   areTakenBack: true,
+  isBought: true,
   areTakenTogether: true,
   takesPublicKey: true,
   devices: { devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*'], lockFiles: ['/tmp/libtpu_lockfile'] },

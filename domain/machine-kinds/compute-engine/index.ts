@@ -73,6 +73,7 @@ export const computeEngine: MachineKind<
   zoneNames: GOOGLE_ZONES,
   reach: 'ssh',
   areTakenBack: true,
+  isBought: true,
   areTakenTogether: false,
   takesPublicKey: true,
 

@@ -65,6 +65,7 @@ export const kubernetes: MachineKind<
   zoneNames: undefined,
   reach: 'pod',
   areTakenBack: true,
+  isBought: true,
   areTakenTogether: false,
   takesPublicKey: false,
 

@@ -53,6 +53,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
   zoneNames: undefined,
   reach: 'ssh',
   areTakenBack: false,
+  isBought: false,
   areTakenTogether: false,
   takesPublicKey: false,
 

@@ -124,6 +124,7 @@ export const rayCluster: MachineKind<
   zoneNames: undefined,
   reach: 'pod',
   areTakenBack: true,
+  isBought: true,
   areTakenTogether: false,
   takesPublicKey: false,
 
