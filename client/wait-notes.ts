@@ -1,7 +1,7 @@
 /** Gets a line for the person who waits. */
 export type OnWait = (text: string) => void;
 
-/** Told, at the start of a wait, the function that gives the wait up. @returns ends the watch for the person's wish */
+/** Called at the start of a wait, with the function that gives it up. @returns stops listening, once the wait is over */
 export type OnInterrupt = (giveUp: () => void) => () => void;
 
 /** The person who waits for a call that others answer. */
@@ -12,7 +12,7 @@ export interface Waiter {
   readonly onInterrupt?: OnInterrupt | undefined;
 }
 
-/** The same person, who is told each thing once: of many calls side by side each says the same. */
+/** Tells the person each thing only once: many calls side by side say the same. */
 export function toldOnce({ onWait, onInterrupt }: Waiter): Waiter {
   const told = new Set<string>();
   const tell = (text: string): void => {
@@ -22,7 +22,7 @@ export function toldOnce({ onWait, onInterrupt }: Waiter): Waiter {
   return { onWait: onWait && tell, onInterrupt };
 }
 
-/** A call that takes longer than this is told of. */
+/** The person is told of a call that takes longer. */
 const TELL_AFTER_MS = 3_000;
 
 /** Waits for a call that others answer, such as a worker, and tells a person in time what is waited for. */

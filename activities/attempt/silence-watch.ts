@@ -47,8 +47,8 @@ interface Reading {
 }
 
 /**
- * `endMs`: `timeouts.no_output`, which ends the command, and after which a host that is silent alone is told of. `noteMs`: nothing
- * ends, and only a host is told of that printed regularly and has been silent for longer than ever before, and for this long.
+ * `endMs` is `timeouts.no_output`: the command ends after it, and a host that is silent alone for so long is named. `noteMs`: nothing
+ * ends. A host is named only if it printed regularly before, and has been silent for this long and for longer than ever.
  */
 export type SilenceLimit = { readonly endMs: number } | { readonly noteMs: number };
 

@@ -30,7 +30,7 @@ function endBy(name: NodeJS.Signals): void {
   process.kill(process.pid, name);
 }
 
-/** Waits that the next Ctrl-C gives up: one listener for all, since Node.js warns of more than ten. */
+/** Waits that the next Ctrl-C gives up. They share one listener, because Node.js warns of more than ten. */
 const WAITS = new Set<() => void>();
 
 /**
