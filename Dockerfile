@@ -11,8 +11,8 @@ COPY worker/package.json worker/
 COPY rehearsal/package.json rehearsal/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-# What tsc wrote was divided among the packages: it is not needed twice.
-RUN npm run build -- --force && rm -r dist/.compiled dist/.tsbuildinfo
+# What was compiled was divided among the packages: it is not needed twice.
+RUN npm run build -- --force && rm -r dist/.compiled
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && sh deploy/remove-foreign-binaries.sh node_modules
 
 FROM ${NODE_IMAGE} AS jobctl

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** All files of a folder, as paths from `root`, in a fixed order. No folder, no files. */
 export function filesUnder(root: string, folder: string): readonly string[] {
@@ -54,6 +54,7 @@ const CONFIGURATION = [
   'scripts/build-inputs.ts',
   'scripts/packages.ts',
   'scripts/split-packages.ts',
+  'scripts/without-types.ts',
 ];
 /** In a folder of sources, beside these. */
 const NOT_SOURCES = /^[^/]+\/(dist|node_modules|test|examples|package\.json$|README\.md$)/;
@@ -78,3 +79,9 @@ export const stampOf = (root: string): string => join(root, 'dist/.stamp');
 /** Whether dist/ was made from these sources as they are now. */
 export const isBuildCurrent = (root: string): boolean =>
   existsSync(stampOf(root)) && readFileSync(stampOf(root), 'utf8') === buildInputs(root).fingerprint;
+
+export function writeIfChanged(file: string, text: string): void {
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}

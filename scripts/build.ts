@@ -9,23 +9,27 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as WorkflowCode from '../worker/workflow-code.js';
-import { buildInputs, filesUnder, stampOf } from './build-inputs.js';
+import { type BuildInputs, buildInputs, filesUnder, isBuildCurrent, stampOf, writeIfChanged } from './build-inputs.js';
 import { PACKAGES } from './packages.js';
-import { splitPackages } from './split-packages.js';
+import { withoutTypes } from './without-types.js';
 
 /**
- * `npm run build`: compiles the sources, divides them among the packages' dist folders, bundles the workflows for the worker
- * and links this checkout's commands. Does nothing if no source changed; `--force` starts from empty folders.
+ * `npm run build`: takes the types out of the sources, divides them among the packages' dist folders, bundles the workflows for the
+ * worker and links this checkout's commands. Does nothing if no source changed; `--force` starts from empty folders. With
+ * `--declarations`, which `npm pack` gives, the published declarations too: tsc takes a minute of processors for what no checkout needs
+ * (docs/adr/0156).
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** tsc writes here; the packages' folders are divided out of it. */
+/** Compiled modules and declarations lie here; the packages' folders are divided out of it. */
 const COMPILED = join(ROOT, 'dist/.compiled');
 const WORKER_DIST = join(ROOT, 'worker/dist');
 const REHEARSAL_DIST = join(ROOT, 'rehearsal/dist');
 const STAMP = stampOf(ROOT);
+/** The same of the declarations. */
+const DECLARED = `${STAMP}-declarations`;
 /** By what a worker does with failures: as they are, or encrypted by its payload codec (docs/adr/0009). */
 const payloadConverterPath = join(COMPILED, 'workflows/payload-converter.js');
 const BUNDLES = [
@@ -40,27 +44,48 @@ const COMMANDS = { jobctl: 'dist/cli/main.js', 'cloud-tpu-rehearsal': 'rehearsal
 
 async function build(): Promise<void> {
   if (process.argv.includes('--force')) removeBuilt();
-  const { folders, sources, fingerprint } = buildInputs(ROOT);
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint && BUNDLES.every(({ file }) => existsSync(file)))
-    return link();
+  const inputs = buildInputs(ROOT);
+  if (!isBuildCurrent(ROOT) || !BUNDLES.every(({ file }) => existsSync(file))) await compileAll(inputs);
+  link();
+  if (isForOthers() && !isDeclared(inputs)) await declare(inputs);
+}
+
+async function compileAll({ folders, sources, fingerprint }: BuildInputs): Promise<void> {
   rmSync(STAMP, { force: true });
-  await compile();
+  sources.filter((source) => source.endsWith('.ts') && !source.endsWith('.d.ts')).forEach(compile);
   removeOrphans(folders, new Set(sources));
-  splitPackages(ROOT, COMPILED);
+  const { splitModules } = await import('./split-packages.js');
+  splitModules(ROOT, COMPILED);
   copyOthers(sources);
   await bundleWorkflows();
-  link();
   writeFileSync(STAMP, fingerprint);
+}
+
+/** By `npm pack`, or for another folder, which installs this one by its path or a git address: npm says from where it was called. */
+function isForOthers(): boolean {
+  const { INIT_CWD: caller = ROOT } = process.env;
+  return process.argv.includes('--declarations') || relative(ROOT, caller).startsWith('..');
+}
+
+const isDeclared = ({ fingerprint }: BuildInputs): boolean =>
+  existsSync(DECLARED) && readFileSync(DECLARED, 'utf8') === fingerprint;
+
+async function declare({ fingerprint }: BuildInputs): Promise<void> {
+  rmSync(DECLARED, { force: true });
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  await run(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json')]);
+  const { splitDeclarations } = await import('./split-packages.js');
+  splitDeclarations(ROOT, COMPILED);
+  writeFileSync(DECLARED, fingerprint);
 }
 
 function removeBuilt(): void {
   for (const { folder } of PACKAGES) rmSync(join(ROOT, folder, 'dist'), { recursive: true, force: true });
 }
 
-async function compile(): Promise<void> {
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const incremental = ['--incremental', '--tsBuildInfoFile', join(ROOT, 'dist/.tsbuildinfo')];
-  await run(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), ...incremental]);
+/** Written only where it differs, so that a worker that is started meanwhile finds whole files. */
+function compile(source: string): void {
+  writeIfChanged(join(COMPILED, source.replace(/\.ts$/, '.js')), withoutTypes(join(ROOT, source)));
 }
 
 /** Scripts that TPU VMs and pods run, with their modes. */
@@ -79,8 +104,9 @@ function copyOthers(sources: readonly string[]): void {
 
 /** What an earlier build compiled from a source that is gone would still be found by an import. */
 function removeOrphans(folders: readonly string[], sources: ReadonlySet<string>): void {
+  const isOf = (file: string): boolean => sources.has(file.replace(/(\.d\.ts|\.js)$/, '.ts'));
   for (const file of folders.flatMap((folder) => filesUnder(COMPILED, folder))) {
-    if (!sources.has(file.replace(/(\.d\.ts|\.js)(\.map)?$/, '.ts'))) rmSync(join(COMPILED, file));
+    if (!isOf(file)) rmSync(join(COMPILED, file));
   }
 }
 

@@ -1,13 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { transformSync } from '@swc/wasm-typescript';
 import { init, parse } from 'es-module-lexer';
-import { filesUnder, FOLDERS_OF_SOURCES } from './build-inputs.js';
+import { filesUnder, FOLDERS_OF_SOURCES, writeIfChanged } from './build-inputs.js';
+import { withoutTypes } from './without-types.js';
 
 /**
  * Copies every source into COMPILED without its types, for `npm test`: four processes that load some 2,000 files each by tsx spend
- * a tenth of its CPU time on that (docs/adr/0133). Types become blanks, so lines and columns stay. Where a source asks where it is,
+ * a tenth of its CPU time on that (docs/adr/0133). Where a source asks where it is,
  * its copy names the source, so it finds the files around it and starts other programs from there.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -23,12 +23,7 @@ const compiledOf = (source: string): string => join(COMPILED, source.replace(/\.
 /** Written only where it differs, so that tests that run meanwhile find whole files. */
 function compile(source: string): void {
   const path = join(ROOT, source);
-  const compiled = compiledOf(source);
-  const { code } = transformSync(readFileSync(path, 'utf8'), { mode: 'strip-only', filename: path });
-  const text = inItsPlace(code, path);
-  if (existsSync(compiled) && readFileSync(compiled, 'utf8') === text) return;
-  mkdirSync(dirname(compiled), { recursive: true });
-  writeFileSync(compiled, text);
+  writeIfChanged(compiledOf(source), inItsPlace(withoutTypes(path), path));
 }
 
 /** In place of the text between two places. */

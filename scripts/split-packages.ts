@@ -1,35 +1,49 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, posix, relative } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
+import { join, posix, relative } from 'node:path';
 import ts from 'typescript';
-import { emptyFoldersUnder, filesUnder } from './build-inputs.js';
+import { emptyFoldersUnder, filesUnder, writeIfChanged } from './build-inputs.js';
 import { internalSpecifier, type PackageLayout, PACKAGES } from './packages.js';
 
 /**
  * Divides what was compiled among the packages: each module is in one, with its imports of another's rewritten from
  * `../domain/slice.js` to `jobctl/internal/domain/slice.js`. Sources keep relative imports throughout.
- * @param compiled the folder that tsc wrote
+ * @param compiled the folder of all compiled modules
  */
-export function splitPackages(root: string, compiled: string): void {
+export function splitModules(root: string, compiled: string): void {
   const owners = ownersOf(compiled);
   for (const layout of PACKAGES) {
-    const dist = join(root, layout.folder, 'dist');
-    const written = new Set<string>();
-    const write = (path: string, text: string): void => {
-      written.add(path);
-      writeIfChanged(join(dist, path), text);
-    };
     const modules = [...owners].filter(([, owner]) => owner === layout).map(([module]) => module);
-    for (const module of modules) {
-      write(placeIn(layout, module), rewritten(compiled, module, owners));
-      write(
-        `${placeIn(layout, module)}.map`,
-        sourceMap(compiled, module, dirname(join(dist, placeIn(layout, module)))),
-      );
-    }
-    for (const module of declarationsOf(compiled, layout)) {
-      write(placeIn(layout, module), withoutMap(readFileSync(join(compiled, module), 'utf8')));
-    }
-    removeOthers(dist, written);
+    write(root, layout, IS_MODULE, modules, (module) => rewritten(compiled, module, owners));
+  }
+}
+
+/** Divides the declarations: of each package's typed entries, and of all that these name, whoever carries the code. */
+export function splitDeclarations(root: string, compiled: string): void {
+  for (const layout of PACKAGES) {
+    const entries = layout.typed.map((entry) => `${entry}.d.ts`);
+    const reached = reachedFrom(compiled, entries, () => false);
+    write(root, layout, IS_DECLARATION, [...reached], (file) => readFileSync(join(compiled, file), 'utf8'));
+  }
+}
+
+/** Workflow bundles, which lie beside the modules, are the build's own. */
+const IS_MODULE = /^(?!\.)(?!workflow-bundle[^/]*$).*\.js$/;
+const IS_DECLARATION = /^(?!\.).*\.d\.ts$/;
+
+/** A file of the same kind whose source is gone would still be found by an import, and be packed. */
+function write(
+  root: string,
+  layout: PackageLayout,
+  kind: RegExp,
+  files: readonly string[],
+  textOf: (file: string) => string,
+): void {
+  const dist = join(root, layout.folder, 'dist');
+  for (const file of files) writeIfChanged(join(dist, placeIn(layout, file)), textOf(file));
+  const written = new Set(files.map((file) => placeIn(layout, file)));
+  for (const file of filesUnder(dist, '.')) if (kind.test(file) && !written.has(file)) rmSync(join(dist, file));
+  for (const folder of emptyFoldersUnder(dist, '.')) {
+    if (!relative(dist, folder).startsWith('.')) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -49,15 +63,6 @@ function ownersOf(compiled: string): Owners {
     }
   }
   return owners;
-}
-
-/** Declarations that are published: of the package's typed entries and of all that these name, whoever carries the code. */
-function declarationsOf(compiled: string, { typed }: PackageLayout): ReadonlySet<string> {
-  return reachedFrom(
-    compiled,
-    typed.map((entry) => `${entry}.d.ts`),
-    () => false,
-  );
 }
 
 function reachedFrom(
@@ -105,31 +110,4 @@ function rewritten(compiled: string, module: string, owners: Owners): string {
     }
   }
   return text;
-}
-
-/** It leads from where the module lies now to its source. */
-function sourceMap(compiled: string, module: string, folder: string): string {
-  const map = JSON.parse(readFileSync(join(compiled, `${module}.map`), 'utf8')) as { sources: string[] };
-  const sources = map.sources.map((source) => relative(folder, join(compiled, dirname(module), source)));
-  return JSON.stringify({ ...map, sources });
-}
-
-const withoutMap = (text: string): string => text.replace(/^\/\/# sourceMappingURL=.*\n?/m, '');
-
-function writeIfChanged(file: string, text: string): void {
-  if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
-}
-
-/** A module of a source that is gone would still be found by an import, and be packed. Other steps write what is no module. */
-function removeOthers(dist: string, written: ReadonlySet<string>): void {
-  const isModule = /\.(js|d\.ts|js\.map)$/;
-  for (const file of filesUnder(dist, '.')) {
-    const isOurs = !file.startsWith('.') && isModule.test(file) && !/^workflow-bundle[^/]*$/.test(file);
-    if (isOurs && !written.has(file)) rmSync(join(dist, file));
-  }
-  for (const folder of emptyFoldersUnder(dist, '.')) {
-    if (!relative(dist, folder).startsWith('.')) rmSync(folder, { recursive: true, force: true });
-  }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
 import { relative } from 'node:path';
 import Mocha, { type Context, type RootHookObject } from 'mocha';
 import { slowness } from './until.js';
@@ -10,6 +11,12 @@ import { slowness } from './until.js';
  */
 const { ok } = assert;
 Object.assign(assert, { ok: (value: unknown, message: string | Error = 'it is not so') => ok(value, message) });
+
+/**
+ * Mocha ends the processes of its pool by a message, and by SIGTERM one second later (workerpool, WorkerHandler.terminate). On a busy
+ * machine the signal comes first: what was registered for `exit`, such as the end of a Temporal server, must be done then too.
+ */
+process.once('SIGTERM', () => process.exit(128 + constants.signals.SIGTERM));
 
 /** A test has more time on a slow computer, as its waits have. */
 const { prototype } = Mocha.Runnable as unknown as { prototype: { timeout(this: unknown, ms?: number): unknown } };

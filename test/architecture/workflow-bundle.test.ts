@@ -39,14 +39,17 @@ describe('the workflow bundle', function () {
   });
 });
 
-/** The sources in the map that the bundle carries in its last line, by the folder that holds `entry`: where it was built. */
+/**
+ * The sources in the map that the bundle carries in its last line, by the folder that holds `entry`: where it was built. The build
+ * bundles what it compiled, each file under its source's name but for the ending.
+ */
 function ourFiles(code: string, entry: string): readonly string[] {
   const mark = 'sourceMappingURL=data:application/json;charset=utf-8;base64,';
   assert.ok(code.includes(mark), 'the bundle has no source map inside');
   // Megabytes: too much for a regular expression's stack.
   const base64 = code.slice(code.lastIndexOf(mark) + mark.length).trim();
   const { sources } = JSON.parse(Buffer.from(base64, 'base64').toString()) as { sources: readonly string[] };
-  const paths = sources.map((source) => source.replace(/^webpack:\/\/[^/]*\//, '').replace(/^file:\/\//, ''));
+  const paths = sources.map((source) => source.replace(/^(webpack:\/\/[^/]*\/|file:\/\/)/, '').replace(/\.js$/, '.ts'));
   const root = paths.find((path) => path.endsWith(`/${entry}`))?.slice(0, -entry.length);
   assert.ok(root, `${entry} is not in the bundle`);
   return paths

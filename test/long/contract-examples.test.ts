@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFile, type ExecFileException, type ExecFileOptions } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { execFile, execFileSync, type ExecFileException, type ExecFileOptions } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -89,7 +89,7 @@ describe('the examples of services', function () {
   describe('in TypeScript', () => {
     let folder: string;
     before(() => {
-      assert.ok(existsSync(join(ROOT, 'dist/contract/index.d.ts')), 'npm run build comes first');
+      execFileSync('npm', ['run', '--silent', 'build', '--', '--declarations'], { cwd: ROOT });
       folder = join(scratch, 'typescript');
       cpSync(join(ROOT, 'examples/typescript-service'), folder, { recursive: true });
       mkdirSync(join(folder, 'node_modules'));
