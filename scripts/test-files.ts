@@ -54,15 +54,15 @@ const HISTORIES: readonly string[] = [
 ];
 /** What goes on in `.ci/run`, by the claim that nothing cheaper makes; the dearest of each list first. */
 const ROADS: readonly string[] = [
-  // Every kind of machines; the operator of RayClusters, as the rehearsal has it.
-  ...['test/conformance/machines.live.test.ts', 'test/cloud/ray-cluster-machines.live.test.ts'],
+  // Every kind of machines.
+  'test/conformance/machines.live.test.ts',
   ...HISTORIES,
-  // The local stack, killed and brought up again; a drought; a pool's book under load; JobMan's files; a service of another team.
-  ...['test/dev/stack.live.test.ts', 'test/end-to-end/drought.live.test.ts', 'test/workflows/quota-book.live.test.ts'],
+  // The local stack, killed and brought up again; a pool's book under load; JobMan's files; a service of another team.
+  ...['test/dev/stack.live.test.ts', 'test/workflows/quota-book.live.test.ts'],
   ...['test/long/jobs/jobman.test.ts', 'test/contract/services.live.test.ts'],
   // Programs that nobody here wrote: gcloud, OpenSSH, servers of S3, shells, Ray, npm's advisories and its tarballs.
-  ...['rehearsal/test/gcloud-instances.live.test.ts', 'rehearsal/test/gcloud.live.test.ts'],
-  ...['rehearsal/test/store-gcloud.live.test.ts', 'rehearsal/test/gcloud-login.live.test.ts'],
+  ...['rehearsal/test/gcloud.live.test.ts', 'rehearsal/test/store-gcloud.live.test.ts'],
+  'rehearsal/test/gcloud-login.live.test.ts',
   ...['test/hosts/openssh.live.test.ts', 'test/hosts/job-key-login.live.test.ts', 'test/hosts/ray-run.live.test.ts'],
   ...['test/hosts/stacks.live.test.ts', 'test/cloud/s3-store.live.test.ts', 'test/cloud/s3-faults.live.test.ts'],
   ...['test/cli/completion-shells.live.test.ts', 'test/architecture/tarballs.live.test.ts'],
