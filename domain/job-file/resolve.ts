@@ -1,3 +1,4 @@
+import { isArray, type JobArray, memberFile, ofMember, readArray, sampleOf } from '../array/array.js';
 import { refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
 import type { BuildSpec } from '../build/spec.js';
 import { resolveHooks } from '../hooks.js';
@@ -7,7 +8,7 @@ import type { ResolvedRequest } from '../machine-kinds/kind.js';
 import type { MachineRequest } from '../machine-kinds/registry.js';
 import { askedMachines, kindOfJob, machineKind } from '../machines.js';
 import { resolveCommand } from '../modules/command.js';
-import { resolveSetUp } from '../modules/set-up.js';
+import { localFilesOf, resolveSetUp } from '../modules/set-up.js';
 import { connectingKeyOf } from '../modules/ssh.js';
 import { environmentOf } from '../modules/registry.js';
 import { resolveOutputs } from '../outputs.js';
@@ -30,7 +31,7 @@ import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify, targetKeyHint } from './notify.js';
 import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
-import { deeperThan, hasMoreThan, inFileOrder, isMapping, mapStrings, valueAt } from './plain-tree.js';
+import { deeperThan, hasMoreThan, inFileOrder, isMapping, type Mapping, mapStrings, valueAt } from './plain-tree.js';
 import { refuseForPods } from './pods.js';
 import type { PoolDefaults } from './pool-defaults.js';
 import { Report, checkForm } from './report.js';
@@ -44,7 +45,10 @@ export type ResolvedJob =
       readonly ok: true;
       /** The job file as plain JSON with the submitter's environment put in: the input of a workflow. */
       readonly raw: unknown;
+      /** For a file with an array: the spec of its first member. */
       readonly spec: JobSpec;
+      /** Only for a file with an array. */
+      readonly array?: JobArray;
       /** Warnings for the user. The file is right. */
       readonly warnings: readonly string[];
       /** Keys of the machines' section that the file leaves out and a pool file may give. Empty once its defaults are in. */
@@ -61,6 +65,8 @@ export interface ResolveOptions {
   readonly pool?: PoolDefaults;
   /** The caller builds images, so `build` needs no digest yet. */
   readonly mayBuild?: true;
+  /** The caller starts groups, so the file may have an `array`. */
+  readonly mayBeArray?: true;
   /** See `RequestContext`. */
   readonly isZoneStrict?: true;
 }
@@ -89,6 +95,77 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   if (bytes > MOST_INPUT_BYTES) return { ok: false, problems: [tooLargeProblem(bytes)] };
   const withNul = nulProblems(raw);
   if (withNul.length > 0) return { ok: false, problems: withNul };
+  if (!isArray(raw)) return resolveOne(raw, options);
+  return options.mayBeArray === true ? resolveMembers(raw, options) : { ok: false, problems: [NO_ARRAY_HERE] };
+}
+
+const NO_ARRAY_HERE: Problem = {
+  path: ['array'],
+  message: 'is for a submission: here the file of one job is wanted',
+  hint: '`jobctl submit` starts one job for each combination; an edit names the file of one member, without array',
+};
+
+/** Resolves a file with an array: a sample of its members, each by the rules of an ordinary job file. */
+function resolveMembers(raw: Mapping, options: ResolveOptions): ResolvedJob {
+  const { env, ...others } = options;
+  const environment = substituteEnvironment(raw, env);
+  if (!isMapping(environment.tree) || environment.problems.length > 0)
+    return { ok: false, problems: tidy(environment.problems, raw) };
+  const read = readArray(environment.tree);
+  if (!read.ok) return { ok: false, problems: tidy(read.problems, raw) };
+  const { array } = read;
+  let first: Extract<ResolvedJob, { ok: true }> | undefined;
+  const problems = new Map<string, Problem>();
+  const [firstIndex] = sampleOf(array);
+  for (const index of sampleOf(array)) {
+    const resolved = resolveMember(environment.tree, { ...others, array, index });
+    const found = resolved.ok ? differencesOf(resolved, first) : resolved.problems;
+    for (const problem of found) {
+      const place = `${formatPath(problem.path)} ${problem.message}`;
+      const isOfAll = index === firstIndex && !refersToArray(raw, problem);
+      if (!problems.has(place)) problems.set(place, isOfAll ? problem : ofMember(problem, array, index));
+    }
+    if (resolved.ok) first ??= resolved;
+  }
+  if (problems.size > 0 || first === undefined) return { ok: false, problems: tidy([...problems.values()], raw) };
+  return { ...first, raw: environment.tree, warnings: [...environment.warnings, ...first.warnings], array };
+}
+
+function resolveMember(
+  raw: Mapping,
+  { array, index, ...options }: ResolveOptions & { readonly array: JobArray; readonly index: number },
+): ResolvedJob {
+  const member = memberFile(raw, array, index);
+  return member.ok ? resolveOne(member.file, options) : member;
+}
+
+/** What all members have in common, since it is submitted, signed or built once. */
+function differencesOf(
+  { spec, build }: Extract<ResolvedJob, { ok: true }>,
+  first: Extract<ResolvedJob, { ok: true }> | undefined,
+): readonly Problem[] {
+  if (first === undefined) return [];
+  const different = (key: string, isSame: boolean, hint: string): Problem[] =>
+    isSame ? [] : [{ path: [key], message: 'differs from member to member', hint }];
+  const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  const fixed = 'all members have the same; write a fixed text';
+  return [
+    ...different('pool', spec.pool === first.spec.pool, fixed),
+    ...different('project', spec.project === first.spec.project, fixed),
+    ...different('user', spec.user === first.spec.user, fixed),
+    ...different(
+      'files',
+      isSame(localFilesOf(spec), localFilesOf(first.spec)),
+      'name a folder that holds the files of all',
+    ),
+    ...different('build', isSame(build, first.build), 'one image is built for all; submit an array for each image'),
+  ];
+}
+
+const refersToArray = (raw: unknown, { path }: Problem): boolean =>
+  (JSON.stringify(valueAt(raw, path)) ?? '').includes('${array.');
+
+function resolveOne(raw: Mapping, options: ResolveOptions): ResolvedJob {
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const { form: written, problems, dropped } = checkForm(JOB_FILE, withoutNotes(interpolated.tree));
