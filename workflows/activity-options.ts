@@ -11,6 +11,7 @@ import {
 } from '@temporalio/workflow';
 import { type MachinesActivities, MACHINES_TIMEOUT_MS } from '../contract/machines.js';
 import type { BuildActivities } from '../contract/build.js';
+import type { GroupActivities } from '../contract/group.js';
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import { DELIVERY_LIMIT_MS, type NoticesActivities } from '../contract/notices.js';
@@ -167,6 +168,12 @@ export function onClaimedWorker(
     retry: { maximumAttempts: 1 },
   });
 }
+
+/** A member does not stay open for its group: one that hears nothing looks itself. */
+export const groupMail = calls<Pick<GroupActivities, 'tellGroup'>>({ ...PATIENT, scheduleToCloseTimeout: '5m' });
+
+/** Starts and cancels 100 members, or reads the rows of 10,000. */
+export const groupWork = calls<Omit<GroupActivities, 'tellGroup'>>({ ...STUBBORN, startToCloseTimeout: '5m' });
 
 export const pool =
   calls<Pick<QuotaActivities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(

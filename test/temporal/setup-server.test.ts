@@ -73,7 +73,7 @@ describe('jobctl setup server', function () {
     );
     assert.match(
       first.stdout,
-      /\ndone +search attributes: added JobProject, JobUser, JobPhase, JobAccelerator, JobPool\n/,
+      /\ndone +search attributes: added JobProject, JobUser, JobPhase, JobAccelerator, JobPool, JobGroup\n/,
     );
     assert.match(first.stdout, /\ndone +owner id: [0-9a-f]{12}, in gs:\/\/jobs/);
     assert.match(first.stdout, /\nadvice +visibility rate: .*\n +frontend\.namespaceRPS\.visibility: /);
