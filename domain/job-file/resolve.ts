@@ -1,4 +1,5 @@
-import { isArray, type JobArray, memberFile, ofMember, readArray, sampleOf } from '../array/array.js';
+import { isArray, type JobArray } from '../array/array.js';
+import { resolveMembers } from '../array/resolve-members.js';
 import { refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
 import type { BuildSpec } from '../build/spec.js';
 import { resolveHooks } from '../hooks.js';
@@ -8,7 +9,7 @@ import type { ResolvedRequest } from '../machine-kinds/kind.js';
 import type { MachineRequest } from '../machine-kinds/registry.js';
 import { askedMachines, kindOfJob, machineKind } from '../machines.js';
 import { resolveCommand } from '../modules/command.js';
-import { localFilesOf, resolveSetUp } from '../modules/set-up.js';
+import { resolveSetUp } from '../modules/set-up.js';
 import { connectingKeyOf } from '../modules/ssh.js';
 import { environmentOf } from '../modules/registry.js';
 import { resolveOutputs } from '../outputs.js';
@@ -31,10 +32,10 @@ import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify, targetKeyHint } from './notify.js';
 import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
-import { deeperThan, hasMoreThan, inFileOrder, isMapping, type Mapping, mapStrings, valueAt } from './plain-tree.js';
+import { deeperThan, hasMoreThan, isMapping, type Mapping, mapStrings, valueAt } from './plain-tree.js';
 import { refuseForPods } from './pods.js';
 import type { PoolDefaults } from './pool-defaults.js';
-import { Report, checkForm } from './report.js';
+import { Report, checkForm, tidy } from './report.js';
 import { warnOfScripts } from './scripts.js';
 import { jobFileSchema } from './sections.js';
 import type { JobFile } from './sections.js';
@@ -96,7 +97,9 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const withNul = nulProblems(raw);
   if (withNul.length > 0) return { ok: false, problems: withNul };
   if (!isArray(raw)) return resolveOne(raw, options);
-  return options.mayBeArray === true ? resolveMembers(raw, options) : { ok: false, problems: [NO_ARRAY_HERE] };
+  return options.mayBeArray === true
+    ? resolveMembers(raw, options, resolveOne)
+    : { ok: false, problems: [NO_ARRAY_HERE] };
 }
 
 const NO_ARRAY_HERE: Problem = {
@@ -104,66 +107,6 @@ const NO_ARRAY_HERE: Problem = {
   message: 'is for a submission: here the file of one job is wanted',
   hint: '`jobctl submit` starts one job for each combination; an edit names the file of one member, without array',
 };
-
-/** Resolves a file with an array: a sample of its members, each by the rules of an ordinary job file. */
-function resolveMembers(raw: Mapping, options: ResolveOptions): ResolvedJob {
-  const { env, ...others } = options;
-  const environment = substituteEnvironment(raw, env);
-  if (!isMapping(environment.tree) || environment.problems.length > 0)
-    return { ok: false, problems: tidy(environment.problems, raw) };
-  const read = readArray(environment.tree);
-  if (!read.ok) return { ok: false, problems: tidy(read.problems, raw) };
-  const { array } = read;
-  let first: Extract<ResolvedJob, { ok: true }> | undefined;
-  const problems = new Map<string, Problem>();
-  const [firstIndex] = sampleOf(array);
-  for (const index of sampleOf(array)) {
-    const resolved = resolveMember(environment.tree, { ...others, array, index });
-    const found = resolved.ok ? differencesOf(resolved, first) : resolved.problems;
-    for (const problem of found) {
-      const place = `${formatPath(problem.path)} ${problem.message}`;
-      const isOfAll = index === firstIndex && !refersToArray(raw, problem);
-      if (!problems.has(place)) problems.set(place, isOfAll ? problem : ofMember(problem, array, index));
-    }
-    if (resolved.ok) first ??= resolved;
-  }
-  if (problems.size > 0 || first === undefined) return { ok: false, problems: tidy([...problems.values()], raw) };
-  return { ...first, raw: environment.tree, warnings: [...environment.warnings, ...first.warnings], array };
-}
-
-function resolveMember(
-  raw: Mapping,
-  { array, index, ...options }: ResolveOptions & { readonly array: JobArray; readonly index: number },
-): ResolvedJob {
-  const member = memberFile(raw, array, index);
-  return member.ok ? resolveOne(member.file, options) : member;
-}
-
-/** What all members have in common, since it is submitted, signed or built once. */
-function differencesOf(
-  { spec, build }: Extract<ResolvedJob, { ok: true }>,
-  first: Extract<ResolvedJob, { ok: true }> | undefined,
-): readonly Problem[] {
-  if (first === undefined) return [];
-  const different = (key: string, isSame: boolean, hint: string): Problem[] =>
-    isSame ? [] : [{ path: [key], message: 'differs from member to member', hint }];
-  const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-  const fixed = 'all members have the same; write a fixed text';
-  return [
-    ...different('pool', spec.pool === first.spec.pool, fixed),
-    ...different('project', spec.project === first.spec.project, fixed),
-    ...different('user', spec.user === first.spec.user, fixed),
-    ...different(
-      'files',
-      isSame(localFilesOf(spec), localFilesOf(first.spec)),
-      'name a folder that holds the files of all',
-    ),
-    ...different('build', isSame(build, first.build), 'one image is built for all; submit an array for each image'),
-  ];
-}
-
-const refersToArray = (raw: unknown, { path }: Problem): boolean =>
-  (JSON.stringify(valueAt(raw, path)) ?? '').includes('${array.');
 
 function resolveOne(raw: Mapping, options: ResolveOptions): ResolvedJob {
   const environment = substituteEnvironment(raw, options.env);
@@ -280,19 +223,6 @@ function notAMapping(raw: unknown): Problem {
 }
 
 const MACHINES = REQUEST_SECTIONS.map(({ name }) => `${name}:`).join(' or ');
-
-/** In file order, one problem for each place: an unresolved reference is not reported as a bad name too. */
-function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
-  const compare = inFileOrder(raw);
-  const seen = new Set<string>();
-  const first = problems.filter(({ path, message }) => {
-    const place = JSON.stringify(path);
-    const isSecond = seen.has(place) && !message.startsWith("'${");
-    seen.add(place);
-    return !isSecond;
-  });
-  return first.toSorted((a, b) => compare(a.path, b.path));
-}
 
 function resolveForm(
   form: JobFile,
