@@ -8,13 +8,13 @@ export class JobInvalid extends Error {
   override readonly name = 'JobInvalid';
 }
 
-/** A job with this name exists, with other content. */
+/** A job or group with this name exists, with other content. */
 export class JobNameTaken extends Error {
   override readonly name = 'JobNameTaken';
   readonly id: string;
 
-  constructor(id: string) {
-    super(`a job named '${id}' is there already, with other content`);
+  constructor(id: string, what: 'job' | 'group' = 'job') {
+    super(`a ${what} named '${id}' is there already, with other content`);
     this.id = id;
   }
 }

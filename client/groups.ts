@@ -76,6 +76,7 @@ export class Groups {
       const of = { whom: `group ${id}`, polls: this.#parts.polls };
       return readable(id, await this.#parts.calls.query(() => this.#handle(id).query(describeGroupQuery), of));
     }
+    if (execution.status.name !== 'COMPLETED') throw withoutState(id, execution);
     const { state, notes, submission } = await this.#result(id);
     // It loads zod, which other calls do without.
     const { readArray } = await import('../domain/array/array.js');
@@ -87,8 +88,11 @@ export class Groups {
   /** Waits until no member waits or is open. @throws GroupNotFound */
   async wait(id: string): Promise<GroupState> {
     await this.#describe(id);
-    const { state } = readable(id, (await this.#handle(id).result()) as GroupResult);
-    return state;
+    // Its end may not be one of its own.
+    await this.#handle(id)
+      .result()
+      .catch(() => undefined);
+    return (await this.view(id)).state;
   }
 
   /** Cancels all members; needs no worker. Repeating is safe. @throws GroupNotFound */
@@ -116,7 +120,8 @@ export class Groups {
    */
   async retry(id: string, by: string, { from, authorize }: RetryOptions = {}): Promise<string> {
     const execution = await this.#describe(id);
-    if (execution.status.name !== 'RUNNING') return this.#retryEnded(id, execution, authorize);
+    if (execution.status.name === 'COMPLETED') return this.#retryEnded(id, execution, authorize);
+    if (execution.status.name !== 'RUNNING') return this.#beginAgain(id, execution);
     const { state } = await this.view(id);
     const round = nextRound(state);
     // The statement is of what was submitted, which an open group has as its input.
@@ -152,13 +157,15 @@ export class Groups {
       ...{ v: 1, submission, state: retriedState(state) },
       authorizations: { ...authorizations, ...signed },
     };
-    const { project, user, pool } = rowOf(id, execution);
-    const { name, contentHash, members } = execution.memo as unknown as GroupMemo;
-    const spec = { name, pool, user, ...(project === '-' ? {} : { project }) };
-    const start = { id, input, memo: { name, contentHash, members }, spec };
-    if (!(await startGroup(this.#parts, start, 'ALLOW_DUPLICATE')))
-      throw new JobRefused(id, `group ${id} was retried by somebody else meanwhile: look at it, and ask again`);
+    if (!(await startGroup(this.#parts, startOf(id, input, execution), 'ALLOW_DUPLICATE'))) throw wasRetried(id);
     return `${count(indexes.length, 'member')} of group ${id} run again, as ${prefix}-N`;
+  }
+
+  /** A group that was ended from outside has left no state. Begun anew it finds the members that Temporal knows. */
+  async #beginAgain(id: string, execution: WorkflowExecutionDescription): Promise<string> {
+    const input: GroupInput = { v: 1, submission: await this.#submission(id) };
+    if (!(await startGroup(this.#parts, startOf(id, input, execution), 'ALLOW_DUPLICATE'))) throw wasRetried(id);
+    return `group ${id} was ended in Temporal: it begins again with the members that Temporal knows; ask again to retry those that failed`;
   }
 
   /** The input of a group is in its first event, which a worker need not read. */
@@ -206,6 +213,26 @@ export interface RetryOptions {
   readonly from?: string;
   /** Set by `jobctl serve` (docs/adr/0080). */
   readonly authorize?: AuthorizeRound;
+}
+
+const wasRetried = (id: string): JobRefused =>
+  new JobRefused(id, `group ${id} was retried by somebody else meanwhile: look at it, and ask again`);
+
+const withoutState = (id: string, { status }: WorkflowExecutionDescription): JobRefused =>
+  new JobRefused(
+    id,
+    `group ${id} was ${status.name === 'TERMINATED' ? 'terminated' : 'ended'} in Temporal, and left no state`,
+    `\`jobctl list --group ${id}\` shows its jobs; \`jobctl retry ${id} --failed\` lets it begin again and find them`,
+  );
+
+/** A group is started again with the row that it had. */
+function startOf(id: string, input: GroupInput, execution: WorkflowExecutionDescription): GroupStart {
+  const { project, user, pool } = rowOf(id, execution);
+  const { name, contentHash, members } = execution.memo as unknown as GroupMemo;
+  return {
+    ...{ id, input, memo: { name, contentHash, members } },
+    spec: { name, pool, user, ...(project === '-' ? {} : { project }) },
+  };
 }
 
 function rowOf(id: string, { searchAttributes, memo, startTime, closeTime }: WorkflowExecutionDescription): GroupRow {

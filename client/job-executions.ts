@@ -29,13 +29,29 @@ export async function describeJob(
   throw new JobNotFound(id, where, await isGroup({ temporal, calls }, id));
 }
 
-/** Asked only about an id that is no job's. */
-async function isGroup({ temporal, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>, id: string): Promise<boolean> {
+/** Whether a group has this id, open or ended. */
+export async function isGroup(
+  { temporal, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>,
+  id: string,
+): Promise<boolean> {
+  const { WorkflowNotFoundError } = await import('@temporalio/common');
   try {
     await calls.bounded(() => temporal.workflow.getHandle(groupWorkflowId(id)).describe());
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** Whether a job has this id, open or ended. */
+export async function isJob(access: TemporalAccess, id: string): Promise<boolean> {
+  try {
+    await describeJob(access, id);
+    return true;
+  } catch (error) {
+    if (error instanceof JobNotFound) return false;
+    throw error;
   }
 }
 

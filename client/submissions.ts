@@ -22,7 +22,7 @@ import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
 import { jobStart } from '../contract/job-start.js';
 import { describeGroup, startGroup } from './groups.js';
-import { describeJob, readable, type TemporalAccess } from './job-executions.js';
+import { describeJob, isGroup, isJob, readable, type TemporalAccess } from './job-executions.js';
 import type { LocalContents, UploadFiles } from './uploads.js';
 
 export interface Submission {
@@ -123,6 +123,8 @@ export class Submissions {
 
   async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
     const start = { id, spec, input, hash };
+    // Verbs would not know which of the two is meant.
+    if (await isGroup(this.#parts, id)) throw new JobNameTaken(id, 'group');
     if (await this.#start(start)) return { id, spec, isNew: true };
     const { memo, searchAttributes } = await describeJob(this.#parts, id);
     // Nothing was done or stored for a refused job. A job started under the name meanwhile does not close as failed at once.
@@ -138,6 +140,7 @@ export class Submissions {
     const { groupIdProblem } = await import('../domain/array/group-state.js');
     const members = memberIndexes(array).length;
     const wrong = (id: string): string | undefined => groupIdProblem(id, array.size, MAX_JOB_ID);
+    if (name !== undefined && (await isJob(this.#parts, name))) throw new JobNameTaken(name);
     for (;;) {
       const id = name ?? jobIdFor(spec, randomSuffix());
       const problem = wrong(id);
@@ -149,7 +152,7 @@ export class Submissions {
       if (await startGroup(this.#parts, start, 'REJECT_DUPLICATE')) return { id, spec, isNew: true, members };
       if (name === undefined) continue;
       const known = await describeGroup(this.#parts, id);
-      if (readable(id, known?.contentHash) !== hash) throw new JobNameTaken(id);
+      if (readable(id, known?.contentHash) !== hash) throw new JobNameTaken(id, 'group');
       return { id, spec, isNew: false, members };
     }
   }
