@@ -164,7 +164,7 @@ type Execution = Pick<WorkflowExecutionInfo, 'status' | 'searchAttributes' | 'me
 const groupOf = ({ searchAttributes }: Pick<Execution, 'searchAttributes'>): unknown =>
   searchAttributes['JobGroup']?.[0];
 
-/** How a member is, as Temporal shows its workflow. */
+/** The mark of a member, from its workflow as Temporal shows it. */
 function markOf({ status, searchAttributes, memo }: Execution): MemberMark {
   switch (status.name) {
     case 'COMPLETED':

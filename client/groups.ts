@@ -41,7 +41,7 @@ export interface GroupRow {
   readonly endedAt?: EpochMs;
 }
 
-/** How a person's retry is signed, by a server. @param submission with the statement of the group itself */
+/** Signs a person's retry, in a server. @param submission with the statement of the group itself */
 export type AuthorizeRound = (prefix: string, submission: JobInput) => JobAuthorization;
 
 interface GroupStart {

@@ -191,7 +191,7 @@ export class Submissions {
 }
 
 interface Resolved {
-  /** Of an array: of its first member. */
+  /** With an array: the spec of its first member. */
   readonly spec: JobSpec;
   readonly array?: JobArray;
 }

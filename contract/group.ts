@@ -103,7 +103,7 @@ export interface GroupActivities {
   tellGroup(input: { readonly group: string; readonly news: MemberNews }): Promise<void>;
 }
 
-/** Where `compareMembers` found nothing. */
+/** The mark of a place of which `compareMembers` found nothing. */
 export const UNSEEN = '.';
 
 /** `null`, Python's None, counts as absent, as in a job file. */

@@ -36,7 +36,7 @@ interface ResolveTask {
   readonly pool?: PoolDefaults;
 }
 
-/** Of an array: the spec of its first member. */
+/** A resolved job file; with an array, the spec is that of its first member. */
 export interface ResolvedFile {
   readonly spec: JobSpec;
   readonly array?: JobArray;

@@ -274,7 +274,7 @@ class Members {
   #hear(news: readonly MemberNews[]): void {
     for (const { index, round, result } of news) {
       const mark = this.#marks[index];
-      // Of an earlier round, or of no member.
+      // It is news of an earlier round, or of no member.
       if (mark === undefined || mark === MemberMark.Gap || round !== this.#roundAt(index)) continue;
       this.#end(index, markOfResult(result));
     }

@@ -107,7 +107,7 @@ const MOST_ROWS = 200;
 
 function memberTable({ axes }: JobArray, members: readonly ShownMember[]): readonly string[] {
   const isDull = ({ phase }: ShownMember): boolean => phase === 'succeeded' || phase === 'waiting';
-  // Of many, those that a person looks for.
+  // A long table has only those that a person looks for.
   const chosen = members.length <= MOST_ROWS ? members : members.filter((each) => !isDull(each));
   const shown = chosen.slice(0, MOST_ROWS);
   const left = members.length - shown.length;
@@ -172,6 +172,7 @@ export function retry(id: string, flags: RetryFlags): Promise<number> {
       ExitCode.Usage,
       'jobctl retry: which members?',
       `jobctl retry ${id} --failed runs again those that failed, were terminated or refused, or were skipped by fail_fast`,
+      'a job that is no member runs again with `jobctl restart JOB` while it is open, else with `jobctl submit` of its file',
     );
   const context = contextToChange(flags);
   return withClient(context, async (client) => {

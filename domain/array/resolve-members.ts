@@ -1,7 +1,7 @@
 import { substituteEnvironment } from '../job-file/interpolation.js';
 import { isMapping, type Mapping, valueAt } from '../job-file/plain-tree.js';
 import { tidy } from '../job-file/report.js';
-import type { ResolvedJob, ResolveOptions } from '../job-file/resolve.js';
+import type { ResolvedJob, ResolveOptions } from '../job-file/resolved-job.js';
 import { localFilesOf } from '../modules/set-up.js';
 import { formatPath, type Problem } from '../problem.js';
 import { memberFile, ofMember, readArray, sampleOf } from './array.js';
@@ -38,7 +38,7 @@ export function resolveMembers(raw: Mapping, options: ResolveOptions, resolveOne
   return { ...first, raw: environment.tree, warnings: [...environment.warnings, ...first.warnings], array };
 }
 
-/** What all members have in common, since it is submitted, signed or built once. */
+/** Problems of values that all members must share, since they are submitted, signed or built once. */
 function differencesOf(
   { spec, build }: Extract<ResolvedJob, { ok: true }>,
   first: Extract<ResolvedJob, { ok: true }> | undefined,

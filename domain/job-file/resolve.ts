@@ -1,7 +1,6 @@
-import { isArray, type JobArray } from '../array/array.js';
+import { isArray } from '../array/array.js';
 import { resolveMembers } from '../array/resolve-members.js';
 import { refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
-import type { BuildSpec } from '../build/spec.js';
 import { resolveHooks } from '../hooks.js';
 import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
 import type { JobSpec, Priority } from '../job-spec.js';
@@ -28,49 +27,19 @@ import {
   replaceTpuName,
   substituteEnvironment,
 } from './interpolation.js';
-import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify, targetKeyHint } from './notify.js';
 import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
 import { deeperThan, hasMoreThan, isMapping, type Mapping, mapStrings, valueAt } from './plain-tree.js';
 import { refuseForPods } from './pods.js';
-import type { PoolDefaults } from './pool-defaults.js';
+import type { ResolvedJob, ResolveOptions } from './resolved-job.js';
 import { Report, checkForm, tidy } from './report.js';
 import { warnOfScripts } from './scripts.js';
 import { jobFileSchema } from './sections.js';
 import type { JobFile } from './sections.js';
 import { resolveEnv, resolveSecrets } from './variables.js';
 
-export type ResolvedJob =
-  | {
-      readonly ok: true;
-      /** The job file as plain JSON with the submitter's environment put in: the input of a workflow. */
-      readonly raw: unknown;
-      /** For a file with an array: the spec of its first member. */
-      readonly spec: JobSpec;
-      /** Only for a file with an array. */
-      readonly array?: JobArray;
-      /** Warnings for the user. The file is right. */
-      readonly warnings: readonly string[];
-      /** Keys of the machines' section that the file leaves out and a pool file may give. Empty once its defaults are in. */
-      readonly leftToPool: readonly string[];
-      /** The job's image, if its file has a section `build`. */
-      readonly build?: BuildSpec;
-    }
-  | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
-
-export interface ResolveOptions {
-  /** The submitter's environment, for `${oc.env:X}`. Absent in a workflow, where such a reference is a problem. */
-  readonly env?: Environment;
-  /** The defaults of the job's pool: the spec is then complete. Absent: the pool may give values that the file leaves out. */
-  readonly pool?: PoolDefaults;
-  /** The caller builds images, so `build` needs no digest yet. */
-  readonly mayBuild?: true;
-  /** The caller starts groups, so the file may have an `array`. */
-  readonly mayBeArray?: true;
-  /** See `RequestContext`. */
-  readonly isZoneStrict?: true;
-}
+export type { ResolvedJob, ResolveOptions } from './resolved-job.js';
 
 /** Retry budgets of a file that names none. */
 export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
