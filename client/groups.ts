@@ -17,13 +17,14 @@ import {
   nextRound,
   retriedIndexes,
   retriedState,
+  retryText,
   roundPrefix,
 } from '../domain/array/group-state.js';
 import { isMapping } from '../domain/job-file/plain-tree.js';
 import type { Asker } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { JobSearchAttribute } from '../domain/temporal-server.js';
-import { count, type EpochMs } from '../domain/units.js';
+import type { EpochMs } from '../domain/units.js';
 import { GroupNotFound, JobRefused } from './errors.js';
 import { readable, type TemporalAccess } from './job-executions.js';
 import { type UpdateErrors, updateAnswer } from './temporal-calls.js';
@@ -158,7 +159,7 @@ export class Groups {
       authorizations: { ...authorizations, ...signed },
     };
     if (!(await startGroup(this.#parts, startOf(id, input, execution), 'ALLOW_DUPLICATE'))) throw wasRetried(id);
-    return `${count(indexes.length, 'member')} of group ${id} run again, as ${prefix}-N`;
+    return retryText(id, round, indexes.length);
   }
 
   /** A group that was ended from outside has left no state. Begun anew it finds the members that Temporal knows. */

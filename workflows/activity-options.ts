@@ -172,8 +172,17 @@ export function onClaimedWorker(
 /** A member does not stay open for its group: one that hears nothing looks itself. */
 export const groupMail = calls<Pick<GroupActivities, 'tellGroup'>>({ ...PATIENT, scheduleToCloseTimeout: '5m' });
 
-/** Starts and cancels 100 members, or reads the rows of 10,000. */
-export const groupWork = calls<Omit<GroupActivities, 'tellGroup'>>({ ...STUBBORN, startToCloseTimeout: '5m' });
+/**
+ * Starts or cancels 100 members, in a second or so. If its worker is killed meanwhile, the group stands still for this time, and no
+ * cancel reaches its members. A second worker that does it too does no harm.
+ */
+export const groupWork = calls<Pick<GroupActivities, 'startMembers' | 'cancelMembers'>>({
+  ...STUBBORN,
+  startToCloseTimeout: '30s',
+});
+
+/** Reads the rows of 10,000 members, in pages. */
+export const groupReading = calls<Pick<GroupActivities, 'compareMembers'>>({ ...STUBBORN, startToCloseTimeout: '2m' });
 
 export const pool =
   calls<Pick<QuotaActivities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(

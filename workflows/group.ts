@@ -38,13 +38,14 @@ import {
   nextRound,
   retriedIndexes,
   retriedState,
+  retryText,
 } from '../domain/array/group-state.js';
 import { FailureType } from '../domain/errors.js';
 import type { Asker } from '../domain/job-state.js';
 import { formatProblems } from '../domain/problem.js';
 import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 import { count } from '../domain/units.js';
-import { groupWork } from './activity-options.js';
+import { groupReading, groupWork } from './activity-options.js';
 import { Inbox, mustBeForm, refusal } from './inbox.js';
 import { askerOf } from './job/requests.js';
 import { joinBlocks, plain } from './markdown.js';
@@ -288,7 +289,7 @@ class Members {
 
   /** @param isWithoutMemory members may run that this run has not started */
   async #compare(isWithoutMemory: boolean): Promise<void> {
-    const seen = await groupWork('compare the members with those that Temporal knows').compareMembers({
+    const seen = await groupReading('compare the members with those that Temporal knows').compareMembers({
       group: this.#group,
       state: this.#state,
     });
@@ -330,9 +331,7 @@ class Members {
     const again = new Set(indexes);
     this.#notes = this.#notes.filter(([index]) => !again.has(index));
     this.#hasNews = true;
-    return {
-      message: `${count(indexes.length, 'member')} of group ${this.#group} run again, as ${this.#group}-r${round}-N`,
-    };
+    return { message: retryText(this.#group, round, indexes.length) };
   }
 
   #view(): GroupView {

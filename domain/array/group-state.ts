@@ -1,4 +1,5 @@
 import type { JobResult } from '../job-state.js';
+import { count } from '../units.js';
 
 /** The state of one place of a group's matrix, as one character: 10,000 of them are 10 KB (docs/adr/0157). */
 export const MemberMark = {
@@ -88,6 +89,10 @@ export function retriedState(state: GroupState): GroupState {
   }
   return { marks: marks.join(''), rounds: rounds.join('') };
 }
+
+/** Tells a person that a retry was taken. @param number of members */
+export const retryText = (group: string, round: number, number: number): string =>
+  `${count(number, 'member')} of group ${group} ${number === 1 ? 'runs' : 'run'} again, as ${roundPrefix({ group, round })}-N`;
 
 /** Names of the marks for people, in the order of a summary. */
 export const MARK_WORDS: readonly (readonly [MemberMark, string])[] = [
