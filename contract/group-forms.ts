@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isArray, type MemberFile, memberOf } from '../domain/array/array.js';
 import { type JobMember, LAST_ROUND } from '../domain/array/group-state.js';
 import { MOST_MEMBERS } from '../domain/array/section.js';
-import { authorizationForm } from './authorization.js';
+import type { JobAuthorization } from './authorization.js';
 import { type Form, form } from './form.js';
 import { type GroupInput, memberIn, type MemberNews, type RetryCall } from './group.js';
 import type { JobInput } from './job.js';
@@ -13,7 +13,11 @@ import { humanCall } from './quota-forms.js';
 const text = z.string();
 const round = z.int().min(0).max(LAST_ROUND);
 const state = z.object({ marks: text.max(MOST_MEMBERS), rounds: text.max(MOST_MEMBERS) });
-const authorizations = z.record(text, authorizationForm.schema);
+/**
+ * Each member's worker checks it. Its own form has patterns of shared modules, which a workflow's sandbox freezes, and zod writes
+ * to a pattern.
+ */
+const authorization = z.looseObject({ v: z.literal(1), job: text }) as unknown as z.ZodType<JobAuthorization>;
 
 /** `submission` is checked by each member, as a job's input is. */
 export const groupInputForm: Form<GroupInput> = form(
@@ -21,13 +25,13 @@ export const groupInputForm: Form<GroupInput> = form(
     v: z.literal(1),
     submission: z.looseObject({ v: z.literal(1), job: z.unknown() }) as unknown as z.ZodType<JobInput>,
     state: state.exactOptional(),
-    authorizations: authorizations.exactOptional(),
+    authorizations: z.record(text, authorization).exactOptional(),
     // Only the workflow's own continue-as-new is trusted to bring one.
     carry: z.unknown().exactOptional(),
   }) as unknown as z.ZodType<GroupInput>,
 );
 export const retryForm: Form<RetryCall> = form(
-  z.object({ ...humanCall(), round: round.min(1), authorization: authorizationForm.schema.exactOptional() }),
+  z.object({ ...humanCall(), round: round.min(1), authorization: authorization.exactOptional() }),
 );
 export const memberNewsForm: Form<MemberNews> = form(
   z.object({

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { JobAuthorization } from '../../contract/authorization.js';
 import {
   type GroupActivities,
   type GroupInput,
@@ -48,6 +49,8 @@ const inputOf = (array: object, more: Partial<GroupInput> = {}): GroupInput => (
 class Members {
   server: VirtualServer;
   readonly started: string[] = [];
+  /** For each batch, the job that its statement names. */
+  readonly signed: (string | undefined)[] = [];
   readonly marks = new Map<string, MemberMark>();
   mostOpen = 0;
   signals = 0;
@@ -107,6 +110,7 @@ class Members {
     const activities: GroupActivities = {
       startMembers: async (input) => {
         this.#see(input);
+        this.signed.push(input.submission.authorization?.job);
         for (const index of input.indexes) this.#begin(memberId({ group: input.group, index, round: input.round }));
         this.mostOpen = Math.max(this.mostOpen, this.#open);
         return { marks: MemberMark.Open.repeat(input.indexes.length), notes: [] };
@@ -303,6 +307,23 @@ describe('a group of members', function () {
       /retried by somebody else meanwhile/,
     );
     await assert.rejects(members.server.update(ID, retryUpdate.name, { round: 0 }), /does not have the form/);
+  });
+
+  it('starts the members of each round with the statement that a server has made for it', async () => {
+    const members = await Members.of((index, round) =>
+      round < 2 && index === 1 ? { ms: 1_000, result: 'failed' } : succeeds(MINUTE),
+    );
+    const of = (job: string) => ({ v: 1, job, sha256: 'f'.repeat(64) }) as unknown as JobAuthorization;
+    const { submission } = inputOf({ matrix: { i: '0..1' } });
+    members.start({
+      ...{ v: 1, submission: { ...submission, authorization: of('exp') } },
+      ...{ state: { marks: 'ww', rounds: '01' }, authorizations: { 1: of('exp-r1') } },
+    });
+    await members.until(30_000);
+    await members.server.update(ID, retryUpdate.name, { round: 2, authorization: of('exp-r2') });
+    await members.until(30 * MINUTE);
+    assert.deepEqual(members.signed, ['exp', 'exp-r1', 'exp-r2']);
+    assert.deepEqual(Object.keys(members.result.authorizations), ['1', '2']);
   });
 
   it('that had ended goes on from its result, and runs only what is retried', async () => {
