@@ -1,5 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { authorizationForm, type JobAuthorization, signedText, submittedText } from '../contract/authorization.js';
+import { roundPrefix } from '../domain/array/group-state.js';
+import { memberIn } from '../contract/group.js';
 import type { AcceptJobInput } from '../contract/job-activities.js';
 import { invalidJob } from './failures.js';
 
@@ -38,7 +40,7 @@ export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput):
   const statement = signedStatement(trust, input.authorization, spec.pool);
   const { user, project } = statement;
   const wrong = [
-    ...differs('job', statement.job, job.id),
+    ...differs('job', signedId(statement.job, input), job.id),
     ...differs('pool', statement.pool, spec.pool),
     ...differs('user', user, spec.user ?? user),
     ...differs('user', user, input.user ?? user),
@@ -49,6 +51,17 @@ export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput):
   if (trust.sha256Of(submittedText(input)) !== statement.sha256)
     throw refused(spec.pool, 'its input is not the one that was signed');
   return { user, project, isVerified: true };
+}
+
+/**
+ * The id that a statement lets in: the job's, or for a member the group's with its index. The file must have that member, which
+ * `acceptJob` sees when it takes the member's own file.
+ */
+function signedId(signed: string, input: AcceptJobInput['input']): string {
+  const member = memberIn(input);
+  if (member === undefined) return signed;
+  // Else the statement of a group `a-r1` would let in a member of group `a`.
+  return roundPrefix(member) === signed ? `${signed}-${member.index}` : signed;
 }
 
 function signedStatement(trust: Trust, authorization: unknown, pool: string): JobAuthorization {

@@ -1,4 +1,5 @@
 import type { BuildActivities } from '../contract/build.js';
+import type { GroupActivities } from '../contract/group.js';
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import type { NoticesActivities } from '../contract/notices.js';
@@ -8,6 +9,7 @@ import type { SliceActivities } from '../contract/slice.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { attemptActivities } from './attempt.js';
 import { doneTwiceActivity } from './done-twice.js';
+import { groupActivities } from './groups.js';
 import { buildActivities } from './image-builds.js';
 import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
@@ -27,6 +29,7 @@ export function createActivities(
   JanitorActivities &
   MachinesActivities &
   BuildActivities &
+  GroupActivities &
   NoticesActivities {
   return {
     ...jobRecordActivities(dependencies),
@@ -38,5 +41,6 @@ export function createActivities(
     ...machinesActivities(dependencies),
     ...buildActivities(dependencies),
     ...noticesActivities(dependencies),
+    ...groupActivities(dependencies),
   };
 }

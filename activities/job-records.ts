@@ -24,6 +24,9 @@ import { judgeSubmission } from '../quota/submission.js';
 import type { JobInput, JobSettings } from '../contract/job.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job-activities.js';
 import type { JobRef } from '../contract/workflow-ids.js';
+import { ownFile } from '../contract/group-forms.js';
+import { memberIn } from '../contract/group.js';
+import { memberId } from '../domain/array/group-state.js';
 import { buildChoices, choicesOf } from '../domain/job-choices.js';
 import { inputSizeProblem } from '../domain/bounds.js';
 import { allowedIn, allowedInEdits, notAllowed } from '../quota/allowed.js';
@@ -74,10 +77,11 @@ async function acceptJob(
   }: ActivityDependencies & { readonly userJobs: UserJobsBook },
   question: AcceptJobInput,
 ): Promise<AcceptedJob> {
-  const { job, spec, input } = question;
+  const { job, spec } = question;
   // First: nothing else is checked in a job that does not belong to its user.
   const submitter = submitterOf(installation.trust, question);
   const { user } = submitter;
+  const input = ownInput(question);
   if (submitter.isVerified) await refuseUnknownPool(pools, spec.pool);
   const { config, problem } = await quota.inForce(spec.pool);
   // Retried: the operator fixes the file, and the job goes on.
@@ -132,6 +136,21 @@ async function acceptJob(
     ...rules,
     machines,
   };
+}
+
+/**
+ * The input of one job. A member has its own file, which is also what the store keeps: run alone it does the same.
+ * @throws InvalidJob for an array without a member, a member that its array does not have, or under another id
+ */
+function ownInput({ job, input }: AcceptJobInput): JobInput {
+  const own = ownFile(input);
+  if (!own.ok) throw invalidJob(formatProblems(own.problems));
+  const { member: _, source: __, ...rest } = input;
+  const member = memberIn(input);
+  if (member === undefined) return input;
+  const wanted = memberId(member);
+  if (wanted !== job.id) throw invalidJob(`workflow id: '${job.id}' is not '${wanted}', the id of this member`);
+  return { ...rest, job: own.file };
 }
 
 /** An invented pool name has no quota file, so nothing would be limited there. It is refused, and nothing is kept of it. */

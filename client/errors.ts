@@ -8,13 +8,13 @@ export class JobInvalid extends Error {
   override readonly name = 'JobInvalid';
 }
 
-/** A job with this name exists, with other content. */
+/** A job or group with this name exists, with other content. */
 export class JobNameTaken extends Error {
   override readonly name = 'JobNameTaken';
   readonly id: string;
 
-  constructor(id: string) {
-    super(`a job named '${id}' is there already, with other content`);
+  constructor(id: string, what: 'job' | 'group' = 'job') {
+    super(`a ${what} named '${id}' is there already, with other content`);
     this.id = id;
   }
 }
@@ -22,9 +22,26 @@ export class JobNameTaken extends Error {
 export class JobNotFound extends Error {
   override readonly name = 'JobNotFound';
   readonly id: string;
+  /** True: a group has this id. */
+  readonly isGroup: boolean;
+  /** The remedy, if one is known. */
+  readonly remedy: string | undefined;
+
+  constructor(id: string, where: string, isGroup = false) {
+    super(isGroup ? `'${id}' is a group of jobs, and one job is wanted` : `no job '${id}' ${where}`);
+    this.id = id;
+    this.isGroup = isGroup;
+    this.remedy = isGroup ? `name a member, such as ${id}-0; \`jobctl status ${id}\` lists them` : undefined;
+  }
+}
+
+/** No array was submitted under this id. */
+export class GroupNotFound extends Error {
+  override readonly name = 'GroupNotFound';
+  readonly id: string;
 
   constructor(id: string, where: string) {
-    super(`no job '${id}' ${where}`);
+    super(`no group '${id}' ${where}`);
     this.id = id;
   }
 }

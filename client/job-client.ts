@@ -8,6 +8,9 @@ import type { JobCounts, JobFilter } from './job-query.js';
 import type { JobPort, VerifiedCaller } from './job-port.js';
 import type { JobPage, JobRow } from './job-rows.js';
 import type { NoticesResult } from '../contract/notices.js';
+import type { GroupView } from '../contract/group.js';
+import type { GroupState } from '../domain/array/group-state.js';
+import type { GroupRow, RetryOptions } from './groups.js';
 import type { NotifyTest, MachinesClient, PoolClient } from './pool-client.js';
 import type { Submission, Submitted } from './submissions.js';
 import { isPolled, type TaskQueuePolls } from './temporal-calls.js';
@@ -134,6 +137,34 @@ export class JobClient {
   /** Restarts the command on the same slices, with the same or a changed job file. Some slices may be replaced. */
   restart(id: string, by: string, edit: JobRestart = {}): Promise<string> {
     return this.#jobs.tell(id, 'restart', by, edit);
+  }
+
+  /** A group's row: who submitted it, and how many members it has; needs no worker. @throws GroupNotFound */
+  group(id: string): Promise<GroupRow> {
+    return this.#jobs.group(id);
+  }
+
+  /** A group's array and the state of each member. @throws GroupNotFound; TemporalUnreachable if it is open and no worker answers */
+  describeGroup(id: string): Promise<GroupView> {
+    return this.#jobs.describeGroup(id);
+  }
+
+  /** Waits until no member of a group waits or is open. @throws GroupNotFound */
+  waitGroup(id: string): Promise<GroupState> {
+    return this.#jobs.waitGroup(id);
+  }
+
+  /** Cancels all members of a group; those that have not begun never do. Returns at once and needs no worker. */
+  cancelGroup(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
+    return this.#jobs.cancelGroup(id, asker);
+  }
+
+  /**
+   * Runs the failed members of a group again, under ids `<group>-r<n>-<index>`. Returns a sentence.
+   * @throws JobRefused if no member failed; GroupNotFound
+   */
+  retryGroup(id: string, by: string, options?: RetryOptions): Promise<string> {
+    return this.#jobs.retryGroup(id, by, options);
   }
 
   /** Names of the job's slices that its workflows have yet to delete; empty for a job that was never accepted. */

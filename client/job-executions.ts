@@ -1,6 +1,6 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
-import { WorkflowType } from '../contract/workflow-ids.js';
+import { groupWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { JobEncrypted, JobNotFound } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
 import type { temporal } from '@temporalio/proto';
@@ -26,7 +26,33 @@ export async function describeJob(
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
-  throw new JobNotFound(id, where);
+  throw new JobNotFound(id, where, await isGroup({ temporal, calls }, id));
+}
+
+/** Whether a group has this id, open or ended. */
+export async function isGroup(
+  { temporal, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>,
+  id: string,
+): Promise<boolean> {
+  const { WorkflowNotFoundError } = await import('@temporalio/common');
+  try {
+    await calls.bounded(() => temporal.workflow.getHandle(groupWorkflowId(id)).describe());
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** Whether a job has this id, open or ended. */
+export async function isJob(access: TemporalAccess, id: string): Promise<boolean> {
+  try {
+    await describeJob(access, id);
+    return true;
+  } catch (error) {
+    if (error instanceof JobNotFound) return false;
+    throw error;
+  }
 }
 
 /** Returns whether a worker runs an activity of this type. A dead worker's activity counts until its heartbeat timeout. */

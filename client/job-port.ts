@@ -1,6 +1,9 @@
 import type { JobVerb, JobView } from '../contract/job.js';
 import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
+import type { GroupView } from '../contract/group.js';
+import type { GroupState } from '../domain/array/group-state.js';
+import type { GroupRow, RetryOptions } from './groups.js';
 import type { JobWish } from './job-calls.js';
 import type { JobCounts, JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
@@ -32,6 +35,11 @@ export interface JobPort {
   wait(id: string): Promise<Outcome>;
   cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'>;
   tell<Verb extends JobVerb>(id: string, verb: Verb, by: string, wish: JobWish<Verb>): Promise<string>;
+  group(id: string): Promise<GroupRow>;
+  describeGroup(id: string): Promise<GroupView>;
+  waitGroup(id: string): Promise<GroupState>;
+  cancelGroup(id: string, asker?: Asker): Promise<'cancelling' | 'done'>;
+  retryGroup(id: string, by: string, options?: RetryOptions): Promise<string>;
   deletions(id: string): Promise<readonly SliceDeletion[]>;
   quota(pool: string): PoolClient;
   machines(pool: string): MachinesClient;

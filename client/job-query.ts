@@ -10,6 +10,8 @@ export interface JobFilter {
   readonly project?: string;
   readonly user?: string;
   readonly pool?: string;
+  /** Members of the group of this id, in all rounds. */
+  readonly group?: string;
   /** The phase as rows show it; with several phases, any of them. */
   readonly phase?: ShownPhase | readonly ShownPhase[];
   /** Pattern for ids: `*` for any text, `?` for one character. Without them: the id itself, or this name with a random suffix. */
@@ -42,11 +44,12 @@ const STATUSES: Readonly<Partial<Record<ShownPhase, readonly string[]>>> = {
  * (docs/adr/0060).
  */
 export function queryOf(filter: JobFilter): string {
-  const { project, user, pool, name, ids, since, endedSince, state } = filter;
+  const { project, user, pool, group, name, ids, since, endedSince, state } = filter;
   const wanted: [JobSearchAttribute, string | undefined][] = [
     ['JobProject', project],
     ['JobUser', user],
     ['JobPool', pool],
+    ['JobGroup', group],
   ];
   const prefix = name === undefined ? '' : literalPrefix(name);
   return [

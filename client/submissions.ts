@@ -5,21 +5,24 @@ import {
   isValidUser,
   jobIdFor,
   JOB_ID_RULE,
+  MAX_JOB_ID,
   SUFFIX_BYTES,
   suffixFrom,
   USER_RULE,
 } from '../domain/identity.js';
+import type { JobArray } from '../domain/array/array.js';
 import type { JobSpec } from '../domain/job-spec.js';
-import { JobPhase } from '../domain/job-state.js';
-import { askedMachines, formatSlices } from '../domain/machines.js';
 import { inputSizeProblem } from '../domain/bounds.js';
 import { formatProblems, showValue } from '../domain/problem.js';
-import { type JobSearchAttribute, REFUSED_PHASE } from '../domain/temporal-server.js';
+import { isMapping } from '../domain/job-file/plain-tree.js';
+import { REFUSED_PHASE } from '../domain/temporal-server.js';
 import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput, JobMemo } from '../contract/job.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
-import { describeJob, readable, type TemporalAccess } from './job-executions.js';
+import { jobStart } from '../contract/job-start.js';
+import { describeGroup, startGroup } from './groups.js';
+import { describeJob, isGroup, isJob, readable, type TemporalAccess } from './job-executions.js';
 import type { LocalContents, UploadFiles } from './uploads.js';
 
 export interface Submission {
@@ -27,6 +30,8 @@ export interface Submission {
   readonly job: unknown;
   /** The spec of `job`, if the caller has already resolved it (`jobctl serve`). */
   readonly spec?: JobSpec;
+  /** The array of `job`, likewise. `spec` is then that of its first member. */
+  readonly array?: JobArray | undefined;
   /** The exact job id, and an idempotency key. Absent: the file's name with a random suffix. */
   readonly name?: string;
   /** Text of the file, kept with the job. */
@@ -48,6 +53,8 @@ export interface Submitted {
   readonly spec: JobSpec;
   /** False if an identical job was submitted under this name before. */
   readonly isNew: boolean;
+  /** The number of jobs of an array, whose group has the id. Absent: it is one job. */
+  readonly members?: number;
   /** Warnings of a `jobctl serve`, for people. */
   readonly warnings?: readonly string[];
 }
@@ -64,6 +71,14 @@ interface Start {
   readonly hash: string;
 }
 
+interface GroupSubmission {
+  readonly name: string | undefined;
+  readonly spec: JobSpec;
+  readonly array: JobArray;
+  readonly hash: string;
+  readonly inputOf: (id: string) => JobInput;
+}
+
 /** Turns a job file into a running workflow: checks it, stores its local files, and starts it once under its name. */
 export class Submissions {
   readonly #parts: SubmissionParts;
@@ -74,7 +89,7 @@ export class Submissions {
 
   /** See `JobClient.submit`. */
   async submit(submission: Submission): Promise<Submitted> {
-    const spec = submission.spec ?? (await specOf(submission.job));
+    const { spec, array } = await resolved(submission);
     if (submission.name !== undefined && !isValidJobId(submission.name)) {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
@@ -98,6 +113,7 @@ export class Submissions {
     const inputOf = (id: string): JobInput =>
       submission.authorize === undefined ? input : { ...input, authorization: submission.authorize(id, input) };
     const { name } = submission;
+    if (array !== undefined) return this.#submitGroup({ name, spec, array, hash, inputOf });
     if (name !== undefined) return this.#startNamed(name, spec, inputOf(name), hash);
     for (;;) {
       const id = jobIdFor(spec, randomSuffix());
@@ -107,6 +123,8 @@ export class Submissions {
 
   async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
     const start = { id, spec, input, hash };
+    // Verbs would not know which of the two is meant.
+    if (await isGroup(this.#parts, id)) throw new JobNameTaken(id, 'group');
     if (await this.#start(start)) return { id, spec, isNew: true };
     const { memo, searchAttributes } = await describeJob(this.#parts, id);
     // Nothing was done or stored for a refused job. A job started under the name meanwhile does not close as failed at once.
@@ -116,6 +134,29 @@ export class Submissions {
     return { id, spec, isNew: false };
   }
 
+  /** Starts the group of an array. Its members are started by its workflow. */
+  async #submitGroup({ name, spec, array, hash, inputOf }: GroupSubmission): Promise<Submitted> {
+    const { memberIndexes } = await import('../domain/array/array.js');
+    const { groupIdProblem } = await import('../domain/array/group-state.js');
+    const members = memberIndexes(array).length;
+    const wrong = (id: string): string | undefined => groupIdProblem(id, array.size, MAX_JOB_ID);
+    if (name !== undefined && (await isJob(this.#parts, name))) throw new JobNameTaken(name);
+    for (;;) {
+      const id = name ?? jobIdFor(spec, randomSuffix());
+      const problem = wrong(id);
+      // A random suffix may look like a retry; the next one does not.
+      if (problem !== undefined && name === undefined && wrong(`${id.slice(0, -1)}x`) === undefined) continue;
+      if (problem !== undefined) throw new JobInvalid(`name: ${problem}`);
+      const input = { v: 1, submission: inputOf(id) } as const;
+      const start = { id, input, memo: { name: spec.name, contentHash: hash, members }, spec };
+      if (await startGroup(this.#parts, start, 'REJECT_DUPLICATE')) return { id, spec, isNew: true, members };
+      if (name === undefined) continue;
+      const known = await describeGroup(this.#parts, id);
+      if (readable(id, known?.contentHash) !== hash) throw new JobNameTaken(id, 'group');
+      return { id, spec, isNew: false, members };
+    }
+  }
+
   /** Returns false if the id is in use, by a running or a finished job. */
   async #start(
     { id, spec, input, hash }: Start,
@@ -123,17 +164,7 @@ export class Submissions {
   ): Promise<boolean> {
     const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
       await import('@temporalio/common');
-    const slice = formatSlices(spec);
-    const keeps = spec.keep === undefined ? {} : { keeps: true as const };
-    const memo: JobMemo = { name: spec.name, slice, contentHash: hash, ...keeps };
-    const attributes: Partial<Record<JobSearchAttribute, string>> = {
-      JobPhase: JobPhase.Queued,
-      // If the file names no project, the worker that takes the job finds it in the quota file.
-      ...(spec.project === undefined ? {} : { JobProject: spec.project }),
-      JobUser: spec.user ?? input.user ?? 'unknown',
-      JobAccelerator: askedMachines(spec).accelerator,
-      JobPool: spec.pool,
-    };
+    const { memo, attributes, summary } = jobStart(spec, input, hash);
     const { temporal, calls, taskQueue } = this.#parts;
     try {
       await calls.bounded(() =>
@@ -148,7 +179,7 @@ export class Submissions {
           })),
           workflowIdReusePolicy,
           workflowIdConflictPolicy: 'FAIL',
-          staticSummary: `${spec.name}: ${slice} for ${attributes.JobUser}`,
+          staticSummary: summary,
         }),
       );
       return true;
@@ -159,13 +190,22 @@ export class Submissions {
   }
 }
 
+interface Resolved {
+  /** With an array: the spec of its first member. */
+  readonly spec: JobSpec;
+  readonly array?: JobArray;
+}
+
 /** @throws JobInvalid with every problem */
-async function specOf(job: unknown): Promise<JobSpec> {
+async function resolved({ job, spec, array }: Submission): Promise<Resolved> {
+  if (spec !== undefined && (array !== undefined || !isArray(job))) return { spec, ...(array && { array }) };
   // Loaded here, because list, status and wait need no schema, and loading it takes half as long as starting Node.js.
   const { resolveJob } = await import('../domain/job-file/resolve.js');
-  const resolved = resolveJob(job);
-  if (resolved.ok) return resolved.spec;
-  throw new JobInvalid(formatProblems(resolved.problems));
+  const found = resolveJob(job, { mayBeArray: true });
+  if (found.ok) return { spec: found.spec, ...(found.array && { array: found.array }) };
+  throw new JobInvalid(formatProblems(found.problems));
 }
+
+const isArray = (job: unknown): boolean => isMapping(job) && (job['array'] ?? undefined) !== undefined;
 
 const randomSuffix = (): string => suffixFrom(randomBytes(SUFFIX_BYTES.random));

@@ -18,6 +18,9 @@ import { describeQuery, type JobMemo, type JobVerb, type JobView } from '../cont
 import { TASK_QUEUE } from '../domain/temporal-server.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
+import type { GroupView } from '../contract/group.js';
+import type { GroupState } from '../domain/array/group-state.js';
+import { type GroupRow, Groups, type RetryOptions } from './groups.js';
 import { JobCalls, type JobWish } from './job-calls.js';
 import { failingTaskOf, describeJob, isAttended, readable } from './job-executions.js';
 import type { Waiter } from './wait-notes.js';
@@ -49,6 +52,7 @@ export class TemporalJobs implements JobPort {
   readonly #calls: TemporalCalls;
   readonly #submissions: Submissions;
   readonly #people: JobCalls;
+  readonly #groups: Groups;
 
   private constructor(temporal: Client, options: TemporalJobsOptions, server: string, close: () => Promise<void>) {
     this.#temporal = temporal;
@@ -60,6 +64,7 @@ export class TemporalJobs implements JobPort {
     const { store, onUpload } = options;
     const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
     this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
+    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: () => this.polls() });
     this.#people = new JobCalls({ ...means, upload, polls: () => this.polls() });
   }
 
@@ -138,6 +143,26 @@ export class TemporalJobs implements JobPort {
     const { status } = await this.#describe(id);
     if (status.name !== 'RUNNING') throw new JobRefused(id, `job ${id} has ended: its outcome is final`);
     return this.#people.tell(id, verb, by, wish);
+  }
+
+  group(id: string): Promise<GroupRow> {
+    return this.#groups.row(id);
+  }
+
+  describeGroup(id: string): Promise<GroupView> {
+    return this.#groups.view(id);
+  }
+
+  waitGroup(id: string): Promise<GroupState> {
+    return this.#groups.wait(id);
+  }
+
+  cancelGroup(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
+    return this.#groups.cancel(id, asker);
+  }
+
+  retryGroup(id: string, by: string, options?: RetryOptions): Promise<string> {
+    return this.#groups.retry(id, by, options);
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {

@@ -11,7 +11,7 @@ import { type Form, form } from './form.js';
  */
 export interface JobAuthorization {
   readonly v: 1;
-  /** The job's id. */
+  /** The job's id. For members of an array: their group's, and in a retry that with `-r<round>`. */
   readonly job: string;
   readonly pool: string;
   /** The quota project that the job runs in. */
@@ -48,14 +48,18 @@ const schema = z.strictObject({
 });
 export const authorizationForm: Form<JobAuthorization> = form(schema as z.ZodType<JobAuthorization>);
 
-/** A job's input (`JobInput`). These two keys are not part of the signed text. */
+/** A job's input (`JobInput`). These keys are not part of the signed text. */
 interface SignedInput {
   readonly authorization?: unknown;
   readonly carry?: unknown;
+  readonly member?: unknown;
 }
 
-/** The signed part of a job's input: all of it except the signature itself and the state that its workflow carries over. */
-export function submittedText({ authorization: _, carry: __, ...submitted }: SignedInput): string {
+/**
+ * The signed part of a job's input: all of it except the signature itself, the state that its workflow carries over, and its
+ * place in an array. The id of a member says its place, and the statement its group (docs/adr/0157).
+ */
+export function submittedText({ authorization: _, carry: __, member: ___, ...submitted }: SignedInput): string {
   return canonicalJson(submitted);
 }
 

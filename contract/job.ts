@@ -5,6 +5,7 @@ import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
 import type { Replaced } from '../domain/job-events/causes.js';
 import type { ShownEvent, ToldEvent } from '../domain/job-events/event.js';
+import type { JobMember } from '../domain/array/group-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { HostPlace } from '../domain/recovery/host-ends.js';
@@ -59,6 +60,8 @@ export interface JobInput {
   readonly sshKey?: string;
   /** Likewise for private keys that `ssh.identities` and `ssh.tpu_private_key` name: path as written -> fingerprint. */
   readonly identityKeys?: Readonly<Record<string, string>>;
+  /** The job is a member of an array: `job` is the file of all members, and the id is `<group>-<index>` (docs/adr/0157). */
+  readonly member?: JobMember;
   /** Statement of `jobctl serve` about the submitter. Required in a pool in verified mode, ignored in others. */
   readonly authorization?: JobAuthorization;
   /** Set by the workflow itself when it continues as new (workflows/job/state.ts). */

@@ -117,6 +117,23 @@ const rows = {
     answer: 'messageSchema',
     isOnce: true,
   }),
+  group: op('GET /v1/groups/:id', 'status', 'A group of jobs', { answer: 'groupRowSchema' }),
+  describeGroup: op('GET /v1/groups/:id/description', 'describe', 'The array of a group, and how each member is', {
+    answer: 'groupViewSchema',
+  }),
+  cancelGroup: op('POST /v1/groups/:id/cancel', 'cancel', 'End all members as cancelled', {
+    body: 'askerBody',
+    mayLackBody: true,
+    answer: 'cancelledSchema',
+    isOnce: false,
+  }),
+  retryGroup: op('POST /v1/groups/:id/retry', 'restart', 'Run the failed members again', {
+    description: 'As jobs of their own, with ids `<group>-r<n>-<index>`.',
+    body: 'retryBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: true,
+  }),
   priority: op('POST /v1/jobs/:id/priority', 'priority', "Change the job's priority", {
     body: 'priorityBody',
     answer: 'messageSchema',

@@ -9,6 +9,7 @@ export const WorkflowType = {
   Machines: 'machines',
   Build: 'build',
   Notices: 'notices',
+  Group: 'group',
 } as const;
 
 export { TASK_QUEUE } from '../domain/temporal-server.js';
@@ -19,6 +20,8 @@ export const quotaWorkflowId = (pool: string): string => `${OWN_ID_PREFIXES.quot
 export const buildWorkflowId = (hash: string): string => `${OWN_ID_PREFIXES.build}${hash}`;
 /** A job's id holds no '/', so a test's id, `notices/test/..`, is no job's. */
 export const noticesWorkflowId = (job: string): string => `${OWN_ID_PREFIXES.notices}${job}`;
+/** @param group as people name it: ids of its members begin with it */
+export const groupWorkflowId = (group: string): string => `${OWN_ID_PREFIXES.group}${group}`;
 export const JANITOR_SCHEDULE_ID = OWN_ID_PREFIXES.janitor;
 
 /** Identifies a job: a later job with the same id has another first run. */

@@ -6,7 +6,7 @@ const MAX_RESOURCE_NAME = 63;
 /** Longest base of a job's id, without the random suffix. */
 export const MAX_JOB_NAME = 40;
 /** Longest id of a job: name and suffix. */
-const MAX_JOB_ID = 50;
+export const MAX_JOB_ID = 50;
 /** Prefix of resource names if the file has no `tpu.name`. */
 export const DEFAULT_NAME_PREFIX = 'jc';
 

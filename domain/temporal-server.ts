@@ -2,7 +2,14 @@
  * The search attributes of a job's workflow, all of type Keyword. Only they and the memo supply the rows of a list
  * (docs/design.md, "Temporal"). They are never encrypted.
  */
-export const JOB_SEARCH_ATTRIBUTES = ['JobProject', 'JobUser', 'JobPhase', 'JobAccelerator', 'JobPool'] as const;
+export const JOB_SEARCH_ATTRIBUTES = [
+  'JobProject',
+  'JobUser',
+  'JobPhase',
+  'JobAccelerator',
+  'JobPool',
+  'JobGroup',
+] as const;
 /** `JobPhase` of a submission refused before it became a job: lists leave it out, and its id is free (docs/adr/0125). */
 export const REFUSED_PHASE = 'refused';
 export type JobSearchAttribute = (typeof JOB_SEARCH_ATTRIBUTES)[number];
@@ -103,6 +110,7 @@ export const OWN_SIGNALS = [
   'buildLeft',
   'buildNews',
   'noticesWanted',
+  'memberNews',
 ] as const;
 export type OwnSignal = (typeof OWN_SIGNALS)[number];
 
@@ -114,6 +122,7 @@ export const OWN_ID_PREFIXES = {
   machines: 'machines/',
   build: 'build/',
   notices: 'notices/',
+  group: 'group/',
 } as const;
 
 export const isOwnSignal = (name: string): boolean => (OWN_SIGNALS as readonly string[]).includes(name);

@@ -17,6 +17,7 @@ import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf, TooManyRequests } from './problem.js';
 import { type Services, VERSION } from './services.js';
 import { registerJobChanges } from './routes/job-changes.js';
+import { registerGroups } from './routes/groups.js';
 import { registerJobs } from './routes/jobs.js';
 import { registerLogs } from './routes/logs.js';
 import { registerObjects, registerUploads } from './routes/files.js';
@@ -124,7 +125,16 @@ export async function createApp(config: ServerConfig, services: Services, log: F
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
   const serve = servedBy(app, services.gate);
   const areas = [
-    ...[registerWho, registerJobs, registerJobChanges, registerLogs, registerObjects, registerUploads, registerPools],
+    ...[
+      registerWho,
+      registerJobs,
+      registerGroups,
+      registerJobChanges,
+      registerLogs,
+      registerObjects,
+      registerUploads,
+      registerPools,
+    ],
   ];
   for (const register of areas) register(serve, services, config);
   await app.register(swaggerUi, { routePrefix: PAGE, staticCSP: true, transformStaticCSP: (header) => header });

@@ -1,5 +1,6 @@
 import type { PoolFileText } from '../client/pool-client.js';
 import { readPoolState } from '../client/pool-state.js';
+import type { JobArray } from '../domain/array/array.js';
 import { assignAll, type Assignment } from '../domain/job-file/edit.js';
 import type { Environment } from '../domain/job-file/interpolation.js';
 import { parseJobFile } from '../domain/job-file/parse.js';
@@ -23,7 +24,9 @@ export interface ReadTask {
 export const read = ({ job, file, env = {} }: ReadTask): Timed<{ readonly job: unknown } | Wrong> =>
   timed(() => {
     const parsed =
-      file === undefined ? resolveJob(job, { env, mayBuild: true }) : parseJobFile(file.text, { file: file.name, env });
+      file === undefined
+        ? resolveJob(job, { env, mayBuild: true, mayBeArray: true })
+        : parseJobFile(file.text, { file: file.name, env, mayBeArray: true });
     return parsed.ok ? { job: parsed.raw } : { problems: formatProblems(parsed.problems) };
   });
 
@@ -33,11 +36,18 @@ interface ResolveTask {
   readonly pool?: PoolDefaults;
 }
 
+/** A resolved job file; with an array, the spec is that of its first member. */
+export interface ResolvedFile {
+  readonly spec: JobSpec;
+  readonly array?: JobArray;
+}
+
 /** Resolves a job file, or returns every problem as `jobctl validate` prints it. */
-export const resolve = ({ job, pool }: ResolveTask): Timed<{ readonly spec: JobSpec } | Wrong> =>
+export const resolve = ({ job, pool }: ResolveTask): Timed<ResolvedFile | Wrong> =>
   timed(() => {
-    const resolved = resolveJob(job, pool && { pool });
-    return resolved.ok ? { spec: resolved.spec } : { problems: formatProblems(resolved.problems) };
+    const resolved = resolveJob(job, { mayBeArray: true, ...(pool && { pool }) });
+    if (!resolved.ok) return { problems: formatProblems(resolved.problems) };
+    return { spec: resolved.spec, ...(resolved.array && { array: resolved.array }) };
   });
 
 interface EditTask {

@@ -67,6 +67,7 @@ const CODES: Readonly<Record<string, ApiErrorCode>> = {
   JobInvalid: 'invalid',
   JobNameTaken: 'name-taken',
   JobNotFound: 'not-found',
+  GroupNotFound: 'not-found',
   PoolNotFound: 'not-found',
   JobRefused: 'refused',
   PoolRefused: 'refused',

@@ -12,8 +12,8 @@ import type { TokenVerifier } from './identity/verifier.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { LogFeeds } from './log-feeds.js';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { createHmac, type KeyObject } from 'node:crypto';
-import { sha256Of, signText } from '../cloud/trust/submission-signature.js';
+import { createHmac, createPublicKey, type KeyObject } from 'node:crypto';
+import { isSignedBy, sha256Of, signText } from '../cloud/trust/submission-signature.js';
 import {
   type AuthorizationStatement,
   type JobAuthorization,
@@ -21,6 +21,7 @@ import {
   submittedText,
 } from '../contract/authorization.js';
 import type { JobInput } from '../contract/job.js';
+import { ApiError } from './problem.js';
 
 /** Version of the HTTP interface, as the OpenAPI document states it. */
 export const VERSION = '1.0.0';
@@ -110,6 +111,27 @@ export class SubmissionSigner {
   secretDigest(text: string): Buffer {
     const secret = createHmac('sha256', this.#key.export({ type: 'pkcs8', format: 'der' }));
     return secret.update(`jobctl secret digest v1\n${text}`).digest();
+  }
+
+  /**
+   * Signs a retry of a group, for whom and as what this server has signed the group itself. Nothing else says whose it is.
+   * @throws ApiError `refused` if this server has not signed what the retry would run
+   */
+  signRetry(group: string, prefix: string, { authorization, ...submission }: JobInput, at: number): JobAuthorization {
+    const why = this.#whyNot(group, submission, authorization);
+    if (authorization === undefined || why !== undefined)
+      throw new ApiError('refused', `group ${group}: ${why}`, 'submit its failed members anew');
+    const { pool, project, user, service } = authorization;
+    return this.sign({ job: prefix, pool, project, user, ...(service !== undefined && { service }) }, submission, at);
+  }
+
+  #whyNot(group: string, submission: JobInput, authorization: JobAuthorization | undefined): string | undefined {
+    if (authorization === undefined) return 'no server has signed it';
+    const { signature, ...statement } = authorization;
+    if (statement.key !== this.#id) return `it was signed with key '${statement.key}', which this server no longer has`;
+    const isOurs = isSignedBy(signedText(statement), signature, createPublicKey(this.#key));
+    const isOfIt = statement.job === group && statement.sha256 === sha256Of(submittedText(submission));
+    return isOurs && isOfIt ? undefined : 'its signature is of something else';
   }
 
   /** @param of the job's id and its owner; @param input of its workflow */

@@ -13,7 +13,7 @@ import type { PoolAccess } from './access/facts.js';
 import { warningsOf } from './far-buckets.js';
 import { ApiError } from './problem.js';
 import type { Services } from './services.js';
-import type { ReadTask } from './dear-tasks.js';
+import type { ReadTask, ResolvedFile } from './dear-tasks.js';
 
 /**
  * Turns a request into a job of a verified user: checked, allowed, recorded, signed, started once. With a name or an idempotency
@@ -27,11 +27,11 @@ export async function submitFor(
 ): Promise<Submitted> {
   const { client, dear, gate, rules, signer } = services;
   const body = await withJob(dear, written, call.caller.id);
-  const spec = await specOf(services, call, body);
+  const { spec, array } = await specOf(services, call, body);
   const user = userOf(call, body, spec);
   await rules.mustExist(spec.pool);
   const files = await rules.of(spec.pool);
-  const complete = await specOf(services, call, body, files.defaults);
+  const { spec: complete } = await specOf(services, call, body, files.defaults);
   const wanted = { ...(spec.project !== undefined && { project: spec.project }), ...(body.name && { job: body.name }) };
   const project = await gate.within(call, 'submit', { pool: spec.pool, owner: user, ...wanted }, () => {
     refuseForOthers(call, user, files);
@@ -48,12 +48,14 @@ export async function submitFor(
     ...body,
     user,
     spec,
+    array,
     files: {},
     uploaded: body.files ?? {},
     name,
     authorize: (job, input) => signer.sign({ job, pool: spec.pool, project, user, ...service }, input, Date.now()),
   } as Parameters<typeof client.submit>[0]);
-  if (!submitted.isNew && (await client.row(submitted.id)).user !== user) throw new JobNameTaken(submitted.id);
+  const known = submitted.members === undefined ? client.row.bind(client) : client.group.bind(client);
+  if (!submitted.isNew && (await known(submitted.id)).user !== user) throw new JobNameTaken(submitted.id);
   return { ...submitted, warnings: await warnings };
 }
 
@@ -67,11 +69,11 @@ async function specOf(
   { caller }: Call,
   body: ApiSubmission,
   pool?: PoolDefaults,
-): Promise<JobSpec> {
+): Promise<ResolvedFile> {
   const size = inputSizeProblem({ v: 1, ...body });
   if (size !== undefined) throw new JobInvalid(size);
   const resolved = await dear.run('resolve', { job: body.job, ...(pool && { pool }) }, caller.id);
-  if ('spec' in resolved) return resolved.spec;
+  if ('spec' in resolved) return resolved;
   throw new JobInvalid(resolved.problems);
 }
 

@@ -11,6 +11,7 @@ import {
 } from '@temporalio/workflow';
 import { type MachinesActivities, MACHINES_TIMEOUT_MS } from '../contract/machines.js';
 import type { BuildActivities } from '../contract/build.js';
+import type { GroupActivities } from '../contract/group.js';
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import { DELIVERY_LIMIT_MS, type NoticesActivities } from '../contract/notices.js';
@@ -167,6 +168,21 @@ export function onClaimedWorker(
     retry: { maximumAttempts: 1 },
   });
 }
+
+/** A member does not stay open for its group: one that hears nothing looks itself. */
+export const groupMail = calls<Pick<GroupActivities, 'tellGroup'>>({ ...PATIENT, scheduleToCloseTimeout: '5m' });
+
+/**
+ * Starts or cancels 100 members, in a second or so. If its worker is killed meanwhile, the group stands still for this time, and no
+ * cancel reaches its members. A second worker that does it too does no harm.
+ */
+export const groupWork = calls<Pick<GroupActivities, 'startMembers' | 'cancelMembers'>>({
+  ...STUBBORN,
+  startToCloseTimeout: '30s',
+});
+
+/** Reads the rows of 10,000 members, in pages. */
+export const groupReading = calls<Pick<GroupActivities, 'compareMembers'>>({ ...STUBBORN, startToCloseTimeout: '2m' });
 
 export const pool =
   calls<Pick<QuotaActivities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(

@@ -12,7 +12,9 @@ import { describeQuery, type JobInput } from '../contract/job.js';
 import { FailureType } from '../domain/errors.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
-import { storeOutcome, tellEnd, withDoneTwice, afterHooks } from './job/end.js';
+import { memberForm, ownFile } from '../contract/group-forms.js';
+import { memberIn } from '../contract/group.js';
+import { storeOutcome, tellEnd, tellGroup, withDoneTwice, afterHooks } from './job/end.js';
 import { carryOf, type Job, openJob } from './job/parts.js';
 import type { JobCarry } from './job/state.js';
 import { giveBack, nextStep } from './job/steps.js';
@@ -27,9 +29,10 @@ import { meter } from './meter.js';
  */
 export async function job(input: JobInput): Promise<Outcome> {
   const waiting: Waiting = {};
-  setHandler(describeQuery, () => viewBeforeAccepted(input, waiting));
+  const own = ownInput(input);
+  setHandler(describeQuery, () => viewBeforeAccepted(own, waiting));
   const carry = carriedBy(input) ?? (await acceptOrFail(input, waiting));
-  const open = openJob(carry, input);
+  const open = openJob(carry, own);
   let cancellation: unknown;
   let outcome: Outcome | undefined;
   try {
@@ -50,6 +53,20 @@ export async function job(input: JobInput): Promise<Outcome> {
   // If the cancel is only in the store's outcome it is a failure: without a cancel request no workflow ends as Cancelled.
   if (cancellation !== undefined) throw cancellation;
   throw failure(outcome);
+}
+
+/**
+ * The input with the job's own file: a member's is made of its array's, and nothing behind this line knows of arrays. An input that
+ * is wrong stays as it is: `acceptOrFail` reports the problem.
+ */
+function ownInput(input: JobInput): JobInput {
+  // A service may have sent anything, even nothing.
+  const given = input as JobInput | null | undefined;
+  if (given === null || given === undefined || typeof given !== 'object' || memberIn(given) === undefined) return input;
+  const own = memberForm(given.member).kind === 'valid' ? ownFile(given) : undefined;
+  if (own?.ok !== true) return input;
+  const { source: _, ...rest } = given;
+  return { ...rest, job: own.file };
 }
 
 /**
@@ -121,6 +138,7 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
 async function conclude(open: Job, outcome: Outcome): Promise<void> {
   meter.ended(outcome);
   await tellEnd(open, outcome);
+  await tellGroup(open.member, outcome.result);
 }
 
 const failure = (outcome: Outcome): ApplicationFailure =>

@@ -31,6 +31,23 @@ of a job records who cancelled it, and on which computer.
     run: async () => (await import('./verbs/life.js')).cancel,
   }),
   defineVerb({
+    name: 'retry',
+    summary: 'run the failed members of a group again',
+    description: 'Runs the members of a group that failed again, each as a new job with the same parameters.',
+    place: 'either',
+    arguments: [['<group>', "the group's id"]],
+    flags: [
+      ['--failed', 'members that failed, were terminated or refused, or were skipped by fail_fast'],
+      BY,
+      outputOption(),
+    ],
+    notes: `
+The jobs of a retry have ids of their own: GROUP-r1-INDEX for the first retry. The group counts them in place of those that failed.
+`,
+    examples: ['jobctl retry exp-7f3k --failed'],
+    run: async () => (await import('../jobs/group.js')).retry,
+  }),
+  defineVerb({
     name: 'stop',
     summary: 'end the command and keep the slices',
     description: 'Ends the command on all hosts and keeps slices and lease until `jobctl resume`. Returns at once.',

@@ -14,6 +14,7 @@ export const LOOKING_VERBS: readonly Verb[] = [
     flags: [
       ...filterFlags('also jobs that ended more than a day ago'),
       new Option('--sort <key>', 'the order').choices(SORTS).default('board'),
+      ['--group <group>', 'members of this group only'],
       ['--limit <rows>', 'the most rows', wholeNumber(1, 100_000), 100],
       ['--watch', 'draw the board again every 2 s, until Ctrl-C'],
       outputOption(),
@@ -105,6 +106,7 @@ free" when the jobs that hold them end, pause or give them back. A number behind
     flags: [
       ['-f, --follow', 'follow the log until the job has ended, over all later attempts'],
       ['--host <hosts>', 'lines of these hosts: 0, 0,2, 0-3 or all', parseHostChoice],
+      ['--member <index>', 'with the id of a group: lines of this member', wholeNumber(0, 9_999)],
       ['--tail <lines>', 'this many lines from the end, of each host', wholeNumber(0, 10_000_000)],
       ['--since <time>', 'from 10m ago, or a time such as 2026-11-23T10:00:00Z', sinceOption],
       ['--grep <regex>', 'lines that match this regular expression (RE2 syntax; (?i) at the front ignores case)'],

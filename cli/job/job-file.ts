@@ -37,6 +37,8 @@ interface JobFileOptions {
   readonly tree?: Mapping;
   /** Defaults of the job's pool, if known. */
   readonly pool?: PoolDefaults;
+  /** See `ResolveOptions`. */
+  readonly mayBeArray?: true;
   /** See `RequestContext`. */
   readonly isZoneStrict?: true;
   /** True checks files and folders to copy without reading them, and leaves them out of `files`. */

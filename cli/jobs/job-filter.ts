@@ -21,6 +21,7 @@ export interface FilterFlags {
   /** Milliseconds. */
   readonly since?: number;
   readonly name?: string;
+  readonly group?: string;
 }
 
 /** Spelled out, because importing domain's list would load its module; test/cli compares the two. */
@@ -105,7 +106,7 @@ export function boardFilter(flags: FilterFlags, now: number, context: Pick<CliCo
 
 /** The filter that the flags give, without defaults. */
 export function ownFilter(
-  { mine, project, user, phase, since, name }: FilterFlags,
+  { mine, project, user, phase, since, name, group }: FilterFlags,
   now: number,
   context: Pick<CliContext, 'user'>,
 ): JobFilter {
@@ -116,12 +117,13 @@ export function ownFilter(
     ...(phase === undefined ? {} : { phase }),
     ...(since === undefined ? {} : { since: now - since }),
     ...(name === undefined ? {} : { name }),
+    ...(group === undefined ? {} : { group }),
   };
 }
 
 /** Returns whether any flag selects jobs. */
-export const isFiltered = ({ mine, all, project, user, phase, since, name }: FilterFlags): boolean =>
-  [mine, all, project, user, phase, since, name].some((flag) => flag !== undefined);
+export const isFiltered = ({ mine, all, project, user, phase, since, name, group }: FilterFlags): boolean =>
+  [mine, all, project, user, phase, since, name, group].some((flag) => flag !== undefined);
 
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
 

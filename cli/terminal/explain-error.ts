@@ -40,7 +40,10 @@ function byName(error: Error): Explained {
       return told(ExitCode.Usage);
     case 'JobEncrypted':
       return told(ExitCode.Usage, ...remedyOf(error));
+    case 'GroupNotFound':
+      return told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
     case 'JobNotFound':
+      if ((error as { isGroup?: boolean }).isGroup === true) return told(ExitCode.NotFound, ...remedyOf(error));
       if (/[*?]/.test(id)) return told(ExitCode.NotFound, `a pattern goes behind --name: jobctl list --name '${id}'`);
       return isPlainName(id)
         ? told(

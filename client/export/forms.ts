@@ -2,6 +2,7 @@ import { z } from 'zod';
 import * as buildForms from '../../contract/build-forms.js';
 import { buildLeftSignal, buildNewsSignal, type BuildActivities } from '../../contract/build.js';
 import type { Form } from '../../contract/form.js';
+import type { GroupActivities } from '../../contract/group.js';
 import type { JobActivities } from '../../contract/job-activities.js';
 import * as jobForms from '../../contract/job-forms.js';
 import * as job from '../../contract/job.js';
@@ -43,6 +44,7 @@ const jobInput = inJson(
   z.object({
     ...{ v: z.number(), job: z.unknown(), source: z.string(), user: z.string(), sshKey: z.string() },
     ...{ files: z.record(z.string(), z.string()), identityKeys: z.record(z.string(), z.string()) },
+    member: z.object({ group: z.string(), index: z.number(), round: z.number() }),
     ...{ authorization: z.unknown(), carry: z.unknown() },
   } satisfies Record<keyof job.JobInput, z.ZodType>),
 );
@@ -84,7 +86,7 @@ const UPDATES: Readonly<Record<string, PayloadForm>> = {
 const ACTIVITIES: Readonly<Record<OwnActivity, 'own'>> = {
   ...{ acceptJob: 'own', claimWorker: 'own', recordAttempt: 'own', recordOutcome: 'own', findDoneTwice: 'own' },
   ...{ setUpHosts: 'own', setUpAgain: 'own', stopSetUp: 'own', superviseAttempt: 'own', stopAttempt: 'own' },
-  ...{ runHook: 'own', holdSlices: 'own', joinBuild: 'own', sendLease: 'own' },
+  ...{ runHook: 'own', holdSlices: 'own', joinBuild: 'own', sendLease: 'own', tellGroup: 'own' },
   ...{ createSlice: 'own', inspectSlice: 'own', awaitSlice: 'own', deleteUntilGone: 'own' },
   ...{ putAside: 'own', isJobOpen: 'own' },
 };
@@ -92,7 +94,8 @@ type OwnActivity =
   | keyof JobActivities
   | keyof SliceActivities
   | keyof Pick<BuildActivities, 'joinBuild'>
-  | keyof Pick<QuotaActivities, 'sendLease'>;
+  | keyof Pick<QuotaActivities, 'sendLease'>
+  | keyof Pick<GroupActivities, 'tellGroup'>;
 
 /** Memos of jobs and slices. */
 const MEMO: Readonly<Record<keyof JobMemo | keyof SliceMemo, 'own'>> = {
@@ -108,6 +111,7 @@ export const SEARCH_ATTRIBUTES: Readonly<Record<JobSearchAttribute, string>> = {
   JobPhase: 'phase',
   JobAccelerator: 'accelerator',
   JobPool: 'pool',
+  JobGroup: 'group',
 };
 
 const FORMS = { workflows: WORKFLOWS, signals: SIGNALS, updates: UPDATES, activities: ACTIVITIES, memo: MEMO } as const;

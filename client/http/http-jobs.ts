@@ -11,10 +11,14 @@ import {
   JobNameTaken,
   JobTerminated,
   ServerRefused,
+  GroupNotFound,
   JobNotFound,
   PoolNotFound,
   PoolRefused,
 } from '../errors.js';
+import type { GroupView } from '../../contract/group.js';
+import type { GroupState } from '../../domain/array/group-state.js';
+import type { GroupRow, RetryOptions } from '../groups.js';
 import type { JobWish } from '../job-calls.js';
 import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
@@ -35,6 +39,7 @@ const MOST_ROWS = 1_000_000;
 /** Time for which the server holds a request for the end of a job. */
 const HELD_MS = 30_000;
 const EARLY_PAUSE_MS = 1_000;
+const GROUP_LOOK_MS = 2_000;
 const HELD_TIMEOUT_MS = HELD_MS + 30_000;
 
 interface HttpJobsOptions extends ServerOptions {
@@ -65,7 +70,7 @@ export class HttpJobs implements JobPort {
       ...(identityKeys === undefined ? {} : { identityKeys: { ...identityKeys } }),
       ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }),
     };
-    const { id, isNew, spec, warnings } = await this.#calls.json('submit', {
+    const { id, isNew, spec, members, warnings } = await this.#calls.json('submit', {
       body,
       ...(name === undefined && { headers: { 'idempotency-key': randomUUID() } }),
       meanings: {
@@ -76,7 +81,13 @@ export class HttpJobs implements JobPort {
     });
     // If an answer was lost, the later one says that the job existed before.
     const told = warnings === undefined ? {} : { warnings };
-    return { id, spec: spec as unknown as JobSpec, isNew: isNew || name === undefined, ...told };
+    return {
+      id,
+      spec: spec as unknown as JobSpec,
+      isNew: isNew || name === undefined,
+      ...(members !== undefined && { members }),
+      ...told,
+    };
   }
 
   async list(filter: JobFilter, limit: number): Promise<JobPage> {
@@ -162,6 +173,30 @@ export class HttpJobs implements JobPort {
     return (await this.#of<JobVerb>(verb, id, { body: body as BodySent<JobVerb> })).message;
   }
 
+  async group(id: string): Promise<GroupRow> {
+    return (await this.#ofGroup('group', id)) as GroupRow;
+  }
+
+  async describeGroup(id: string): Promise<GroupView> {
+    return (await this.#ofGroup('describeGroup', id)) as unknown as GroupView;
+  }
+
+  async waitGroup(id: string): Promise<GroupState> {
+    while ((await this.group(id)).endedAt === undefined) await sleep(GROUP_LOOK_MS);
+    return (await this.describeGroup(id)).state;
+  }
+
+  async cancelGroup(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
+    const { from, verb } = asker ?? {};
+    const body = { ...(from === undefined ? {} : { from }), ...(verb === undefined ? {} : { verb }) };
+    return (await this.#ofGroup('cancelGroup', id, { body })).state;
+  }
+
+  async retryGroup(id: string, _by: string, { from }: RetryOptions = {}): Promise<string> {
+    const body = from === undefined ? {} : { from };
+    return (await this.#ofGroup('retryGroup', id, { body })).message;
+  }
+
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
     const { names, deletions } = await this.#of('openSlices', id);
     // A server of an earlier build sends names only.
@@ -197,6 +232,14 @@ export class HttpJobs implements JobPort {
     return uploadOverHttp(this.#calls, files, this.#onUpload);
   }
 
+  #ofGroup<Name extends GroupOperation>(name: Name, id: string, ask: Ask<Name> = {}): Promise<AnswerOf<Name>> {
+    const meanings = {
+      ...meaningsOfJob(id, this.#calls.address),
+      'not-found': () => new GroupNotFound(id, `on ${this.#calls.address}`),
+    };
+    return this.#calls.json(name, { ...ask, params: { id }, meanings } as unknown as Ask<Name>);
+  }
+
   #of<Name extends JobOperation>(name: Name, id: string, ask: Ask<Name> = {}): Promise<AnswerOf<Name>> {
     const own: Meanings = {
       ...meaningsOfJob(id, this.#calls.address),
@@ -206,6 +249,7 @@ export class HttpJobs implements JobPort {
   }
 }
 
+type GroupOperation = 'group' | 'describeGroup' | 'cancelGroup' | 'retryGroup';
 type JobOperation = 'status' | 'describe' | 'wait' | 'cancel' | 'openSlices' | JobVerb;
 type Query = NonNullable<Ask<'list'>['query']>;
 

@@ -194,7 +194,7 @@ export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string, re
 
 /** Meanings of refusals of a call about one job. @param address the server's */
 export const meaningsOfJob = (id: string, address: string): Meanings => ({
-  'not-found': () => new JobNotFound(id, `on ${address}`),
+  'not-found': (detail) => new JobNotFound(id, `on ${address}`, detail.includes('is a group of jobs')),
   refused: (why) => new JobRefused(id, why),
 });
 

@@ -69,6 +69,7 @@ export const submittedSchema = z
   .object({
     id: jobId,
     isNew: z.boolean().describe('False: the very same job was submitted before.'),
+    members: z.int().optional().describe('Of an array, whose group has the id: the number of its jobs.'),
     spec: z.looseObject({ name: z.string(), pool: z.string() }).describe('The job file with defaults and checks done.'),
     warnings: z.array(z.string()).optional().describe('Sentences for people. Absent: none.'),
   })
@@ -119,6 +120,7 @@ export const jobFilterSchema = z.object({
   project: quotaName.optional(),
   user: quotaName.optional(),
   pool: quotaName.optional(),
+  group: jobId.optional().describe('Members of this group only.'),
   phase: oneOrMore(phase).optional().describe('One or more, separated by commas.'),
   name: z
     .string()

@@ -54,6 +54,32 @@ export const replaceDotted = (text: string, textFor: (path: Path, reference: str
   );
 
 /**
+ * Replaces the references `${section.name}` in all strings. A string that is one such reference becomes the value, with its type.
+ * Text that only looks like a reference stays as it is, for `interpolate`.
+ * @param valueFor `name`: all behind the first dot
+ */
+export function replaceOf(
+  tree: unknown,
+  section: string,
+  valueFor: (name: string, reference: string, path: Path) => unknown,
+): unknown {
+  return mapStrings(tree, (text, path) => {
+    const named = (dotted: string | undefined): string | undefined => {
+      const [first, ...rest] = dotted === undefined ? [] : pathOf(dotted);
+      return first === section ? rest.join('.') : undefined;
+    };
+    const whole = WHOLE.exec(text)?.groups;
+    const only = whole?.['dollars'] === '$' ? named(whole['dotted']) : undefined;
+    if (only !== undefined) return valueFor(only, text, path);
+    const replace: Replacement = (reference, _variable, _fallback, dotted) => {
+      const name = named(dotted);
+      return name === undefined ? reference : String(valueFor(name, reference, path));
+    };
+    return replaceReferences(text, replace, asWritten);
+  });
+}
+
+/**
  * Writes a text of another program so that it comes out of a job file as it is: each `${a.b}` in it gets a second dollar. A
  * reference behind an even number of dollars has no such form, and loses one of them.
  */

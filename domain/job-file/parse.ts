@@ -20,13 +20,15 @@ export interface ParseOptions {
   readonly tree?: Mapping;
   /** The defaults of the job's pool, if they are known. */
   readonly pool?: PoolDefaults;
+  /** See `ResolveOptions`. */
+  readonly mayBeArray?: true;
   /** See `RequestContext`. */
   readonly isZoneStrict?: true;
 }
 
 /** Reads a job file: YAML, then flags, then `resolveJob`. Problems carry file, line and column, and are in file order. */
 export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
-  const { file, env, set = [], overrides = {}, pool, isZoneStrict } = options;
+  const { file, env, set = [], overrides = {}, pool, mayBeArray, isZoneStrict } = options;
   const source = new YamlSource(text);
   if (source.problems.length > 0)
     return (
@@ -43,6 +45,7 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
     env,
     mayBuild: true,
     ...(pool && { pool }),
+    ...(mayBeArray && { mayBeArray }),
     ...(isZoneStrict && { isZoneStrict }),
   });
   const flagProblems = overridden?.problems ?? [];
@@ -77,9 +80,14 @@ export function parseJobFlags({
   overrides = {},
   tree: said = {},
   pool,
+  mayBeArray,
 }: ParseOptions): ResolvedJob {
   const { tree, problems, flagAt } = applyOverrides(said, set, overrides);
-  const resolved = resolveJob(tree, { env, mayBuild: true, ...(pool && { pool }) });
+  const resolved = resolveJob(tree, {
+    ...{ env, mayBuild: true },
+    ...(pool && { pool }),
+    ...(mayBeArray && { mayBeArray }),
+  });
   if (resolved.ok) return problems.length === 0 ? resolved : refused(problems);
   return refused([
     ...resolved.problems.map((problem) => ({ file: flagAt(problem.path) ?? file, ...problem })),

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { formatPath, type Path, type Problem, showValue } from '../problem.js';
 import { shellWords } from '../shell-quote.js';
 import { nearestWord } from '../nearest-word.js';
-import { isMapping, valueAt, withoutAll } from './plain-tree.js';
+import { inFileOrder, isMapping, valueAt, withoutAll } from './plain-tree.js';
 
 /** Collects the problems of one file, so that the user sees all of them together. */
 export class Report {
@@ -211,4 +211,17 @@ function bare(schema: unknown): SchemaParts | undefined {
   let parts = schema as SchemaParts | undefined;
   while (parts?.unwrap !== undefined && parts.element === undefined) parts = parts.unwrap() as SchemaParts | undefined;
   return parts;
+}
+
+/** In file order, one problem for each place: an unresolved reference is not reported as a bad name too. */
+export function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
+  const compare = inFileOrder(raw);
+  const seen = new Set<string>();
+  const first = problems.filter(({ path, message }) => {
+    const place = JSON.stringify(path);
+    const isSecond = seen.has(place) && !message.startsWith("'${");
+    seen.add(place);
+    return !isSecond;
+  });
+  return first.toSorted((a, b) => compare(a.path, b.path));
 }

@@ -1,5 +1,6 @@
+import { isArray } from '../array/array.js';
+import { resolveMembers } from '../array/resolve-members.js';
 import { refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
-import type { BuildSpec } from '../build/spec.js';
 import { resolveHooks } from '../hooks.js';
 import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
 import type { JobSpec, Priority } from '../job-spec.js';
@@ -26,44 +27,19 @@ import {
   replaceTpuName,
   substituteEnvironment,
 } from './interpolation.js';
-import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify, targetKeyHint } from './notify.js';
 import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
-import { deeperThan, hasMoreThan, inFileOrder, isMapping, mapStrings, valueAt } from './plain-tree.js';
+import { deeperThan, hasMoreThan, isMapping, type Mapping, mapStrings, valueAt } from './plain-tree.js';
 import { refuseForPods } from './pods.js';
-import type { PoolDefaults } from './pool-defaults.js';
-import { Report, checkForm } from './report.js';
+import type { ResolvedJob, ResolveOptions } from './resolved-job.js';
+import { Report, checkForm, tidy } from './report.js';
 import { warnOfScripts } from './scripts.js';
 import { jobFileSchema } from './sections.js';
 import type { JobFile } from './sections.js';
 import { resolveEnv, resolveSecrets } from './variables.js';
 
-export type ResolvedJob =
-  | {
-      readonly ok: true;
-      /** The job file as plain JSON with the submitter's environment put in: the input of a workflow. */
-      readonly raw: unknown;
-      readonly spec: JobSpec;
-      /** Warnings for the user. The file is right. */
-      readonly warnings: readonly string[];
-      /** Keys of the machines' section that the file leaves out and a pool file may give. Empty once its defaults are in. */
-      readonly leftToPool: readonly string[];
-      /** The job's image, if its file has a section `build`. */
-      readonly build?: BuildSpec;
-    }
-  | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
-
-export interface ResolveOptions {
-  /** The submitter's environment, for `${oc.env:X}`. Absent in a workflow, where such a reference is a problem. */
-  readonly env?: Environment;
-  /** The defaults of the job's pool: the spec is then complete. Absent: the pool may give values that the file leaves out. */
-  readonly pool?: PoolDefaults;
-  /** The caller builds images, so `build` needs no digest yet. */
-  readonly mayBuild?: true;
-  /** See `RequestContext`. */
-  readonly isZoneStrict?: true;
-}
+export type { ResolvedJob, ResolveOptions } from './resolved-job.js';
 
 /** Retry budgets of a file that names none. */
 export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
@@ -89,6 +65,19 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   if (bytes > MOST_INPUT_BYTES) return { ok: false, problems: [tooLargeProblem(bytes)] };
   const withNul = nulProblems(raw);
   if (withNul.length > 0) return { ok: false, problems: withNul };
+  if (!isArray(raw)) return resolveOne(raw, options);
+  return options.mayBeArray === true
+    ? resolveMembers(raw, options, resolveOne)
+    : { ok: false, problems: [NO_ARRAY_HERE] };
+}
+
+const NO_ARRAY_HERE: Problem = {
+  path: ['array'],
+  message: 'is for a submission: here the file of one job is wanted',
+  hint: '`jobctl submit` starts one job for each combination; an edit names the file of one member, without array',
+};
+
+function resolveOne(raw: Mapping, options: ResolveOptions): ResolvedJob {
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const { form: written, problems, dropped } = checkForm(JOB_FILE, withoutNotes(interpolated.tree));
@@ -203,19 +192,6 @@ function notAMapping(raw: unknown): Problem {
 }
 
 const MACHINES = REQUEST_SECTIONS.map(({ name }) => `${name}:`).join(' or ');
-
-/** In file order, one problem for each place: an unresolved reference is not reported as a bad name too. */
-function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
-  const compare = inFileOrder(raw);
-  const seen = new Set<string>();
-  const first = problems.filter(({ path, message }) => {
-    const place = JSON.stringify(path);
-    const isSecond = seen.has(place) && !message.startsWith("'${");
-    seen.add(place);
-    return !isSecond;
-  });
-  return first.toSorted((a, b) => compare(a.path, b.path));
-}
 
 function resolveForm(
   form: JobFile,

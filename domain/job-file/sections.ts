@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { arrayForm } from '../array/section.js';
 import { buildForm } from '../build/spec.js';
 import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
@@ -127,6 +128,7 @@ const schema = section({
   setup: setup.nullish(),
   ...moduleForms(),
   command: commandForm().nullish(),
+  array: arrayForm().nullish().describe('Many jobs of one file, one for each combination of parameters.'),
   secrets: textMap().nullish().describe('Variables of the command from the secret store: VARIABLE: NAME.'),
 });
 

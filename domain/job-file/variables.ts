@@ -59,8 +59,8 @@ function checkSecretName(path: Path, reference: string, report: Report): string 
   return name;
 }
 
-/** Variables that jobctl sets itself on every host. */
-const OWN_VARIABLE = /^(JOBCTL_|MEGASCALE_)/;
+/** Variables that jobctl sets itself on every host. Those of an array are in the files of its members, which may also run alone. */
+const OWN_VARIABLE = /^(JOBCTL_(?!ARRAY_)|MEGASCALE_)/;
 
 function checkVariableName(path: Path, name: string, report: Report, value: unknown): void {
   if (!/^[A-Za-z_]\w*$/.test(name))

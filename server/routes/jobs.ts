@@ -28,9 +28,11 @@ export function registerJobs(serve: Serve, services: Services, { limits }: Pick<
     async ({ call, headers: { 'idempotency-key': key }, body, reply }) => {
       if (key !== undefined && body.name !== undefined)
         throw new ApiError('invalid', 'a call has a name or an Idempotency-Key, not both', 'the name is one already');
-      const { id, isNew, spec, warnings = [] } = await submitFor(services, call, body, key);
+      const { id, isNew, spec, members, warnings = [] } = await submitFor(services, call, body, key);
       const told = warnings.length === 0 ? {} : { warnings: [...warnings] };
-      return reply.status(isNew ? 201 : 200).send({ id, isNew, spec: { ...spec }, ...told });
+      return reply
+        .status(isNew ? 201 : 200)
+        .send({ id, isNew, spec: { ...spec }, ...(members !== undefined && { members }), ...told });
     },
     { asksItself: true, ...dear(limits) },
   );

@@ -88,7 +88,7 @@ const PROBLEMS = {
   400: problem('The form of the call is wrong.'),
   401: problem('No valid login.'),
   403: problem('The access table does not allow it; `detail` says who may.'),
-  404: problem('There is no such job, pool or object.'),
+  404: problem('There is no such job, group, pool or object.'),
   422: problem('What was sent is wrong: `detail` names every place.'),
   429: problem('Too many calls; Retry-After says when.'),
   503: problem('Temporal, the store or the issuer does not answer.'),
@@ -103,7 +103,7 @@ const CHANGE_PROBLEMS = {
 } as const;
 
 const TAGS: Readonly<Record<string, string>> = {
-  ...{ jobs: 'jobs', polls: 'jobs', objects: 'objects', uploads: 'uploads', pools: 'pools' },
+  ...{ jobs: 'jobs', groups: 'jobs', polls: 'jobs', objects: 'objects', uploads: 'uploads', pools: 'pools' },
 };
 const PARAMS = { ':id': FORMS.jobParams, ':pool': FORMS.poolParams } as const;
 

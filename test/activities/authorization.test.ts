@@ -4,6 +4,8 @@ import { submitterOf, type Trust } from '../../activities/authorization.js';
 import { isSignedBy, readSigningKey, readVerifyingKey, sha256Of } from '../../cloud/trust/submission-signature.js';
 import type { AcceptJobInput } from '../../contract/job-activities.js';
 import type { JobInput } from '../../contract/job.js';
+import { ownFile } from '../../contract/group-forms.js';
+import { formatProblems } from '../../domain/problem.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { SubmissionSigner } from '../../server/services.js';
 
@@ -94,6 +96,68 @@ describe('whose a job is, in a pool in verified mode', () => {
     assert.deepEqual(ask(INPUT, { pool: 'sandbox' }), { user: 'alice', isVerified: false });
     assert.deepEqual(ask({ v: 1, job: {} }, { pool: 'sandbox' }), { user: 'unknown', isVerified: false });
   });
+});
+
+describe('the place of a job in an array, in a pool in verified mode', () => {
+  const job = { command: { run: 'true' }, array: { matrix: { seed: '1..3' } } };
+  const array: JobInput = { v: 1, job, user: 'alice' };
+  const signedFor = (id: string, member: JobInput['member'], input = array): JobInput => ({
+    ...overTheWire({ ...input, authorization: signer.sign({ ...WHO, job: id }, input, 1) }),
+    ...(member && { member }),
+  });
+
+  const taken: Readonly<Record<string, readonly [string, NonNullable<JobInput['member']>, string]>> = {
+    'the first member': ['exp', { group: 'exp', index: 0 }, 'exp-0'],
+    'the last': ['exp', { group: 'exp', index: 2 }, 'exp-2'],
+    'one of a retry, by the statement of that round': ['exp-r2', { group: 'exp', index: 1, round: 2 }, 'exp-r2-1'],
+  };
+  for (const [name, [signedId, member, id]] of Object.entries(taken))
+    it(`is covered by the one statement of its group: ${name}`, () =>
+      assert.equal(ask(signedFor(signedId, member), {}, id).user, 'alice'));
+
+  const forged: Readonly<Record<string, readonly [string, JobInput['member'], string, RegExp]>> = {
+    'another index than that of its id': ['exp', { group: 'exp', index: 0 }, 'exp-1', /for job 'exp-0', not 'exp-1'/],
+    'the statement of another group': ['exp', { group: 'abc', index: 0 }, 'abc-0', /for job 'exp', not 'abc-0'/],
+    'another id altogether': ['exp', { group: 'exp', index: 0 }, 'train', /for job 'exp-0', not 'train'/],
+    'the id of its group': ['exp', { group: 'exp', index: 0 }, 'exp', /for job 'exp-0', not 'exp'/],
+    'a retry by the statement of the first round': [
+      'exp',
+      { group: 'exp', index: 0, round: 1 },
+      'exp-r1-0',
+      /for job 'exp', not/,
+    ],
+    'the first round by the statement of a retry': [
+      'exp-r1',
+      { group: 'exp', index: 0 },
+      'exp-0',
+      /for job 'exp-r1', not/,
+    ],
+    'a member that does not say so': ['exp', undefined, 'exp-0', /for job 'exp', not 'exp-0'/],
+  };
+  for (const [name, [signedId, member, id, why]] of Object.entries(forged))
+    it(`lets nobody in with ${name}`, () => assert.throws(() => ask(signedFor(signedId, member), {}, id), why));
+
+  it('lets nobody change the array', () => {
+    const other = { ...job, array: { matrix: { seed: '1..30' } } };
+    const input = { ...signedFor('exp', { group: 'exp', index: 9 }), job: other };
+    assert.throws(() => ask(input, {}, 'exp-9'), /its input is not the one that was signed/);
+  });
+
+  it('is not there if it is null, as Python writes it', () => {
+    assert.equal(ask({ ...signed(), member: null as never }).user, 'alice');
+  });
+
+  const wrong: Readonly<Record<string, readonly [unknown, JobInput['member'], RegExp]>> = {
+    'an index outside of the matrix': [job, { group: 'exp', index: 3 }, /has no member 3: its matrix has 3 places/],
+    'a place in a file without an array': [{ command: {} }, { group: 'exp', index: 0 }, /array: is missing/],
+    'an array without a place': [job, undefined, /array: is a file of many jobs/],
+  };
+  for (const [name, [file, member, why]] of Object.entries(wrong))
+    it(`gives no file for ${name}`, () => {
+      const own = ownFile({ job: file, ...(member && { member }) });
+      assert.ok(!own.ok);
+      assert.match(formatProblems(own.problems), why);
+    });
 });
 
 describe("a server's key", () => {

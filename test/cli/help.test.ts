@@ -67,7 +67,7 @@ describe('help', () => {
     assert.deepEqual(
       asking.map((command) => `${command.parent?.name()} ${command.name()}`),
       [
-        ...['cancel', 'stop', 'resume', 'restart', 'requeue', 'delete'].map((verb) => `jobctl ${verb}`),
+        ...['cancel', 'retry', 'stop', 'resume', 'restart', 'requeue', 'delete'].map((verb) => `jobctl ${verb}`),
         ...['apply', 'freeze', 'drain', 'thaw', 'set-priority', 'release'].map((verb) => `quota ${verb}`),
         ...['check', 'drain', 'undrain', 'forget', 'release'].map((verb) => `machines ${verb}`),
         'jobctl setup',

@@ -5,6 +5,8 @@ import { Pseudonyms } from '../../client/export/pseudonyms.js';
 import { redactValue } from '../../client/export/redact-value.js';
 import type { BuildActivities } from '../../contract/build.js';
 import * as build from '../../contract/build.js';
+import * as group from '../../contract/group.js';
+import type { GroupActivities } from '../../contract/group.js';
 import type { JanitorActivities } from '../../contract/janitor.js';
 import type { JobActivities } from '../../contract/job-activities.js';
 import * as job from '../../contract/job.js';
@@ -29,6 +31,7 @@ const WORKFLOWS: Readonly<Record<(typeof WorkflowType)[keyof typeof WorkflowType
   job: 'kept',
   slice: 'kept',
   ...{ quota: 'removed', janitor: 'removed', machines: 'removed', build: 'removed', notices: 'removed' },
+  group: 'removed',
 };
 const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   ...{ granted: 'kept', revoked: 'kept', priority: 'kept', restate: 'kept', cancelNote: 'kept', sliceNews: 'kept' },
@@ -37,10 +40,12 @@ const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   // It has no argument.
   attach: 'removed',
   ...{ leaseMessages: 'removed', wake: 'removed', buildWanted: 'removed', noticesWanted: 'removed' },
+  memberNews: 'removed',
 };
 const UPDATES: Readonly<Record<string, Verdict>> = {
   // The history of a job has each request of a person.
   ...Object.fromEntries(Object.keys(job.JOB_UPDATES).map((verb) => [verb, 'kept' as const])),
+  retry: 'removed',
   ...{ apply: 'removed', admission: 'removed', priority: 'removed', release: 'removed' },
 };
 const ACTIVITIES: Readonly<
@@ -51,24 +56,26 @@ const ACTIVITIES: Readonly<
     | keyof QuotaActivities
     | keyof JanitorActivities
     | keyof MachinesActivities
-    | keyof NoticesActivities,
+    | keyof NoticesActivities
+    | keyof GroupActivities,
     Verdict
   >
 > = {
   ...{ acceptJob: 'kept', claimWorker: 'kept', recordAttempt: 'kept', recordOutcome: 'kept', findDoneTwice: 'kept' },
   ...{ setUpHosts: 'kept', setUpAgain: 'kept', stopSetUp: 'kept', superviseAttempt: 'kept', stopAttempt: 'kept' },
-  ...{ runHook: 'kept', holdSlices: 'kept', joinBuild: 'kept', sendLease: 'kept' },
+  ...{ runHook: 'kept', holdSlices: 'kept', joinBuild: 'kept', sendLease: 'kept', tellGroup: 'kept' },
   ...{ createSlice: 'kept', inspectSlice: 'kept', awaitSlice: 'kept', deleteUntilGone: 'kept' },
   ...{ putAside: 'kept', isJobOpen: 'kept' },
   ...{ createBuild: 'removed', findBuild: 'removed', awaitBuild: 'removed', deleteBuild: 'removed' },
   ...{ deliver: 'removed', loadPool: 'removed', readOpenWork: 'removed', findStrays: 'removed' },
   ...{ applyFiles: 'removed', writeHistory: 'removed', keepBook: 'removed', readBook: 'removed' },
+  ...{ startMembers: 'removed', cancelMembers: 'removed', compareMembers: 'removed' },
   ...{ sweep: 'removed', operateMachines: 'removed', deliverNotice: 'removed' },
 };
 
 /** Names of the messages that a module of contract/ defines. */
 const defined = (type: 'signal' | 'update'): string[] =>
-  [job, slice, build, quota, notices].flatMap((module) =>
+  [job, slice, build, quota, notices, group].flatMap((module) =>
     Object.values(module as Readonly<Record<string, unknown>>).flatMap((each) => {
       const { type: its, name } = (typeof each === 'object' && each !== null ? each : {}) as {
         type?: string;

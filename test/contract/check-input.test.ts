@@ -5,7 +5,7 @@ import { inputProblems } from '../../workflows/job/accept.js';
 const JOB = { tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a' } };
 const EXAMPLE = '  start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';
 const VERSIONS = '  known: 1, a whole number; a later one needs later workers (docs/contract.md, "Versions")';
-const KEYS = '  known here: v, job, source, user, files, sshKey, identityKeys, authorization';
+const KEYS = '  known here: v, job, source, user, files, sshKey, identityKeys, member, authorization';
 
 /** What another service may send, in whatever language, and every word that its author is told. */
 const WRONG: Readonly<Record<string, { readonly input: unknown; readonly want: readonly string[] }>> = {
@@ -43,6 +43,13 @@ const WRONG: Readonly<Record<string, { readonly input: unknown; readonly want: r
   'files that are a list': {
     input: { v: 1, job: JOB, files: ['a'] },
     want: ['input.files: ["a"] is not a section of PATH: SHA-256'],
+  },
+  'a place in an array that is none': {
+    input: { v: 1, job: JOB, member: { group: 'exp', index: '3' } },
+    want: [
+      'input.member: is no place in an array: index: Invalid input: expected number, received string',
+      '  such as {"group": "exp", "index": 0}',
+    ],
   },
   'a file without its hash': {
     input: { v: 1, job: JOB, files: { 'a.txt': 'AB' } },

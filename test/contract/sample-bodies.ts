@@ -26,6 +26,8 @@ export const SAMPLE_BODIES = {
   restart: { ...edit, replace: [1] },
   requeue: { from, zone: 'us-east5-a' },
   setUp: { from, modules: ['venv'], force: true },
+  cancelGroup: { from, verb: 'cancel' },
+  retryGroup: { from },
   priority: { priority: 3 },
   uploads: { files: [{ path: 'a', sha256: HEX, size: 1 }] },
   completeUpload: { path: 'a', sha256: HEX, upload: HEX.slice(32) },

@@ -15,7 +15,7 @@ describe('batch scripts in other shapes', () => {
           'on GPUs',
         ],
         '#BSUB -J mine\nmodule load x': ['a batch script of LSF', '`module`'],
-        '#$ -N mine\n#$ -t 1-5': ['a batch script of Grid Engine', '--name mine', 'env.SGE_TASK_ID=0'],
+        '#$ -N mine\n#$ -t 1-5': ['a batch script of Grid Engine', '--name mine', 'env.SGE_TASK_ID=1..5'],
       },
       (lines) => `#!/bin/bash\n${lines}\n`,
     );

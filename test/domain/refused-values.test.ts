@@ -39,7 +39,7 @@ const VALUES = [-1, 0, 1, '1s', 1.5, 3, 59, '5m', 1e12, '99999999h', 'abc'];
 
 function inJob(path: Path, value: unknown): readonly Problem[] {
   const assigned = assign(jobFor(path.map(String)), { path, value });
-  const resolved = 'tree' in assigned ? resolveJob(assigned.tree) : undefined;
+  const resolved = 'tree' in assigned ? resolveJob(assigned.tree, { mayBeArray: true }) : undefined;
   return resolved?.ok === false ? resolved.problems : [];
 }
 function inPool(path: Path, value: unknown): readonly Problem[] {

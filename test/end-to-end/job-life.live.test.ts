@@ -41,6 +41,28 @@ describe('a job, from submit to its outcome, by other ways', function () {
     await nothingLeft();
   });
 
+  it('is a member of an array, whose group hears how it ended', async () => {
+    const array = { matrix: { code: [0, 3] } };
+    const { id, members } = await stack.jobs.submit({
+      job: jobFile('exit ${array.code}', { tpu: ONE_HOST, retries: { task: 0 }, array }),
+    });
+    assert.equal(members, 2);
+    assert.equal((await stack.jobs.waitGroup(id)).marks, 'sf', stack.tail());
+    await nothingLeft();
+  });
+
+  it('is cancelled with its group', async () => {
+    const array = { matrix: { i: '1..3' }, max_parallel: 1 };
+    const { id } = await stack.jobs.submit({ job: jobFile('sleep 600', { tpu: ONE_HOST, array }) });
+    await until('the first member runs', async () =>
+      (await stack.jobs.find({ group: id })).some(({ phase }) => phase === 'running'),
+    );
+    await stack.jobs.cancelGroup(id, { by: 'alice' });
+    assert.equal((await stack.jobs.waitGroup(id)).marks, 'ccc', stack.tail());
+    assert.match((await stack.jobs.wait(`${id}-0`)).cause?.message ?? '', /by alice/);
+    await nothingLeft();
+  });
+
   it('adopts the slice of a create whose answer was lost', async () => {
     await admin.post('refuse', {
       method: 'CreateQueuedResource',

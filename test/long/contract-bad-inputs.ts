@@ -11,7 +11,7 @@ const MESSAGES: Readonly<Record<string, readonly string[]>> = {
   'later-version': ["input.v: 2 is not a version of a job's input that this worker knows", VERSIONS],
   'job-missing': [
     "input.spec: no such key in a job's input",
-    '  known here: v, job, source, user, files, sshKey, identityKeys, authorization',
+    '  known here: v, job, source, user, files, sshKey, identityKeys, member, authorization',
     'input.job: is missing',
     EXAMPLE,
   ],

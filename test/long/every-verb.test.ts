@@ -33,6 +33,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   wait: ['server', JOB, '--timeout', '1s'],
   export: ['server', JOB],
   cancel: ['nowhere', JOB],
+  retry: ['nowhere', JOB, '--failed'],
   stop: ['nowhere', JOB],
   resume: ['nowhere', JOB],
   restart: ['nowhere', JOB],

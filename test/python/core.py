@@ -111,7 +111,7 @@ def encoded(value):
 
 
 FILTER = {
-    **{"project": "vision", "user": "alice", "pool": "default", "phase": ["running", "queued"], "name": "lr-*"},
+    **{"project": "vision", "user": "alice", "pool": "default", "group": "exp", "phase": ["running", "queued"], "name": "lr-*"},
     **{"since": EPOCH, "ended_since": EPOCH, "state": "open", "ids": ["a", "b"]},
 }
 FILES = {"requirements.txt": b"jax\n"}
@@ -146,6 +146,10 @@ CALLS = (
     (lambda client: client.log_bytes("a", attempt=1, host=0), []),
     (lambda client: client.follow_logs("a", attempt=1, host=0), []),
     (lambda client: client.cancel("a"), []),
+    (lambda client: client.group("a"), []),
+    (lambda client: client.describe_group("a"), []),
+    (lambda client: client.cancel_group("a"), []),
+    (lambda client: client.retry_group("a"), []),
     (lambda client: client.stop("a", release=True), []),
     (lambda client: client.resume("a", **EDIT), [PLAN]),
     (lambda client: client.resume("a", edit=__file__), []),

@@ -11,6 +11,7 @@ const UNSENT: Readonly<Partial<Record<OperationName, readonly string[]>>> = {
   restart: ['source'],
   count: ['limit', 'pageToken'],
   cancel: ['verb'],
+  cancelGroup: ['verb'],
   stop: ['verb'],
   requeue: ['verb'],
   objects: ['startOffset'],

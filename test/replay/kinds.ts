@@ -74,6 +74,11 @@ export const KINDS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     'continues as new': (history) => history.has('workflowExecutionContinuedAsNewEventAttributes'),
     'was continued': (history) => history.isContinued && seen(history.input).carry !== undefined,
   },
+  [WorkflowType.Group]: {
+    'starts its members, and hears of their ends': (history) =>
+      history.activities('startMembers').length > 0 && history.hasSignal('memberNews'),
+    'cancelled by a person': (history) => history.activities('cancelMembers').length > 0,
+  },
   [WorkflowType.Janitor]: {
     'a sweep': (history) => history.has('workflowExecutionCompletedEventAttributes'),
   },

@@ -6,13 +6,15 @@ import pino from 'pino';
 import { PoolFileReader } from '../../activities/operator-file.js';
 import { poolSource } from '../../activities/pool-source.js';
 import { quotaSource } from '../../activities/quota-source.js';
-import { JobInvalid, JobNotFound } from '../../client/errors.js';
+import { GroupNotFound, JobInvalid, JobNotFound } from '../../client/errors.js';
+import type { GroupRow, RetryOptions } from '../../client/groups.js';
 import type { JobRow } from '../../client/job-rows.js';
 import type { Submission } from '../../client/submissions.js';
 import { bucketPlace, splitStore } from '../../cloud/store/open-store.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AuditLine } from '../../contract/api/callers.js';
+import type { JobInput } from '../../contract/job.js';
 import { JOB_UPDATES } from '../../contract/job.js';
 import { jobOwnerObject } from '../../domain/store-layout.js';
 import { Gate } from '../../server/access/gate.js';
@@ -56,6 +58,10 @@ export class GatedApp {
   readonly reads = new Map<string, number>();
   /** Reasons for which a worker refused jobs that are over. */
   readonly refusals = new Map<string, string>();
+  /** Inputs of groups, for a retry. */
+  readonly submissions = new Map<string, JobInput>();
+  /** With which all replicas sign. */
+  readonly signer = new SubmissionSigner('k', generateKeyPairSync('ed25519').privateKey);
   /** What jobs were asked for. */
   readonly told: object[] = [];
   readonly apps: App[] = [];
@@ -161,6 +167,27 @@ export class GatedApp {
       describe: async (id: string) => ({ ...this.rows.get(id), attempt: 1, slices: [], events: [] }),
       find: async () => [...this.rows.values()],
       count: async () => ({ total: this.rows.size, open: 0, ended: {} }),
+      // Each job of `rows` is also a group of its id.
+      group: async (id: string): Promise<GroupRow> => {
+        const row = this.rows.get(id);
+        if (row === undefined) throw new GroupNotFound(id, 'here');
+        const { user, project, pool, submittedAt } = row;
+        return { ...{ id, name: id, user, project, pool, submittedAt }, members: 2 };
+      },
+      describeGroup: async (id: string) => ({
+        ...{ group: id, array: { axes: [{ name: 'n', from: 1, to: 2 }], exclude: [], isFailFast: false, size: 2 } },
+        ...{ state: { marks: 'sf', rounds: '00' }, notes: [] },
+      }),
+      cancelGroup: async (id: string, asker: object) => {
+        this.told.push({ id, ...asker });
+        return 'cancelling';
+      },
+      retryGroup: async (id: string, by: string, { authorize, ...wish }: RetryOptions) => {
+        const submission = this.submissions.get(id);
+        const authorization = submission && authorize?.(`${id}-r1`, submission);
+        this.told.push({ verb: 'retryGroup', id, by, ...wish, ...(authorization && { authorization }) });
+        return 'they run again';
+      },
       openSlices: async () => [],
       deletions: async () => [],
       submit: async ({ name, spec }: Submission) => ({ id: name, isNew: true, spec }),
@@ -181,7 +208,7 @@ export class GatedApp {
       rights: (this.rights = new StandingRights(gate, RIGHTS_LOOK_MS)),
       secrets: undefined,
       verifier: new TokenVerifier(config.issuers),
-      signer: new SubmissionSigner('k', generateKeyPairSync('ed25519').privateKey),
+      signer: this.signer,
       jobKeys: { secretIds: [], find: () => undefined } as unknown as Services['jobKeys'],
       feeds: new LogFeeds(client, store, {
         perSubject: config.limits.followedLogs,

@@ -73,7 +73,7 @@ describe('jobctl setup server', function () {
     );
     assert.match(
       first.stdout,
-      /\ndone +search attributes: added JobProject, JobUser, JobPhase, JobAccelerator, JobPool\n/,
+      /\ndone +search attributes: added JobProject, JobUser, JobPhase, JobAccelerator, JobPool, JobGroup\n/,
     );
     assert.match(first.stdout, /\ndone +owner id: [0-9a-f]{12}, in gs:\/\/jobs/);
     assert.match(first.stdout, /\nadvice +visibility rate: .*\n +frontend\.namespaceRPS\.visibility: /);
@@ -107,7 +107,7 @@ describe('jobctl setup server', function () {
     assert.equal(exitCode, 1);
     assert.match(stdout, /BY HAND +namespace \S+: keeps closed workflows 1 days, 30 are wanted\n/);
     assert.match(stdout, /tcld namespace search-attributes add --namespace \S+ --search-attribute "JobPool=Keyword"/);
-    assert.equal((await missingSearchAttributes(server.connection, namespace)).length, 5);
+    assert.equal((await missingSearchAttributes(server.connection, namespace)).length, 6);
     assert.equal(await retentionOf(server.connection, namespace), DAY_MS);
   });
 

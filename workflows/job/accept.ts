@@ -21,6 +21,9 @@ import type { AcceptedJob, AcceptJobInput } from '../../contract/job-activities.
 import { MOST_OF_A_MESSAGE } from '../../contract/form.js';
 import { cancelNoteForm } from '../../contract/job-forms.js';
 import { cancelNoteSignal, type JobInput, type JobMemo, type JobNotice } from '../../contract/job.js';
+import { memberForm, ownFile } from '../../contract/group-forms.js';
+import { memberIn } from '../../contract/group.js';
+import { type JobMember, memberId, roundPrefix } from '../../domain/array/group-state.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { accepting } from '../activity-options.js';
@@ -30,7 +33,7 @@ import { FIRST_LEASE } from './lease.js';
 import { askerOf } from './requests.js';
 import type { JobCarry } from './state.js';
 import { uncheckedDetails } from './details.js';
-import { tellWorkflows } from './end.js';
+import { tellGroup, tellWorkflows } from './end.js';
 import { chainRunId, endBeforeAccepted } from './story.js';
 
 /**
@@ -55,9 +58,12 @@ async function checkAndAccept(input: JobInput, waiting: Waiting): Promise<JobCar
   const problems = inputProblems(input);
   if (problems.length > 0) throw invalid(formatProblems(problems));
   refuseRepetition(input);
-  const resolved = resolveJob(input.job);
+  const own = ownFile(input);
+  if (!own.ok) throw invalid(formatProblems(own.problems));
+  const resolved = resolveJob(own.file);
   if (!resolved.ok) throw invalid(formatProblems(resolved.problems));
   const { workflowId, startTime } = workflowInfo();
+  refuseOtherId(memberIn(input), workflowId);
   // The workflow's id is the job's id (docs/adr/0002): it goes into names and labels.
   if (!isValidJobId(workflowId)) throw invalid(`workflow id: '${workflowId}' is not ${JOB_ID_RULE}`);
   const spec = bindJobName(resolved.spec, workflowId);
@@ -121,6 +127,14 @@ function refuseBeyond(input: JobInput): void {
   if (size !== undefined) throw invalid(size);
 }
 
+/** @throws InvalidJob for a member that runs under another id: its group would not know it */
+function refuseOtherId(member: JobMember | undefined, id: string): void {
+  if (member === undefined || memberId(member) === id) return;
+  throw invalid(
+    `workflow id: '${id}' is not '${memberId(member)}', the id of member ${member.index} of ${roundPrefix(member)}`,
+  );
+}
+
 /** Temporal terminates a workflow that sends a larger message, without a word. References multiply the size of a job file. */
 function refuseTooLarge(question: AcceptJobInput): void {
   if (jsonBytes(question) >= MOST_MESSAGE_BYTES)
@@ -150,7 +164,10 @@ async function tellOfRefusal(input: JobInput, error: Error): Promise<void> {
     : { ...of, result: 'refused', message: error.message };
   endBeforeAccepted(notice);
   const told = { kind: notice.result === 'cancelled' ? 'cancelled' : 'failed', facts: NO_ATTEMPTS } as const;
-  if (isOfKnownVersion(input)) await tellWorkflows(readableNotify(input.job, told), notice);
+  if (!isOfKnownVersion(input)) return;
+  await tellWorkflows(readableNotify(input.job, told), notice);
+  const isMember = memberForm(input.member).kind === 'valid';
+  await tellGroup(isMember ? memberIn(input) : undefined, notice.result);
 }
 
 const NO_ATTEMPTS = { attempts: 0, preemptions: 0 } as const;
@@ -191,6 +208,7 @@ const KNOWN_KEYS = [
   'files',
   'sshKey',
   'identityKeys',
+  'member',
   'authorization',
   'carry',
 ] as const satisfies readonly (keyof JobInput)[];
@@ -214,6 +232,7 @@ export function inputProblems(input: unknown): readonly Problem[] {
     ...textProblems(input),
     ...fileProblems(input['files']),
     ...keyProblems(input['identityKeys']),
+    ...memberProblems(input['member']),
   ];
 }
 
@@ -260,6 +279,14 @@ function keyProblems(keys: unknown): Problem[] {
   if (isMapping(keys))
     return Object.entries(keys).flatMap(([path, key]) => fingerprintProblems(['identityKeys', path], key));
   return [problem(['identityKeys'], keys, `${showValue(keys)} is not a section of PATH: fingerprint`)];
+}
+
+function memberProblems(member: unknown): Problem[] {
+  if (isAbsent(member)) return [];
+  const checked = memberForm(member);
+  if (checked.kind === 'valid') return [];
+  const why = checked.kind === 'malformed' ? checked.reason : `version ${checked.version} is not known`;
+  return [problem(['member'], member, `is no place in an array: ${why}`, 'such as {"group": "exp", "index": 0}')];
 }
 
 function fingerprintProblems(path: readonly string[], value: unknown): Problem[] {

@@ -1,10 +1,12 @@
 import { ActivityFailure, CancellationScope, log, sleep } from '@temporalio/workflow';
+import type { MemberNews } from '../../contract/group.js';
 import type { JobNotice } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
+import type { JobMember } from '../../domain/array/group-state.js';
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import type { WorkflowTarget } from '../../domain/notify.js';
 import { type EndHook, type HookReport, hooksAfter } from '../../domain/hooks.js';
-import { lastRecord, summing, hooking } from '../activity-options.js';
+import { groupMail, lastRecord, summing, hooking } from '../activity-options.js';
 import { type Attempt, attemptInput, type AttemptParts } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
 import type { Notices } from './notices.js';
@@ -56,6 +58,21 @@ export async function storeOutcome(job: JobRef, outcome: Outcome, story: JobStor
 const STORE_PATIENCE_MS = 6 * 3_600_000;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
+
+/**
+ * Tells a member's group that its outcome is known. Never throws: a group that hears nothing finds the end itself, later
+ * (docs/adr/0157). Call it in a nonCancellable scope.
+ */
+export async function tellGroup(member: JobMember | undefined, result: MemberNews['result']): Promise<void> {
+  if (member === undefined) return;
+  const { group, index, round = 0 } = member;
+  try {
+    await groupMail(`tell ${group}: ${result}`).tellGroup({ group, news: { v: 1, index, round, result } });
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    log.warn(`group ${group} was not told of the end: ${reasonOf(error)}`);
+  }
+}
 
 /** Tells workflows the end of a job that no worker accepted. Never throws. Call it in a nonCancellable scope. */
 export async function tellWorkflows(targets: readonly WorkflowTarget[], notice: JobNotice): Promise<void> {

@@ -17,6 +17,8 @@ import {
   prioritySignal,
 } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
+import { memberIn } from '../../contract/group.js';
+import type { JobMember } from '../../domain/array/group-state.js';
 import { contentHash } from '../../domain/content-hash.js';
 import { askedMachines, formatSlices } from '../../domain/machines.js';
 import type { Priority } from '../../domain/job-spec.js';
@@ -53,6 +55,8 @@ import { jobFacts, jobView } from './views.js';
 export interface Job {
   readonly carried: JobCarry;
   readonly job: JobRef;
+  /** Its place in an array. Absent: it is of none. */
+  readonly member?: JobMember;
   readonly settings: JobSettings;
   readonly inbox: Inbox;
   // Parts that hold what the job knows.
@@ -84,9 +88,11 @@ export interface Job {
 export function openJob(carried: JobCarry, input: JobInput): Job {
   // A worker of an earlier build, which accepted it, does not know timings that were added since.
   const settings = { ...carried.settings, timings: { ...DEFAULT_TIMINGS, ...carried.settings.timings } };
+  const member = memberIn(input);
   const known = {
     carried,
     settings,
+    ...(member && { member }),
     job: { id: workflowInfo().workflowId, run: chainRunId() },
     inbox: new Inbox(carried.kept),
     file: new JobFile(carried.spec, input, carried.edited),
@@ -158,13 +164,14 @@ function listen(job: Job): void {
 }
 
 /** Called once, when the job was accepted. */
-function begin({ carried, settings, file: { spec }, story }: Job, { job, files = {} }: JobInput): void {
+function begin({ carried, settings, member, file: { spec }, story }: Job, { job, files = {} }: JobInput): void {
   story.begin(
     {
       JobProject: settings.project,
       JobUser: settings.user,
       JobAccelerator: askedMachines(spec).accelerator,
       JobPool: spec.pool,
+      ...(member && { JobGroup: member.group }),
     },
     {
       // The values that JobClient sets at the start: a job that another service started has the same row.

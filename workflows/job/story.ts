@@ -48,7 +48,10 @@ export class JobStory {
   }
 
   /** Called once, when the job was accepted: sets the fields that a list row shows from now on. */
-  begin(attributes: Readonly<Record<Exclude<JobSearchAttribute, 'JobPhase'>, string>>, memo: Partial<JobMemo>): void {
+  begin(
+    attributes: Readonly<Partial<Record<Exclude<JobSearchAttribute, 'JobPhase'>, string>>>,
+    memo: Partial<JobMemo>,
+  ): void {
     upsertSearchAttributes([
       ...Object.entries(attributes).map(([name, value]) => ({
         key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),

@@ -4,6 +4,7 @@ import { outputContentObject } from '../../../domain/store-layout.js';
 import { type OutputEntry, ManifestWrong } from '../../../domain/stored-outputs.js';
 import { count } from '../../../domain/units.js';
 import { type HostOutputs, jobOutputs } from '../../../client/job-records.js';
+import { orGroup } from '../../jobs/or-group.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf, type CliContext } from '../../place/context.js';
 import { asksSeveral, type HostChoice } from '../../jobs/job-filter.js';
@@ -35,7 +36,16 @@ export interface DownloadFlags extends ContextFlags, OutputFlag {
 const WIDTH = 8;
 
 /** `download JOB [DIR]`: downloads the outputs of hosts, verified by hash. If several are asked for, each gets a folder `host-N`. */
-export async function download(job: string, directory: string | undefined, flags: DownloadFlags): Promise<number> {
+export const download = (job: string, directory: string | undefined, flags: DownloadFlags): Promise<number> =>
+  orGroup(
+    () => downloadJob(job, directory, flags),
+    async (id) => {
+      const { groupDownload } = await import('../../jobs/group.js');
+      return groupDownload(id, directory, flags, (member, folder) => downloadJob(member, folder, flags));
+    },
+  );
+
+async function downloadJob(job: string, directory: string | undefined, flags: DownloadFlags): Promise<number> {
   if (flags.logs === true) return downloadLogs(job, directory, flags);
   const context = resolveContext(flags);
   const store = await openReader(storeOf(context, `the outputs of ${job} cannot be read`));

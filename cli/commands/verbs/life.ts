@@ -1,6 +1,7 @@
 import { type AskFlags, askJob } from '../../job/ask-job.js';
 import type { EditFlags } from '../../job/job-edit.js';
 import { ExitCode, CliError } from '../../terminal/cli-error.js';
+import { orGroup } from '../../jobs/or-group.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import type { Replaced } from '../../../contract/job.js';
 import type { Asker } from '../../../domain/job-state.js';
@@ -75,7 +76,13 @@ export const requeue = (job: string, { zone, ...flags }: RequeueFlags): Promise<
 
 const fromOf = ({ from }: Pick<Asker, 'from'>) => (from === undefined ? {} : { from });
 
-export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<number> {
+export const cancel = (jobs: readonly string[], flags: ManyFlags): Promise<number> =>
+  orGroup(
+    () => cancelJobs(jobs, flags),
+    async (id) => (await import('../../jobs/group.js')).groupCancel(id, flags),
+  );
+
+function cancelJobs(jobs: readonly string[], flags: ManyFlags): Promise<number> {
   const isOne = jobs.length === 1;
   const noWorkerOf = unattendedOnce();
   return actOnJobs(jobs, flags, {

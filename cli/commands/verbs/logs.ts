@@ -10,6 +10,7 @@ import { inTurns, JobLogReader, storedAttempts } from '../../../client/job-logs.
 import { hostsWithChunks } from '../../../cloud/store/log-chunks.js';
 import { logStart, type LogStart } from '../../../cloud/store/log-starts.js';
 import { failedSteps, newestSetUp, readSetUp, type StoredSetUp } from '../../../client/job-records.js';
+import { orGroup } from '../../jobs/or-group.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, type StorePlace, storeOf } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -36,6 +37,8 @@ export interface LogsFlags extends ContextFlags, Partial<OutputFlag> {
   readonly since?: EpochMs;
   readonly grep?: string;
   readonly timestamps?: true;
+  /** Index of a member, if the id is a group's. */
+  readonly member?: number;
 }
 
 /** The selected output of a job. */
@@ -50,7 +53,20 @@ interface Selection {
   readonly flags: LogsFlags;
 }
 
-export async function logs(job: string, flags: LogsFlags): Promise<number> {
+export async function logs(id: string, flags: LogsFlags): Promise<number> {
+  const { member } = flags;
+  return orGroup(
+    () => (member === undefined ? logsOfJob(id, flags) : logsOfMember(id, member, flags)),
+    async (group) => (await import('../../jobs/group.js')).whichMember(group),
+  );
+}
+
+async function logsOfMember(group: string, index: number, flags: LogsFlags): Promise<number> {
+  const { memberJob } = await import('../../jobs/group.js');
+  return logsOfJob(await withClient(resolveContext(flags), (client) => memberJob(client, group, index)), flags);
+}
+
+async function logsOfJob(job: string, flags: LogsFlags): Promise<number> {
   const context = resolveContext(flags);
   const isWanted = flags.grep === undefined ? undefined : await lineMatcher(flags.grep);
   const place = storeOf(context, `the logs of ${job} cannot be read`);

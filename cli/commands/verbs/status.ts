@@ -5,6 +5,7 @@ import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import { asKnown } from '../../place/asker.js';
+import { orGroup } from '../../jobs/or-group.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
@@ -23,8 +24,15 @@ export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly timeline?: true;
 }
 
-export async function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
+export function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
   refuseUnclear({ verb: 'status', ids, flags });
+  return orGroup(
+    () => statusOfJobs(ids, flags),
+    async (id) => (await import('../../jobs/group.js')).groupStatus(id, flags),
+  );
+}
+
+function statusOfJobs(ids: readonly string[], flags: StatusFlags): Promise<number> {
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
     const { filter } = boardFilter(flags, Date.now(), await asKnown(client, context, flags));

@@ -1,13 +1,15 @@
 import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
-import { showValue } from '../../../domain/problem.js';
+import { sweepOptions } from '../../../domain/job-file/sweep.js';
+import { formatProblem, showValue } from '../../../domain/problem.js';
+import type { Submitted } from '../../../client/submissions.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { farBuckets, zonesOfJob } from '../../place/bucket-regions.js';
 import { makeRehearsedBuckets } from '../../place/rehearsed-buckets.js';
 import { userOf } from '../../place/asker.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { storeForFiles, withClient } from '../../place/connect.js';
-import { localContext, resolveContext, type CliContext, type ContextFlags } from '../../place/context.js';
+import { localContext, resolveContext, shortPlace, type CliContext, type ContextFlags } from '../../place/context.js';
 import { builtJob, type BuildWish } from '../../job/building/built-job.js';
 import { billedLine } from '../../place/stack/stack-record.js';
 import { lineDefaults, type LaunchFlags, launchJob } from '../../job/launching/launch-job.js';
@@ -19,12 +21,13 @@ import type { HostChoice } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { agreeToOutside } from '../../job/local-files.js';
 import { removeScratchFolder } from '../../job/packing/pack-tree.js';
-import { tellLine, printErr, asTyped } from '../../terminal/print.js';
+import { tellLine, printErr, printOut, asTyped } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { announce, answer, both, follow, header, printJson, asSubmitted } from '../../jobs/submitting/after-submit.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { askedSize } from '../../../domain/machines.js';
+import { count } from '../../../domain/units.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import type { ShownLines } from '../../jobs/watch/follow-to-end.js';
 
@@ -35,6 +38,7 @@ export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly host?: HostChoice;
   readonly name?: string;
   readonly set?: readonly string[];
+  readonly sweep?: readonly string[];
   readonly project?: string;
   readonly user?: string;
   readonly priority?: number;
@@ -110,10 +114,11 @@ function readJob(
   flags: SubmitFlags,
   command: readonly string[] | undefined,
 ): Promise<GoodJob> {
-  const { set = [], project, user, priority, slices, tpu, zone, spot, dryRun: isDry } = flags;
+  const { project, user, priority, slices, tpu, zone, spot, dryRun: isDry } = flags;
+  const set = [...(flags.set ?? []), ...sweptSet(flags)];
   const pricing = spot === true ? 'spot' : flags.pricing;
   const known = { project, user, priority, slices, tpu, zone, pricing, isSpot: spot, command };
-  const dry = isDry === undefined ? {} : { isDry };
+  const dry = { mayBeArray: true as const, ...(isDry === undefined ? {} : { isDry }) };
   if (flags.bundle === '')
     throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');
   if (file === undefined)
@@ -129,6 +134,13 @@ function readJob(
     });
   const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
   return readJobFile(file, { set, overrides: { ...known, bundle }, ...dry });
+}
+
+/** @throws CliError for a sweep that is wrong */
+function sweptSet({ sweep = [] }: SubmitFlags): readonly string[] {
+  const options = sweepOptions(sweep);
+  if ('message' in options) throw new CliError(ExitCode.Usage, formatProblem(options));
+  return options;
 }
 
 /** @throws CliError if the command or the machines are not given */
@@ -190,6 +202,8 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
   removeScratchFolder();
   // A server and this computer's own login may say the same.
   tellWarnings(job.file, [...new Set([...(await job.farAway), ...(submission.warnings ?? [])])]);
+  if (submission.members !== undefined)
+    return afterGroup(client, context, { ...submission, members: submission.members }, flags);
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
   const isJson = output === 'json';
   if (wait !== true && !verdict) {
@@ -209,6 +223,35 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
     return follow(question, lines, isJson, verdict);
   }
   return answer(question, submitted, isJson);
+}
+
+/** A group is there, and its members begin. */
+async function afterGroup(
+  client: JobClient,
+  context: CliContext,
+  { id, members, isNew }: Submitted & { readonly members: number },
+  { output, wait }: SubmitFlags,
+): Promise<number> {
+  const isJson = output === 'json';
+  const again = isNew ? [] : [`${id} was submitted before with the same content: it is that group`];
+  const place = shortPlace(context);
+  const lines = [`${id}   group of ${count(members, 'member')}${place === undefined ? '' : `   ${place}`}`, ...again];
+  const isTerminal = process.stdout.isTTY && !isJson;
+  if (isTerminal) printOut(`${lines.join('\n')}\n`);
+  else {
+    printErr(`${lines.join('\n')}\n`);
+    if (isJson) printJson({ id, members });
+    else if (wait !== true) printOut(`${id}\n`);
+  }
+  if (wait === true)
+    return (await import('../../jobs/group.js')).waitForGroup(client, id, { ...(output && { output }) }, watchEnd());
+  if (isTerminal)
+    printOut(
+      asTyped(
+        `  jobctl status ${id}   its members\n  jobctl wait ${id}     until all have ended\n  jobctl cancel ${id}   all of them\n`,
+      ),
+    );
+  return ExitCode.Done;
 }
 
 /**

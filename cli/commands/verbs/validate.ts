@@ -3,6 +3,7 @@ import { choicesOf } from '../../../domain/job-choices.js';
 import { tooFewMachines } from '../../../domain/machine-kinds/machines/inventory.js';
 import { inputSizeProblem } from '../../../domain/bounds.js';
 import { formatProblem, formatProblems } from '../../../domain/problem.js';
+import { assignmentAt, assignmentText, type JobArray, memberIndexes } from '../../../domain/array/array.js';
 import { count } from '../../../domain/units.js';
 import { allowedIn, notAllowed } from '../../../quota/allowed.js';
 import type { ParsedPoolFile } from '../../../quota/files/pool-file.js';
@@ -68,11 +69,13 @@ function kindOf(file: string): FileKind {
 async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Promise<Verdict> {
   const pool = poolFile === undefined ? undefined : await readPoolFile(poolFile);
   const known = pool === undefined ? { isZoneStrict: true as const } : { pool: pool.defaults };
-  const job = await readJobFile(file, { set, ...known, isDry: true });
+  const job = await readJobFile(file, { set, ...known, isDry: true, mayBeArray: true });
   const { spec, warnings, leftToPool } = job;
   if (pool !== undefined) refuseByPool(pool, job, { file, set, source: job.source });
   const notes = warnings.map((warning) => `${file}: warning: ${warning}`);
-  return { notes, lines: jobEssentials(job), json: { spec, leftToPool, warnings } };
+  const members = job.array && memberIndexes(job.array).length;
+  const json = { ...(members !== undefined && { members }), spec, leftToPool, warnings };
+  return { notes, lines: jobEssentials(job), json };
 }
 
 /**
@@ -103,13 +106,18 @@ async function readPoolFile(file: string): Promise<GoodPoolFile> {
 }
 
 /** The rows that `validate` prints for a job file. */
-export function jobEssentials({ spec, leftToPool }: Pick<GoodJob, 'spec' | 'leftToPool'>): readonly string[] {
+export function jobEssentials({
+  spec,
+  leftToPool,
+  array,
+}: Pick<GoodJob, 'spec' | 'leftToPool' | 'array'>): readonly string[] {
   const { modules } = spec;
   const { chips, hosts } = askedSize(spec);
   const orPools = (key: string): string => (leftToPool.includes(key) ? " (or the pool's)" : '');
   const kind = machineKind(kindOfJob(spec));
   const ends = kind.endsText?.(spec, orPools);
   const rows: (readonly [string, string])[] = [
+    ...(array === undefined ? [] : arrayEssentials(array)),
     ['slice', `${formatSlices(spec)}: ${count(chips, 'chip')} on ${count(hosts, 'host')}`],
     ...kind.requestFacts(spec, orPools),
     ...(ends === undefined ? [] : [['ends', ends] as const]),
@@ -117,4 +125,14 @@ export function jobEssentials({ spec, leftToPool }: Pick<GoodJob, 'spec' | 'left
     ['command', commandSummary(spec)],
   ];
   return renderTable(rows.map(([key, value]) => [`  ${key}`, value]));
+}
+
+function arrayEssentials(array: JobArray): readonly (readonly [string, string])[] {
+  const indexes = memberIndexes(array);
+  const [first = 0] = indexes;
+  const how = array.maxParallel === undefined ? '' : `, ${array.maxParallel} at a time`;
+  return [
+    ['array', `${count(indexes.length, 'member')}${how}`],
+    ['first', `member ${first}: ${assignmentText(assignmentAt(array, first))}`],
+  ];
 }

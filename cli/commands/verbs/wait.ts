@@ -2,6 +2,7 @@ import { count } from '../../../domain/units.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { resultOf, isOver, type JobRow } from '../../../client/job-rows.js';
 import { asKnown } from '../../place/asker.js';
+import { orGroup } from '../../jobs/or-group.js';
 import { withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -21,8 +22,15 @@ export interface WaitFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly timeout?: number;
 }
 
-export async function wait(ids: readonly string[], flags: WaitFlags): Promise<number> {
+export function wait(ids: readonly string[], flags: WaitFlags): Promise<number> {
   refuseUnclear({ verb: 'wait', ids, flags });
+  return orGroup(
+    () => waitForJobs(ids, flags),
+    async (id) => (await import('../../jobs/group.js')).groupWait(id, flags),
+  );
+}
+
+function waitForJobs(ids: readonly string[], flags: WaitFlags): Promise<number> {
   const context = resolveContext(flags);
   // The timeout includes the time to connect.
   const signal = watchEnd(flags.timeout);

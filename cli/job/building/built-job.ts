@@ -55,7 +55,7 @@ async function askedCommit(build: BuildSpec, folder: string, leave: GitLeave) {
 }
 
 function withRaw<Job extends GoodJob>(job: Job, raw: unknown): Job {
-  const built = resolveJob(raw);
+  const built = resolveJob(raw, { ...(job.array && { mayBeArray: true }) });
   if (!built.ok) throw new CliError(ExitCode.Usage, formatProblems(built.problems));
   return { ...job, raw: built.raw, spec: built.spec, ...(built.build && { build: built.build }) };
 }

@@ -23,7 +23,6 @@ const FIRST_WORDS: ReadonlySet<string> = new Set([
     'attach',
     'shell',
     'events',
-    'retry',
     'rerun',
     'resubmit',
   ],

@@ -382,7 +382,6 @@ const OTHERS: Readonly<Record<string, Reader>> = {
   kill: as(ANOTHERS, 'cancel'),
   attach: (args) => ({ whose: ANOTHERS, lines: [line('logs', firstOf(args), '--follow')] }),
   shell: asOne(ANOTHERS, 'ssh'),
-  retry: again,
   rerun: again,
   resubmit: again,
   events: (args) => ({ whose: ANOTHERS, lines: [line('logs', firstOf(args), '--job')] }),

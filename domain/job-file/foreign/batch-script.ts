@@ -234,11 +234,23 @@ function lostLines(asked: readonly Directive[], { tool, index }: Scheduler): rea
 
 function reasonOf({ name, value }: Directive, { tool, index }: Pick<Scheduler, 'tool' | 'index'>): string | undefined {
   if (name === 'array' || (name === 'job-name' && value.includes('[')))
-    return `a job for each: --set env.${index}=0, and so on`;
+    return `a job for each: ${sweepOf(value, index)}`;
   if (name === 'time')
     return secondsOf(value, tool) === undefined ? 'no time that can be read: --set timeouts.run=2h' : undefined;
   if (name === 'nodes') return /^\d+$/.test(value) ? undefined : 'a job has as many hosts as its line says';
   return BY_NAME.has(name) ? BY_NAME.get(name) : `jobctl knows no such option of ${tool}`;
+}
+
+const TASKS = /(?:^|\[)(?<from>\d{1,9})-(?<to>\d{1,9})(?<step>:\d{1,9})?\]?(?:%(?<most>\d{1,9}))?$/;
+
+/** The flags of `submit` that make a job for each task of an array: `0-15%4`, or a list. */
+function sweepOf(value: string, variable: string): string {
+  const { from, to, step, most } = TASKS.exec(value)?.groups ?? {};
+  if (from !== undefined && to !== undefined && step === undefined) {
+    const few = most === undefined ? '' : ` --set array.max_parallel=${most}`;
+    return `--sweep env.${variable}=${Number(from)}..${Number(to)}${few}`;
+  }
+  return `--sweep env.${variable}=${/^\d+(?:,\d+)+$/.test(value) ? value : '0,1,2'}`;
 }
 
 /** Takes the time out of the resources of PBS and Grid Engine: the line has it. */

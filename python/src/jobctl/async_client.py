@@ -28,6 +28,8 @@ from .models import (
     Cancelled,
     Capacity,
     Deleted,
+    Group,
+    GroupDescription,
     HostAccess,
     Job,
     JobCounts,
@@ -137,6 +139,7 @@ class AsyncClient:
         project: Optional[str] = None,
         user: Optional[str] = None,
         pool: Optional[str] = None,
+        group: Optional[str] = None,
         phase: Phases = None,
         name: Optional[str] = None,
         since: Optional[datetime] = None,
@@ -148,11 +151,11 @@ class AsyncClient:
         """
         The jobs that match: open ones first, the newest of them first, then those that ended last. Pages are asked for as needed.
 
-        name: an id or a job file's name, or a pattern with * and ?.
+        name: an id or a job file's name, or a pattern with * and ?. group: members of this group.
         since: submitted or ended then or later. ended_since: open, or ended then or later.
         state: "open" or "ended". ids: these alone, 200 at most.
         """
-        query = _filter(project, user, pool, phase, name, since, ended_since, state, ids)
+        query = _filter(project, user, pool, group, phase, name, since, ended_since, state, ids)
         return self._iterate(jobs.pages(self._calls, (*query, ("limit", page_size))))
 
     async def count(
@@ -161,6 +164,7 @@ class AsyncClient:
         project: Optional[str] = None,
         user: Optional[str] = None,
         pool: Optional[str] = None,
+        group: Optional[str] = None,
         phase: Phases = None,
         name: Optional[str] = None,
         since: Optional[datetime] = None,
@@ -169,7 +173,7 @@ class AsyncClient:
         ids: Optional[Sequence[str]] = None,
     ) -> JobCounts:
         """How many jobs match, as in `list`."""
-        query = _filter(project, user, pool, phase, name, since, ended_since, state, ids)
+        query = _filter(project, user, pool, group, phase, name, since, ended_since, state, ids)
         return await self._run(self._calls.ask(routes.COUNT, JobCounts, query=query))
 
     async def status(self, job: str) -> Job:
@@ -263,6 +267,26 @@ class AsyncClient:
     async def cancel(self, job: str) -> Cancelled:
         """Stops the command with its grace and gives the slices back. Returns at once; `done`: it had ended."""
         return await self._run(self._calls.ask(routes.CANCEL, Cancelled, job, body=self._asked()))
+
+    # Groups -------------------------------------------------------------------------------------------------------------
+
+    async def group(self, group: str) -> Group:
+        """The jobs of one array: who submitted them, and whether any is open."""
+        return await self._run(self._calls.ask(routes.GROUP, Group, group))
+
+    async def describe_group(self, group: str) -> GroupDescription:
+        """The array, and how each member is."""
+        return await self._run(self._calls.ask(routes.DESCRIBE_GROUP, GroupDescription, group))
+
+    async def cancel_group(self, group: str) -> Cancelled:
+        """Cancels all members; those that have not begun never do. Returns at once; `done`: all had ended."""
+        return await self._run(self._calls.ask(routes.CANCEL_GROUP, Cancelled, group, body=self._asked()))
+
+    async def retry_group(self, group: str) -> Message:
+        """Runs the failed members again, as jobs of their own."""
+        return await self._run(self._calls.ask(routes.RETRY_GROUP, Message, group, body=self._asked()))
+
+    # --------------------------------------------------------------------------------------------------------------------
 
     async def stop(self, job: str, *, release: bool = False) -> Message:
         """Ends the command and keeps the slices, or gives them back (`release`), until `resume`."""
@@ -412,6 +436,7 @@ def _filter(
     project: Optional[str],
     user: Optional[str],
     pool: Optional[str],
+    group: Optional[str],
     phase: Phases,
     name: Optional[str],
     since: Optional[datetime],
@@ -424,6 +449,7 @@ def _filter(
         ("project", project),
         ("user", user),
         ("pool", pool),
+        ("group", group),
         ("phase", phases),
         ("name", name),
         ("since", _time(since)),

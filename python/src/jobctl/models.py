@@ -35,6 +35,8 @@ class Submitted:
     is_new: bool
     # The job file with defaults and checks done.
     spec: Json
+    # Of an array, whose group has the id: the number of its jobs.
+    members: Optional[int] = None
     # Sentences for people.
     warnings: Optional[Tuple[str, ...]] = None
 
@@ -152,6 +154,33 @@ class Why:
 class Message:
     # What will be done, in a sentence.
     message: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The jobs of one array."""
+
+    id: str
+    name: str
+    user: str
+    project: str
+    pool: str
+    members: int
+    submitted_at: datetime
+    # None: members wait or are open.
+    ended_at: Optional[datetime] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class GroupDescription:
+    """The array of a group, and one letter for the state of each place of its matrix (docs/contract.md)."""
+
+    group: str
+    array: Json
+    state: Json
+    notes: Tuple[Any, ...]
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ export const PUBLIC_FILES: Readonly<Record<string, PublicFile>> = {
     lost: ['resources.disk_size'],
   },
   'slurm-array.sh': {
-    says: ['--set timeouts.run=48h', 'a job for each: --set env.SLURM_ARRAY_TASK_ID=0'],
+    says: ['--set timeouts.run=48h', 'a job for each: --sweep env.SLURM_ARRAY_TASK_ID='],
     is: 'a batch script of Slurm',
     lost: ['--gres=gpu:1', '--array=0-14'],
   },

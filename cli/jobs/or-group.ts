@@ -1,0 +1,10 @@
+/** Does a verb to a job, or if its one id is that of a group, to the group. */
+export async function orGroup(ofJob: () => Promise<number>, ofGroup: (id: string) => Promise<number>): Promise<number> {
+  try {
+    return await ofJob();
+  } catch (error) {
+    const { name, isGroup, id } = error as { name?: string; isGroup?: boolean; id?: string };
+    if (name !== 'JobNotFound' || isGroup !== true || id === undefined) throw error;
+    return ofGroup(id);
+  }
+}

@@ -1,0 +1,295 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { JobAuthorization } from '../contract/authorization.js';
+import {
+  describeGroupQuery,
+  type GroupInput,
+  type GroupMemo,
+  type GroupResult,
+  type GroupView,
+  type RetryCall,
+  retryUpdate,
+} from '../contract/group.js';
+import { type CancelNote, cancelNoteSignal, type JobInput } from '../contract/job.js';
+import { groupWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
+import {
+  type GroupState,
+  LAST_ROUND,
+  nextRound,
+  retriedIndexes,
+  retriedState,
+  retryText,
+  roundPrefix,
+} from '../domain/array/group-state.js';
+import { isMapping } from '../domain/job-file/plain-tree.js';
+import type { Asker } from '../domain/job-state.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import type { JobSearchAttribute } from '../domain/temporal-server.js';
+import type { EpochMs } from '../domain/units.js';
+import { GroupNotFound, JobRefused } from './errors.js';
+import { readable, type TemporalAccess } from './job-executions.js';
+import { type UpdateErrors, updateAnswer } from './temporal-calls.js';
+
+/** A group as Temporal shows it: needs no worker. */
+export interface GroupRow {
+  readonly id: string;
+  readonly name: string;
+  readonly user: string;
+  readonly project: string;
+  readonly pool: string;
+  readonly members: number;
+  readonly submittedAt: EpochMs;
+  /** Absent: members wait or are open. */
+  readonly endedAt?: EpochMs;
+}
+
+/** Signs a person's retry, in a server. @param submission with the statement of the group itself */
+export type AuthorizeRound = (prefix: string, submission: JobInput) => JobAuthorization;
+
+interface GroupStart {
+  readonly id: string;
+  readonly input: GroupInput;
+  readonly memo: GroupMemo;
+  readonly spec: Pick<JobSpec, 'name' | 'pool' | 'project' | 'user'>;
+}
+
+interface GroupParts extends TemporalAccess {
+  readonly taskQueue: string;
+  readonly polls: UpdateErrors['polls'];
+}
+
+/** Groups over Temporal: each call is one of the workflow `group/<id>` (docs/adr/0157). */
+export class Groups {
+  readonly #parts: GroupParts;
+
+  constructor(parts: GroupParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws GroupNotFound */
+  async row(id: string): Promise<GroupRow> {
+    return rowOf(id, await this.#describe(id));
+  }
+
+  /** An open group answers by a worker. One that has ended left its state. @throws GroupNotFound */
+  async view(id: string): Promise<GroupView> {
+    const execution = await this.#describe(id);
+    if (execution.status.name === 'RUNNING') {
+      const of = { whom: `group ${id}`, polls: this.#parts.polls };
+      return readable(id, await this.#parts.calls.query(() => this.#handle(id).query(describeGroupQuery), of));
+    }
+    if (execution.status.name !== 'COMPLETED') throw withoutState(id, execution);
+    const { state, notes, submission } = await this.#result(id);
+    // It loads zod, which other calls do without.
+    const { readArray } = await import('../domain/array/array.js');
+    const array = isMapping(submission.job) ? readArray(submission.job) : undefined;
+    if (array?.ok !== true) throw new JobRefused(id, `group ${id} has left no array`);
+    return { group: id, array: array.array, state, notes };
+  }
+
+  /** Waits until no member waits or is open. @throws GroupNotFound */
+  async wait(id: string): Promise<GroupState> {
+    await this.#describe(id);
+    // Its end may not be one of its own.
+    await this.#handle(id)
+      .result()
+      .catch(() => undefined);
+    return (await this.view(id)).state;
+  }
+
+  /** Cancels all members; needs no worker. Repeating is safe. @throws GroupNotFound */
+  async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
+    const execution = await this.#describe(id);
+    if (execution.status.name !== 'RUNNING') return 'done';
+    const { calls } = this.#parts;
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    try {
+      if (asker !== undefined) {
+        const note: CancelNote = { v: 1, ...asker };
+        await calls.bounded(() => this.#handle(id).signal(cancelNoteSignal, note));
+      }
+      await calls.bounded(() => this.#handle(id).cancel());
+      return 'cancelling';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'done';
+      throw error;
+    }
+  }
+
+  /**
+   * Runs the failed members again, as a new round. A group that has ended is started again with the state that it left.
+   * @throws JobRefused if no member failed, or another retry came first; GroupNotFound
+   */
+  async retry(id: string, by: string, { from, authorize }: RetryOptions = {}): Promise<string> {
+    const execution = await this.#describe(id);
+    if (execution.status.name === 'COMPLETED') return this.#retryEnded(id, execution, authorize);
+    if (execution.status.name !== 'RUNNING') return this.#beginAgain(id, execution);
+    const { state } = await this.view(id);
+    const round = nextRound(state);
+    // The statement is of what was submitted, which an open group has as its input.
+    const authorization = authorize?.(roundPrefix({ group: id, round }), await this.#submission(id));
+    const call: RetryCall = {
+      ...{ v: 1, by, round },
+      ...(from === undefined ? {} : { from }),
+      ...(authorization && { authorization }),
+    };
+    const { calls, polls } = this.#parts;
+    return updateAnswer(calls, () => this.#handle(id).executeUpdate(retryUpdate, { args: [call] }), {
+      whom: `group ${id}`,
+      seenBy: `jobctl status ${id}`,
+      polls,
+      refused: (why) => new JobRefused(id, why),
+      notFound: () => this.#notFound(id),
+    });
+  }
+
+  async #retryEnded(
+    id: string,
+    execution: WorkflowExecutionDescription,
+    authorize: AuthorizeRound | undefined,
+  ): Promise<string> {
+    const { state, submission, authorizations } = await this.#result(id);
+    const indexes = retriedIndexes(state);
+    if (indexes.length === 0) throw new JobRefused(id, `group ${id} has no failed member`);
+    const round = nextRound(state);
+    if (round > LAST_ROUND) throw new JobRefused(id, `group ${id} was retried ${LAST_ROUND} times, which are the most`);
+    const prefix = roundPrefix({ group: id, round });
+    const signed = authorize && { [round]: authorize(prefix, submission) };
+    const input: GroupInput = {
+      ...{ v: 1, submission, state: retriedState(state) },
+      authorizations: { ...authorizations, ...signed },
+    };
+    if (!(await startGroup(this.#parts, startOf(id, input, execution), 'ALLOW_DUPLICATE'))) throw wasRetried(id);
+    return retryText(id, round, indexes.length);
+  }
+
+  /** A group that was ended from outside has left no state. Begun anew it finds the members that Temporal knows. */
+  async #beginAgain(id: string, execution: WorkflowExecutionDescription): Promise<string> {
+    const input: GroupInput = { v: 1, submission: await this.#submission(id) };
+    if (!(await startGroup(this.#parts, startOf(id, input, execution), 'ALLOW_DUPLICATE'))) throw wasRetried(id);
+    return `group ${id} was ended in Temporal: it begins again with the members that Temporal knows; ask again to retry those that failed`;
+  }
+
+  /** The input of a group is in its first event, which a worker need not read. */
+  async #submission(id: string): Promise<JobInput> {
+    const { temporal, calls } = this.#parts;
+    const { history } = await calls.bounded(() =>
+      temporal.workflowService.getWorkflowExecutionHistory({
+        namespace: temporal.options.namespace,
+        execution: { workflowId: groupWorkflowId(id) },
+        maximumPageSize: 1,
+      }),
+    );
+    const payloads = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    const { decodeArrayFromPayloads } = await import('@temporalio/common/lib/internal-non-workflow/index.js');
+    const [input] = (await decodeArrayFromPayloads(temporal.options.loadedDataConverter, payloads)) as [GroupInput];
+    return readable(id, input).submission;
+  }
+
+  async #result(id: string): Promise<GroupResult> {
+    const { calls } = this.#parts;
+    return readable(id, (await calls.bounded(() => this.#handle(id).result())) as GroupResult);
+  }
+
+  async #describe(id: string): Promise<WorkflowExecutionDescription> {
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    try {
+      return await this.#parts.calls.bounded(() => this.#handle(id).describe());
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw this.#notFound(id);
+      throw error;
+    }
+  }
+
+  #notFound(id: string): GroupNotFound {
+    return new GroupNotFound(id, this.#parts.where);
+  }
+
+  #handle(id: string): ReturnType<Client['workflow']['getHandle']> {
+    return this.#parts.temporal.workflow.getHandle(groupWorkflowId(id));
+  }
+}
+
+export interface RetryOptions {
+  /** Host name of the user's computer. */
+  readonly from?: string;
+  /** Set by `jobctl serve` (docs/adr/0080). */
+  readonly authorize?: AuthorizeRound;
+}
+
+const wasRetried = (id: string): JobRefused =>
+  new JobRefused(id, `group ${id} was retried by somebody else meanwhile: look at it, and ask again`);
+
+const withoutState = (id: string, { status }: WorkflowExecutionDescription): JobRefused =>
+  new JobRefused(
+    id,
+    `group ${id} was ${status.name === 'TERMINATED' ? 'terminated' : 'ended'} in Temporal, and left no state`,
+    `\`jobctl list --group ${id}\` shows its jobs; \`jobctl retry ${id} --failed\` lets it begin again and find them`,
+  );
+
+/** A group is started again with the row that it had. */
+function startOf(id: string, input: GroupInput, execution: WorkflowExecutionDescription): GroupStart {
+  const { project, user, pool } = rowOf(id, execution);
+  const { name, contentHash, members } = execution.memo as unknown as GroupMemo;
+  return {
+    ...{ id, input, memo: { name, contentHash, members } },
+    spec: { name, pool, user, ...(project === '-' ? {} : { project }) },
+  };
+}
+
+function rowOf(id: string, { searchAttributes, memo, startTime, closeTime }: WorkflowExecutionDescription): GroupRow {
+  const attribute = (name: JobSearchAttribute): string => String(searchAttributes[name]?.[0] ?? '-');
+  const { name = id, members = 0 } = (memo ?? {}) as Partial<GroupMemo>;
+  return {
+    ...{ id, name, members, submittedAt: startTime.getTime() },
+    ...{ user: attribute('JobUser'), project: attribute('JobProject'), pool: attribute('JobPool') },
+    ...(closeTime ? { endedAt: closeTime.getTime() } : {}),
+  };
+}
+
+/** @returns false if the id is in use by an open group, or by any, as the policy says */
+export async function startGroup(
+  { temporal, calls, taskQueue }: Pick<GroupParts, 'temporal' | 'calls' | 'taskQueue'>,
+  { id, input, memo, spec }: GroupStart,
+  workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE',
+): Promise<boolean> {
+  const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
+    await import('@temporalio/common');
+  const { authorization } = input.submission;
+  const user = spec.user ?? input.submission.user ?? 'unknown';
+  // A server finds the project of a file that names none.
+  const project = spec.project ?? authorization?.project;
+  const attributes: Partial<Record<JobSearchAttribute, string>> = {
+    ...{ JobGroup: id, JobUser: user, JobPool: spec.pool },
+    ...(project === undefined ? {} : { JobProject: project }),
+  };
+  try {
+    await calls.bounded(() =>
+      temporal.workflow.start(WorkflowType.Group, {
+        workflowId: groupWorkflowId(id),
+        taskQueue,
+        args: [input],
+        memo: { ...memo },
+        typedSearchAttributes: Object.entries(attributes).map(([name, value]) => ({
+          key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+          value,
+        })),
+        workflowIdReusePolicy,
+        workflowIdConflictPolicy: 'FAIL',
+        staticSummary: `${spec.name}: ${memo.members} members for ${user}`,
+      }),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw error;
+  }
+}
+
+/** The memo of a group that is there. */
+export async function describeGroup(
+  { temporal, calls }: Pick<GroupParts, 'temporal' | 'calls'>,
+  id: string,
+): Promise<GroupMemo | undefined> {
+  const { memo } = await calls.bounded(() => temporal.workflow.getHandle(groupWorkflowId(id)).describe());
+  return memo as unknown as GroupMemo | undefined;
+}

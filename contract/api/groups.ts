@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { epochMs, jobId, noControl } from './values.js';
+
+export const groupRowSchema = z
+  .looseObject({
+    id: jobId,
+    name: z.string(),
+    user: z.string(),
+    project: z.string(),
+    pool: z.string(),
+    members: z.int(),
+    submittedAt: epochMs,
+    endedAt: epochMs.optional().describe('Absent: members wait or are open.'),
+  })
+  .meta({ id: 'Group' });
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+/** The type is `GroupView`. */
+export const groupViewSchema = z
+  .looseObject({
+    group: jobId,
+    array: z.looseObject({
+      axes: z.array(z.looseObject({ name: z.string() })).describe('Each with `values`, or `from` and `to`.'),
+      exclude: z.array(z.record(z.string(), scalar)),
+      size: z.int().describe('Places of the matrix, excluded ones too.'),
+    }),
+    state: z.object({
+      marks: z.string().describe('One letter for each place of the matrix (docs/contract.md).'),
+      rounds: z.string().describe('The round of each, in base 36.'),
+    }),
+    notes: z.array(z.tuple([z.int(), z.string()])).describe('Sentences about members that have no job to say them.'),
+  })
+  .meta({ id: 'GroupDescription' });
+
+export const retryBody = z.strictObject({
+  from: z
+    .string()
+    .max(255)
+    .regex(...noControl)
+    .optional()
+    .describe("Host name of the caller's computer, by the caller's word."),
+});

@@ -1,0 +1,114 @@
+/** The workflow `group`: the members of an array, which are jobs (docs/adr/0157). All values are plain JSON. */
+import type { JobArray } from '../domain/array/array.js';
+import type { GroupState, JobMember } from '../domain/array/group-state.js';
+import type { Asker, JobResult } from '../domain/job-state.js';
+import { type HumanCall, query, signal, update } from './define.js';
+import type { JobAuthorization } from './authorization.js';
+import type { JobInput } from './job.js';
+
+/** Input of the workflow `group/<id>`. */
+export interface GroupInput {
+  readonly v: 1;
+  /** The input of its members, without `member`: the job file has `array`. */
+  readonly submission: JobInput;
+  /** State to begin with, in a retry of a group that had ended. Absent: nothing has started. */
+  readonly state?: GroupState;
+  /** Statements of a server for later rounds, by round. Absent: none. */
+  readonly authorizations?: Readonly<Record<string, JobAuthorization>>;
+  /** Set by the workflow itself, when it continues as new. */
+  readonly carry?: GroupCarry;
+}
+
+export interface GroupCarry {
+  readonly state: GroupState;
+  readonly authorizations: Readonly<Record<string, JobAuthorization>>;
+  /** A person has cancelled the group. Absent: nobody. `by` is empty if no name was told. */
+  readonly cancelledBy?: Asker;
+  readonly notes: readonly MemberNote[];
+  /** Messages of a version that the worker did not know. Absent: none. */
+  readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
+}
+
+/** A sentence about a member that has no job to say it. */
+export type MemberNote = readonly [index: number, text: string];
+
+/** Result of the workflow: all that a later retry needs. */
+export interface GroupResult {
+  readonly v: 1;
+  readonly state: GroupState;
+  readonly notes: readonly MemberNote[];
+  readonly submission: JobInput;
+  readonly authorizations: Readonly<Record<string, JobAuthorization>>;
+}
+
+/** Answer of the query `describeGroup`. */
+export interface GroupView {
+  readonly group: string;
+  readonly array: JobArray;
+  readonly state: GroupState;
+  readonly notes: readonly MemberNote[];
+  readonly isCancelling?: true;
+}
+
+/** Columns of a group that are not search attributes. */
+export interface GroupMemo {
+  readonly name: string;
+  /** Hash of the submission's content, as of a job (`JobMemo`). */
+  readonly contentHash: string;
+  readonly members: number;
+  readonly isVerified?: boolean;
+}
+
+export const describeGroupQuery = query<GroupView>('describeGroup');
+
+/** A person wants the failed members to run again. */
+export interface RetryCall extends HumanCall {
+  /** The round that the caller expects this retry to be: a second one that came first makes it wrong. */
+  readonly round: number;
+  /** Statement of a server for the round, in a pool in verified mode. */
+  readonly authorization?: JobAuthorization;
+}
+export const retryUpdate = update<RetryCall>('retry');
+
+/** A member's outcome is known. */
+export interface MemberNews {
+  readonly v: 1;
+  readonly index: number;
+  readonly round: number;
+  readonly result: JobResult | 'refused';
+}
+/** To a group: ends of members, which a worker has coalesced. */
+export const memberNewsSignal = signal<[readonly MemberNews[]]>('memberNews');
+
+export interface StartMembersInput {
+  readonly group: string;
+  readonly round: number;
+  readonly indexes: readonly number[];
+  readonly submission: JobInput;
+}
+/** @property marks one `MemberMark` for each index, in their order */
+export interface StartedMembers {
+  readonly marks: string;
+  readonly notes: readonly MemberNote[];
+}
+
+export interface GroupActivities {
+  /** Starts members. Repeating is safe: a workflow that is this member already is not started again. */
+  startMembers(input: StartMembersInput): Promise<StartedMembers>;
+  /** Asks members to end as cancelled. Those that have ended stay as they are. */
+  cancelMembers(input: { readonly ids: readonly string[]; readonly asker?: Asker }): Promise<void>;
+  /** The members that Temporal knows, each in its last round; `.` for those that it does not know. */
+  compareMembers(input: { readonly group: string; readonly state: GroupState }): Promise<GroupState>;
+  /** Tells a group the end of a member. Without an open group there is nobody to tell. */
+  tellGroup(input: { readonly group: string; readonly news: MemberNews }): Promise<void>;
+}
+
+/** The mark of a place of which `compareMembers` found nothing. */
+export const UNSEEN = '.';
+
+/** `null`, Python's None, counts as absent, as in a job file. */
+const isGiven = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
+
+/** A member that a job's input names. */
+export const memberIn = ({ member }: Pick<JobInput, 'member'>): JobMember | undefined =>
+  isGiven(member) ? member : undefined;

@@ -1,0 +1,33 @@
+import type { JobSpec } from '../domain/job-spec.js';
+import { JobPhase } from '../domain/job-state.js';
+import { askedMachines, formatSlices } from '../domain/machines.js';
+import type { JobSearchAttribute } from '../domain/temporal-server.js';
+import { memberIn } from './group.js';
+import type { JobInput, JobMemo } from './job.js';
+
+/** Columns of a job's row from its start on, for all who start one: a client, or a worker that starts members of an array. */
+export interface JobStart {
+  readonly memo: JobMemo;
+  readonly attributes: Readonly<Partial<Record<JobSearchAttribute, string>>>;
+  readonly summary: string;
+}
+
+/** @param contentHash of the job's own file and its files */
+export function jobStart(spec: JobSpec, input: JobInput, contentHash: string): JobStart {
+  const slice = formatSlices(spec);
+  const user = spec.user ?? input.user ?? 'unknown';
+  const member = memberIn(input);
+  return {
+    memo: { name: spec.name, slice, contentHash, ...(spec.keep === undefined ? {} : { keeps: true as const }) },
+    attributes: {
+      JobPhase: JobPhase.Queued,
+      // If the file names no project, the worker that takes the job finds it in the quota file.
+      ...(spec.project === undefined ? {} : { JobProject: spec.project }),
+      JobUser: user,
+      JobAccelerator: askedMachines(spec).accelerator,
+      JobPool: spec.pool,
+      ...(member && { JobGroup: member.group }),
+    },
+    summary: `${spec.name}: ${slice} for ${user}`,
+  };
+}

@@ -1,0 +1,56 @@
+import type { Problem } from '../problem.js';
+import { showValue } from '../problem.js';
+
+const KEY = /^[\w-]+(\.[\w-]+|\[\d+\])*$/;
+const AXIS = /^[A-Za-z_][\w-]*$/;
+/** Names that `${array.NAME}` already has. */
+const OWN_NAMES = ['index', 'count'];
+
+/**
+ * `--sweep env.LR=0.1,0.01` as values to set: an axis of the array, and a reference to it in the key. An axis has the last part of
+ * its key as its name, or the whole key if another has that name.
+ * @returns options as `--set` takes them, or the problem of the first sweep that is wrong
+ */
+export function sweepOptions(sweeps: readonly string[]): readonly string[] | Problem {
+  const names = new Set<string>();
+  const options: string[] = [];
+  for (const sweep of sweeps) {
+    const equals = sweep.indexOf('=');
+    const key = sweep.slice(0, Math.max(equals, 0)).trim();
+    const values = sweep.slice(equals + 1).trim();
+    const wrong = problemOf(sweep, { equals, key, values });
+    if (wrong !== undefined) return wrong;
+    const name = nameOf(key, names);
+    names.add(name.toLowerCase());
+    const axis = RANGE.test(values) || values.startsWith('[') ? values : `[${values}]`;
+    options.push(`array.matrix.${name}=${axis}`, `${key}=\${array.${name}}`);
+  }
+  return options;
+}
+
+const RANGE = /^-?\d+\.\.-?\d+$/;
+
+function nameOf(key: string, taken: ReadonlySet<string>): string {
+  const last =
+    key
+      .split(/[.[\]]+/)
+      .filter((part) => part !== '')
+      .at(-1) ?? '';
+  const isFree = AXIS.test(last) && !OWN_NAMES.includes(last.toLowerCase()) && !taken.has(last.toLowerCase());
+  return isFree ? last : key.replaceAll(/[^\w-]+/g, '_').replace(/_$/, '');
+}
+
+interface Parts {
+  readonly equals: number;
+  readonly key: string;
+  readonly values: string;
+}
+
+function problemOf(sweep: string, { equals, key, values }: Parts): Problem | undefined {
+  const file = `--sweep ${sweep.length > 200 ? `${sweep.slice(0, 200)}..` : sweep}`;
+  const hint = 'write --sweep KEY=value,value or --sweep KEY=1..5, such as --sweep env.LR=0.1,0.01';
+  if (equals === -1) return { file, path: [], value: sweep, message: `${showValue(sweep)} has no =`, hint };
+  if (!KEY.test(key) || key === 'array' || key.startsWith('array.'))
+    return { file, path: [], value: sweep, message: `${showValue(key)} is not a key of a job`, hint };
+  return values === '' ? { file, path: [], value: sweep, message: 'names no values', hint } : undefined;
+}

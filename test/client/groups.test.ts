@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { Client } from '@temporalio/client';
+import { JobClient } from '../../client/job-client.js';
+import { groupWorkflowId } from '../../contract/workflow-ids.js';
+import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
+
+const jobOf = (more: object = {}): object => ({
+  ...{ name: 'exp', tpu: { accelerator: 'v5litepod-1', zone: 'us-central1-a' }, command: { run: 'true' } },
+  ...more,
+});
+const ARRAY = { array: { matrix: { n: '1..3' } } };
+
+/** No worker polls: a group is there, and has started nothing. */
+describe('groups of a client', function () {
+  this.timeout(60_000);
+  let client: Client;
+  let jobs: JobClient;
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    const { connection, namespace } = await testServer();
+    client = new Client({ connection, namespace });
+    jobs = await JobClient.connect({ client, taskQueue: 'nobody-polls-group-clients' });
+  });
+
+  const rejects = (call: Promise<unknown>, name: string, why: RegExp): Promise<void> =>
+    assert.rejects(call, (error: Error) => {
+      assert.equal(error.name, name);
+      assert.match(error.message, why);
+      return true;
+    });
+
+  it('are made of a file with an array, once under a name', async () => {
+    const first = await jobs.submit({ job: jobOf(ARRAY), name: 'gone-1', user: 'alice' });
+    assert.deepEqual([first.id, first.isNew, first.members], ['gone-1', true, 3]);
+    const again = await jobs.submit({ job: jobOf(ARRAY), name: 'gone-1', user: 'alice' });
+    assert.deepEqual([again.isNew, again.members], [false, 3]);
+    await rejects(
+      jobs.submit({ job: jobOf({ ...ARRAY, env: { A: 1 } }), name: 'gone-1' }),
+      'JobNameTaken',
+      /a group named 'gone-1'/,
+    );
+    const row = await jobs.group('gone-1');
+    assert.deepEqual([row.user, row.pool, row.members, row.endedAt], ['alice', 'default', 3, undefined]);
+  });
+
+  it('get a random id that is no retry of another', async () => {
+    const { id } = await jobs.submit({ job: jobOf(ARRAY) });
+    assert.match(id, /^exp-[a-z0-9]{4}$/);
+  });
+
+  it('and jobs have no id in common', async () => {
+    await jobs.submit({ job: jobOf(ARRAY), name: 'both-a' });
+    await rejects(jobs.submit({ job: jobOf(), name: 'both-a' }), 'JobNameTaken', /a group named 'both-a'/);
+    await jobs.submit({ job: jobOf(), name: 'both-b' });
+    await rejects(jobs.submit({ job: jobOf(ARRAY), name: 'both-b' }), 'JobNameTaken', /a job named 'both-b'/);
+  });
+
+  it('are said to be groups where a job is wanted', async () => {
+    await jobs.submit({ job: jobOf(ARRAY), name: 'no-job' });
+    await rejects(jobs.row('no-job'), 'JobNotFound', /'no-job' is a group of jobs, and one job is wanted/);
+    await rejects(jobs.stop('no-job', 'alice'), 'JobNotFound', /is a group of jobs/);
+    await rejects(jobs.row('no-such'), 'JobNotFound', /no job 'no-such'/);
+    await rejects(jobs.group('no-such'), 'GroupNotFound', /no group 'no-such'/);
+  });
+
+  const wrong: Readonly<Record<string, readonly [object, string | undefined, RegExp]>> = {
+    'a name like that of a retry': [ARRAY, 'exp-r1', /name: 'exp-r1' ends like the retry of a group/],
+    'a name without room for its members': [
+      ARRAY,
+      'e'.repeat(48),
+      /has 48 characters, and 44 are the most for an array of 3 places/,
+    ],
+    'a base without room': [{ ...ARRAY, name: 'e'.repeat(40) }, undefined, /has 45 characters, and 44 are the most/],
+    'an empty matrix': [{ array: { matrix: {} } }, undefined, /array\.matrix: \{\} is empty/],
+    '10,001 members': [{ array: { matrix: { n: '0..10000' } } }, undefined, /more than 10000 combinations/],
+    'a reference to no axis': [{ ...ARRAY, env: { X: '${array.x}' } }, undefined, /the array has no axis x/],
+  };
+  for (const [name, [more, id, why]] of Object.entries(wrong))
+    it(`are refused: ${name}`, () =>
+      rejects(jobs.submit({ job: jobOf(more), ...(id !== undefined && { name: id }) }), 'JobInvalid', why));
+
+  it('are cancelled without a worker, with the name of who asks', async () => {
+    await jobs.submit({ job: jobOf(ARRAY), name: 'gone-2' });
+    assert.equal(await jobs.cancelGroup('gone-2', { by: 'alice', verb: 'cancel' }), 'cancelling');
+    const { events } = await client.workflow.getHandle(groupWorkflowId('gone-2')).fetchHistory();
+    assert.ok(events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes));
+    assert.ok(events?.some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'cancelNote'));
+  });
+
+  it('that were terminated say so, and begin again with a retry', async () => {
+    await jobs.submit({ job: jobOf(ARRAY), name: 'gone-3' });
+    await client.workflow.getHandle(groupWorkflowId('gone-3')).terminate('test');
+    assert.equal(await jobs.cancelGroup('gone-3'), 'done');
+    await rejects(jobs.describeGroup('gone-3'), 'JobRefused', /gone-3 was terminated in Temporal, and left no state/);
+    assert.match(await jobs.retryGroup('gone-3', 'alice'), /^group gone-3 was ended in Temporal: it begins again/);
+    const row = await jobs.group('gone-3');
+    assert.deepEqual([row.endedAt, row.members], [undefined, 3]);
+  });
+});

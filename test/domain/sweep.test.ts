@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { memberIndexes, memberOf } from '../../domain/array/array.js';
+import {
+  countsText,
+  freshState,
+  groupIdProblem,
+  LAST_ROUND,
+  memberId,
+  memberWithId,
+  nextRound,
+  retriedState,
+} from '../../domain/array/group-state.js';
+import { parseJobFile } from '../../domain/job-file/parse.js';
+import { sweepOptions } from '../../domain/job-file/sweep.js';
+import { formatProblem, formatProblems } from '../../domain/problem.js';
+
+const FILE = 'name: exp\ntpu: {accelerator: v5litepod-1, zone: us-central1-a}\ncommand: {run: train}\n';
+
+describe('--sweep', () => {
+  const swept: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
+    'a list of values': [['env.LR=0.1,0.01'], ['array.matrix.LR=[0.1,0.01]', 'env.LR=${array.LR}']],
+    'a range': [['env.SEED=1..5'], ['array.matrix.SEED=1..5', 'env.SEED=${array.SEED}']],
+    'a list of YAML': [['env.X=["a,b", c]'], ['array.matrix.X=["a,b", c]', 'env.X=${array.X}']],
+    'one value': [['slices=2'], ['array.matrix.slices=[2]', 'slices=${array.slices}']],
+    'two keys of one last part': [
+      ['env.LR=1,2', 'secrets.LR=a,b'],
+      [
+        'array.matrix.LR=[1,2]',
+        'env.LR=${array.LR}',
+        'array.matrix.secrets_LR=[a,b]',
+        'secrets.LR=${array.secrets_LR}',
+      ],
+    ],
+    'an element of a list': [
+      ['tpu.zones[0]=a,b'],
+      ['array.matrix.tpu_zones_0=[a,b]', 'tpu.zones[0]=${array.tpu_zones_0}'],
+    ],
+    "a name of jobctl's": [['env.INDEX=1,2'], ['array.matrix.env_INDEX=[1,2]', 'env.INDEX=${array.env_INDEX}']],
+  };
+  for (const [name, [sweeps, options]] of Object.entries(swept))
+    it(`is an axis and a reference to it: ${name}`, () => assert.deepEqual(sweepOptions(sweeps), options));
+
+  const wrong: Readonly<Record<string, RegExp>> = {
+    'env.LR': /^--sweep env\.LR: 'env\.LR' has no =/,
+    '=1,2': /'' is not a key of a job/,
+    'env.LR=': /env\.LR=: names no values/,
+    'array.matrix.x=1': /'array\.matrix\.x' is not a key of a job/,
+    'a b=1': /'a b' is not a key of a job/,
+  };
+  for (const [sweep, why] of Object.entries(wrong))
+    it(`refuses ${sweep}`, () => {
+      const options = sweepOptions([sweep]);
+      assert.ok('message' in options);
+      assert.match(formatProblem(options), why);
+    });
+
+  it('makes of a file without an array the same as an array in it', () => {
+    const set = sweepOptions(['env.LR=0.1,0.01', 'env.SEED=1..3']) as readonly string[];
+    const parsed = parseJobFile(FILE, { file: 'a.yaml', env: {}, set, mayBeArray: true });
+    assert.ok(parsed.ok, parsed.ok ? '' : formatProblems(parsed.problems));
+    assert.equal(parsed.array && memberIndexes(parsed.array).length, 6);
+    const member = memberOf(parsed.raw, 4);
+    assert.ok(member.ok);
+    assert.deepEqual((member.file['env'] as Record<string, unknown>)['LR'], 0.01);
+    assert.deepEqual((member.file['env'] as Record<string, unknown>)['SEED'], 2);
+  });
+
+  it('names the flag of a value that is wrong', () => {
+    const set = sweepOptions(['slices=1,0']) as readonly string[];
+    const parsed = parseJobFile(FILE, { file: 'a.yaml', env: {}, set, mayBeArray: true });
+    assert.ok(!parsed.ok);
+    assert.match(
+      formatProblems(parsed.problems),
+      /--set slices=\$\{array\.slices\}: slices: 0 is not .* \(member 1: slices=0\)/,
+    );
+  });
+});
+
+describe('the state of a group', () => {
+  it('has the failed wait again in the next round, and nobody else', () => {
+    const state = { marks: 'sf-ctrkxow', rounds: '0120000000' };
+    assert.equal(nextRound(state), 3);
+    assert.deepEqual(retriedState(state), { marks: 'sw-cwwwwow', rounds: '0320333300' });
+  });
+
+  it('knows its members by their ids, in every round, and nobody else', () => {
+    for (const round of [0, 1, 9, LAST_ROUND])
+      for (const index of [0, 7, 9_999])
+        assert.deepEqual(memberWithId('exp', memberId({ group: 'exp', index, round })), { group: 'exp', index, round });
+    for (const id of [
+      'exp',
+      'exp-',
+      'exp-x',
+      'exp-01',
+      'exp-r0-1',
+      'exp-r01-1',
+      'exp-r36-1',
+      'expo-1',
+      'exp-1-2',
+      'exp-r1',
+    ])
+      assert.equal(memberWithId('exp', id), undefined, id);
+  });
+
+  it('begins with all members waiting, and says how many are how', () => {
+    const { marks } = freshState(4, (index) => index !== 1);
+    assert.equal(marks, 'w-ww');
+    assert.equal(countsText('w-osffk'), '1 open, 1 waiting, 1 succeeded, 2 failed, 1 skipped by fail_fast');
+  });
+
+  it('is of no group whose members could not be named, or would be those of a retry', () => {
+    assert.equal(groupIdProblem('e'.repeat(41), 10_000, 50), undefined);
+    assert.match(
+      groupIdProblem('e'.repeat(42), 10_000, 50) ?? '',
+      /has 42 characters, and 41 are the most for an array of 10000/,
+    );
+    assert.match(groupIdProblem('exp-r1', 3, 50) ?? '', /ends like the retry of a group/);
+    assert.equal(groupIdProblem('exp-r1a', 3, 50), undefined);
+  });
+});

@@ -1,0 +1,357 @@
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { JobAuthorization } from '../contract/authorization.js';
+import { groupInputForm, memberNewsForm, retryForm } from '../contract/group-forms.js';
+import {
+  describeGroupQuery,
+  type GroupCarry,
+  type GroupInput,
+  type GroupResult,
+  type GroupView,
+  type MemberNews,
+  memberNewsSignal,
+  type MemberNote,
+  type RetryCall,
+  retryUpdate,
+  UNSEEN,
+} from '../contract/group.js';
+import { cancelNoteForm } from '../contract/job-forms.js';
+import { cancelNoteSignal, type JobInput } from '../contract/job.js';
+import { hasMember, isArray, type JobArray, readArray } from '../domain/array/array.js';
+import {
+  countsText,
+  freshState,
+  type GroupState,
+  hasFailed,
+  LAST_ROUND,
+  markOfResult,
+  memberId,
+  MemberMark,
+  nextRound,
+  retriedIndexes,
+  retriedState,
+  retryText,
+} from '../domain/array/group-state.js';
+import { FailureType } from '../domain/errors.js';
+import type { Asker } from '../domain/job-state.js';
+import { formatProblems } from '../domain/problem.js';
+import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
+import { count } from '../domain/units.js';
+import { groupReading, groupWork } from './activity-options.js';
+import { Inbox, mustBeForm, refusal } from './inbox.js';
+import { askerOf } from './job/requests.js';
+import { joinBlocks, plain } from './markdown.js';
+
+/**
+ * Starts the members of an array, which are jobs, and knows how each ended (docs/adr/0157). A cancel ends all of them. It ends
+ * when no member waits or is open, and always as completed: its result is the state from which a later retry goes on.
+ */
+export async function group(input: GroupInput): Promise<GroupResult> {
+  const members = new Members(checkedInput(input));
+  const cancelled = CancellationScope.current().cancelRequested;
+  // The cancel request is news: members are asked to end, and heard of, outside its reach.
+  const isOver = await CancellationScope.nonCancellable(async () => {
+    void cancelled.catch(() => members.cancel());
+    return members.run();
+  });
+  return isOver ? members.result() : continueAsNew<typeof group>(members.nextInput());
+}
+
+function checkedInput(input: GroupInput): GroupInput & { readonly array: JobArray } {
+  const checked = groupInputForm(input);
+  if (checked.kind === 'unknown-version') throw invalid(`version ${checked.version} is not known: update the worker`);
+  if (checked.kind === 'malformed') throw invalid(checked.reason);
+  const { job } = input.submission;
+  if (!isArray(job)) throw invalid('submission.job: has no array');
+  const read = readArray(job);
+  if (!read.ok) throw invalid(formatProblems(read.problems));
+  for (const { marks, rounds } of [input.state, input.carry?.state].filter((each) => each !== undefined))
+    if (marks.length !== read.array.size || rounds.length !== read.array.size)
+      throw invalid(`state: is of ${marks.length} places, and the array has ${read.array.size}`);
+  return { ...input, array: read.array };
+}
+
+const invalid = (why: string): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: FailureType.InvalidInput,
+    nonRetryable: true,
+    message: `the input of the workflow group: ${why}`,
+  });
+
+/** Members that one activity starts or cancels. */
+const BATCH = 100;
+/** Time after which open members are compared with Temporal's Visibility: a terminated one tells nobody. */
+const COMPARE_MS = 10 * 60_000;
+/** Events and bytes of a history after which it continues as new: far below Temporal's 51,200 events and 50 MB. */
+const LONG_HISTORY = 4_000;
+const LARGE_HISTORY = 8 * 2 ** 20;
+/** Sentences kept about members that have no job to say it. */
+const MOST_NOTES = 100;
+
+class Members {
+  readonly #input: GroupInput & { readonly array: JobArray };
+  readonly #group: string;
+  readonly #inbox: Inbox;
+  /** One `MemberMark` and one round for each place. */
+  readonly #marks: string[];
+  readonly #rounds: string[];
+  readonly #authorizations: Record<string, JobAuthorization>;
+  #notes: MemberNote[];
+  #cancelledBy: Asker | undefined;
+  /** Told before the cancel request. */
+  #asker: Asker | undefined;
+  /** Open members that were asked to end. */
+  readonly #asked = new Set<number>();
+  #comparedAt: number;
+  #hasNews = false;
+
+  constructor(input: GroupInput & { readonly array: JobArray }) {
+    const { array, carry } = input;
+    this.#input = input;
+    this.#group = workflowInfo().workflowId.slice(OWN_ID_PREFIXES.group.length);
+    const state = carryOf(carry)?.state ?? input.state ?? freshState(array.size, (index) => hasMember(array, index));
+    this.#marks = [...state.marks];
+    this.#rounds = [...state.rounds];
+    this.#authorizations = { ...(carryOf(carry)?.authorizations ?? input.authorizations) };
+    this.#notes = [...(carryOf(carry)?.notes ?? [])];
+    this.#cancelledBy = carryOf(carry)?.cancelledBy;
+    this.#comparedAt = Date.now();
+    setHandler(describeGroupQuery, () => this.#view());
+    setHandler(retryUpdate, (call) => this.#retry(call), { validator: (call: RetryCall) => this.#mustTake(call) });
+    this.#inbox = new Inbox(carryOf(carry)?.kept)
+      .onEach(memberNewsSignal, memberNewsForm, (news) => this.#hear(news))
+      .on(cancelNoteSignal, cancelNoteForm, (note) => this.#takeNote(askerOf(note)));
+  }
+
+  /** Runs until no member waits or is open. False: the history is long, and the next run continues. */
+  async run(): Promise<boolean> {
+    this.#inbox.open();
+    // A run without memory is new, or was reset: then its members are there already.
+    if (carryOf(this.#input.carry) === undefined) await this.#compare(true);
+    for (;;) {
+      await this.#act();
+      this.#show();
+      if (this.#isOver) {
+        await condition(allHandlersFinished);
+        if (this.#isOver) return true;
+      }
+      if (isLong()) {
+        await condition(allHandlersFinished);
+        return false;
+      }
+      if (this.#hasWork) continue;
+      this.#hasNews = false;
+      const waitMs = Math.max(1, this.#comparedAt + COMPARE_MS - Date.now());
+      const summary = 'until open members are compared with those that Temporal knows';
+      const isNews = await condition(() => this.#hasNews, waitMs, { summary });
+      if (!isNews) await this.#compare(false);
+    }
+  }
+
+  result(): GroupResult {
+    const { submission } = this.#input;
+    return { v: 1, state: this.#state, notes: this.#notes, submission, authorizations: this.#authorizations };
+  }
+
+  nextInput(): GroupInput {
+    const { array: _, state: __, authorizations: ___, ...input } = this.#input;
+    const { kept } = this.#inbox;
+    const carry: GroupCarry = {
+      state: this.#state,
+      authorizations: this.#authorizations,
+      notes: this.#notes,
+      ...(this.#cancelledBy && { cancelledBy: this.#cancelledBy }),
+      ...(kept.length === 0 ? {} : { kept }),
+    };
+    return { ...input, carry };
+  }
+
+  /** A person cancels all. Members that have not begun never do. */
+  cancel(): void {
+    this.#cancelledBy ??= this.#asker ?? NOBODY;
+    this.#hasNews = true;
+  }
+
+  #takeNote(asker: Asker): void {
+    this.#asker = asker;
+    if (this.#cancelledBy?.by === '') this.#cancelledBy = asker;
+  }
+
+  // State ------------------------------------------------------------------------------------------------------------
+
+  get #state(): GroupState {
+    return { marks: this.#marks.join(''), rounds: this.#rounds.join('') };
+  }
+
+  get #isOver(): boolean {
+    return !this.#marks.some((mark) => mark === MemberMark.Waiting || mark === MemberMark.Open);
+  }
+
+  /** A member that failed ends the others. */
+  get #isFailing(): boolean {
+    return this.#input.array.isFailFast && this.#marks.some(hasFailed);
+  }
+
+  get #isEnding(): boolean {
+    return this.#cancelledBy !== undefined || this.#isFailing;
+  }
+
+  get #hasWork(): boolean {
+    return this.#isEnding ? this.#toCancel.length > 0 : this.#toStart.length > 0;
+  }
+
+  #indexesOf(wanted: MemberMark): readonly number[] {
+    return this.#marks.flatMap((mark, index) => (mark === wanted ? [index] : []));
+  }
+
+  get #toCancel(): readonly number[] {
+    return this.#indexesOf(MemberMark.Open).filter((index) => !this.#asked.has(index));
+  }
+
+  /** The next batch, all of one round, for one statement covers a round. */
+  get #toStart(): readonly number[] {
+    const { maxParallel = Infinity } = this.#input.array;
+    const free = maxParallel - this.#indexesOf(MemberMark.Open).length;
+    const waiting = free <= 0 ? [] : this.#indexesOf(MemberMark.Waiting);
+    const [first = -1] = waiting;
+    return waiting.filter((index) => this.#rounds[index] === this.#rounds[first]).slice(0, Math.min(free, BATCH));
+  }
+
+  // Acting -----------------------------------------------------------------------------------------------------------
+
+  async #act(): Promise<void> {
+    if (!this.#isEnding) return this.#start(this.#toStart);
+    const isByPerson = this.#cancelledBy !== undefined;
+    for (const index of this.#indexesOf(MemberMark.Waiting))
+      this.#marks[index] = isByPerson ? MemberMark.Cancelled : MemberMark.Skipped;
+    await this.#cancelMembers(this.#toCancel.slice(0, BATCH));
+  }
+
+  async #start(indexes: readonly number[]): Promise<void> {
+    const [first] = indexes;
+    if (first === undefined) return;
+    const round = Number.parseInt(this.#rounds[first] ?? '0', 36);
+    const { marks, notes } = await groupWork(`start ${count(indexes.length, 'member')}`).startMembers({
+      ...{ group: this.#group, round, indexes, submission: this.#submissionOf(round) },
+    });
+    for (const [at, index] of indexes.entries()) {
+      // Its end may have been told before.
+      if (this.#marks[index] === MemberMark.Waiting) this.#marks[index] = marks[at] ?? MemberMark.Open;
+    }
+    this.#notes = [...this.#notes, ...notes].slice(-MOST_NOTES);
+  }
+
+  #submissionOf(round: number): JobInput {
+    const { submission } = this.#input;
+    const authorization = this.#authorizations[round];
+    return authorization === undefined ? submission : { ...submission, authorization };
+  }
+
+  async #cancelMembers(indexes: readonly number[]): Promise<void> {
+    if (indexes.length === 0) return;
+    const asker = this.#cancelledBy ?? { by: `fail_fast of ${this.#group}` };
+    const ids = indexes.map((index) => memberId({ group: this.#group, index, round: this.#roundAt(index) }));
+    await groupWork(`cancel ${count(ids.length, 'member')}`).cancelMembers({
+      ids,
+      ...(asker.by === '' ? {} : { asker }),
+    });
+    for (const index of indexes) this.#asked.add(index);
+  }
+
+  #roundAt(index: number): number {
+    return Number.parseInt(this.#rounds[index] ?? '0', 36);
+  }
+
+  // Hearing ----------------------------------------------------------------------------------------------------------
+
+  #hear(news: readonly MemberNews[]): void {
+    for (const { index, round, result } of news) {
+      const mark = this.#marks[index];
+      // It is news of an earlier round, or of no member.
+      if (mark === undefined || mark === MemberMark.Gap || round !== this.#roundAt(index)) continue;
+      this.#end(index, markOfResult(result));
+    }
+    this.#hasNews = true;
+  }
+
+  #end(index: number, mark: MemberMark): void {
+    const isSkipped = mark === MemberMark.Cancelled && this.#cancelledBy === undefined && this.#isFailing;
+    this.#marks[index] = isSkipped ? MemberMark.Skipped : mark;
+  }
+
+  /** @param isWithoutMemory members may run that this run has not started */
+  async #compare(isWithoutMemory: boolean): Promise<void> {
+    const seen = await groupReading('compare the members with those that Temporal knows').compareMembers({
+      group: this.#group,
+      state: this.#state,
+    });
+    this.#comparedAt = Date.now();
+    for (const [index, mark] of [...seen.marks].entries()) {
+      const [known, round] = [this.#marks[index], seen.rounds[index] ?? '0'];
+      if (mark === UNSEEN || known === undefined || known === MemberMark.Gap) continue;
+      const isLater = Number.parseInt(round, 36) > this.#roundAt(index);
+      const isNews = known === MemberMark.Open || (known === MemberMark.Waiting && isWithoutMemory);
+      if (isLater ? !isWithoutMemory : round !== this.#rounds[index] || !isNews) continue;
+      this.#rounds[index] = round;
+      this.#end(index, mark as MemberMark);
+    }
+  }
+
+  // People -----------------------------------------------------------------------------------------------------------
+
+  #mustTake(call: RetryCall): void {
+    mustBeForm(retryForm, call);
+    if (this.#cancelledBy !== undefined) throw refusal(`group ${this.#group} is being cancelled`);
+    if (this.#isFailing && !this.#isOver)
+      throw refusal(`fail_fast is ending the members of group ${this.#group}: retry them when they have ended`);
+    if (retriedIndexes(this.#state).length === 0) throw refusal(`group ${this.#group} has no failed member`);
+    const round = nextRound(this.#state);
+    if (round > LAST_ROUND) throw refusal(`group ${this.#group} was retried ${LAST_ROUND} times, which are the most`);
+    if (call.round !== round)
+      throw refusal(`group ${this.#group} was retried by somebody else meanwhile: look at it, and ask again`);
+  }
+
+  #retry({ round, authorization }: RetryCall): { readonly message: string } {
+    const indexes = retriedIndexes(this.#state);
+    const state = retriedState(this.#state);
+    for (const index of indexes) {
+      this.#marks[index] = state.marks[index] ?? MemberMark.Waiting;
+      this.#rounds[index] = state.rounds[index] ?? '0';
+      this.#asked.delete(index);
+    }
+    if (authorization !== undefined) this.#authorizations[round] = authorization;
+    const again = new Set(indexes);
+    this.#notes = this.#notes.filter(([index]) => !again.has(index));
+    this.#hasNews = true;
+    return { message: retryText(this.#group, round, indexes.length) };
+  }
+
+  #view(): GroupView {
+    const { array } = this.#input;
+    const isCancelling = this.#cancelledBy !== undefined && !this.#isOver;
+    const view = { group: this.#group, array, state: this.#state, notes: this.#notes };
+    return { ...view, ...(isCancelling && { isCancelling }) };
+  }
+
+  #show(): void {
+    const counts = countsText(this.#marks.join(''));
+    setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(counts)}`], ''));
+  }
+}
+
+const NOBODY: Asker = { by: '' };
+
+/** Only the workflow's own continue-as-new is trusted to bring a state of its own. */
+function carryOf(carry: GroupCarry | undefined): GroupCarry | undefined {
+  return workflowInfo().continuedFromExecutionRunId === undefined ? undefined : carry;
+}
+
+const isLong = (): boolean => workflowInfo().historyLength > LONG_HISTORY || workflowInfo().historySize > LARGE_HISTORY;
