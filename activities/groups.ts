@@ -187,7 +187,7 @@ function markOf({ status, searchAttributes, memo }: Execution): MemberMark {
 /** See `GroupActivities`. */
 export async function compareMembers(client: WorkflowClient, group: string, state: GroupState): Promise<GroupState> {
   const marks = Array.from<string>({ length: state.marks.length }).fill(UNSEEN);
-  const rounds = [...state.rounds];
+  const rounds = Array.from(state.rounds);
   const seen = new Set<string>();
   const query =
     `JobGroup = ${queryText(group)} AND WorkflowType = '${WorkflowType.Job}'` +
@@ -217,6 +217,6 @@ const missing = (
   state: GroupState,
   { marks, rounds }: { readonly marks: readonly string[]; readonly rounds: readonly string[] },
 ): readonly number[] =>
-  [...state.marks].flatMap((mark, index) =>
+  Array.from(state.marks).flatMap((mark, index) =>
     mark === MemberMark.Open && (marks[index] === UNSEEN || rounds[index] !== state.rounds[index]) ? [index] : [],
   );

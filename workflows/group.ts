@@ -118,8 +118,8 @@ class Members {
     this.#input = input;
     this.#group = workflowInfo().workflowId.slice(OWN_ID_PREFIXES.group.length);
     const state = carryOf(carry)?.state ?? input.state ?? freshState(array.size, (index) => hasMember(array, index));
-    this.#marks = [...state.marks];
-    this.#rounds = [...state.rounds];
+    this.#marks = Array.from(state.marks);
+    this.#rounds = Array.from(state.rounds);
     this.#authorizations = { ...(carryOf(carry)?.authorizations ?? input.authorizations) };
     this.#notes = [...(carryOf(carry)?.notes ?? [])];
     this.#cancelledBy = carryOf(carry)?.cancelledBy;
@@ -294,7 +294,7 @@ class Members {
       state: this.#state,
     });
     this.#comparedAt = Date.now();
-    for (const [index, mark] of [...seen.marks].entries()) {
+    for (const [index, mark] of Array.from(seen.marks).entries()) {
       const [known, round] = [this.#marks[index], seen.rounds[index] ?? '0'];
       if (mark === UNSEEN || known === undefined || known === MemberMark.Gap) continue;
       const isLater = Number.parseInt(round, 36) > this.#roundAt(index);

@@ -94,7 +94,7 @@ function headLines(
     ...(isFailFast ? ['fail_fast'] : []),
     ...(isCancelling ? ['being cancelled'] : []),
   ];
-  const failed = [...state.marks].some(hasFailed);
+  const failed = Array.from(state.marks).some(hasFailed);
   return [
     `${id}   group of ${count(members, 'member')}${how.length === 0 ? '' : `, ${how.join(', ')}`}   ${user}, project ${project}, pool ${pool}`,
     `  ${countsText(state.marks)}`,
@@ -227,11 +227,11 @@ export async function waitForGroup(
   screen.current(undefined);
   const view = await client.describeGroup(id);
   const { marks } = view.state;
-  const isGood = [...marks].every((mark) => mark === MemberMark.Succeeded || mark === MemberMark.Gap);
+  const isGood = Array.from(marks).every((mark) => mark === MemberMark.Succeeded || mark === MemberMark.Gap);
   if (output === 'json') {
     printOut(`${JSON.stringify({ id, counts: Object.fromEntries(namedCounts(view.state)) }, null, 2)}\n`);
   } else {
-    for (const [index, mark] of [...marks].entries())
+    for (const [index, mark] of Array.from(marks).entries())
       if (hasFailed(mark)) screen.line(bothWays(failedLine(view, index)));
     screen.line(bothWays(`group ${id}: ${countsText(marks)}`));
   }

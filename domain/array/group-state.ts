@@ -76,13 +76,13 @@ export function nextRound({ rounds }: Pick<GroupState, 'rounds'>): number {
 
 /** Members that a retry runs again. */
 export const retriedIndexes = ({ marks }: Pick<GroupState, 'marks'>): readonly number[] =>
-  [...marks].flatMap((mark, index) => (isRetried(mark) ? [index] : []));
+  Array.from(marks).flatMap((mark, index) => (isRetried(mark) ? [index] : []));
 
 /** The state after a retry was asked for: its members wait again, in the next round. */
 export function retriedState(state: GroupState): GroupState {
   const round = nextRound(state).toString(36);
-  const marks = [...state.marks];
-  const rounds = [...state.rounds];
+  const marks = Array.from(state.marks);
+  const rounds = Array.from(state.rounds);
   for (const index of retriedIndexes(state)) {
     marks[index] = MemberMark.Waiting;
     rounds[index] = round;

@@ -19,8 +19,8 @@ describe('a group over HTTP', () => {
   const retry = async (submission: JobInput): Promise<{ status: number; text: string; signed?: JobAuthorization }> => {
     app.submissions.set('mine', submission);
     const { status, text } = await app.call('alice', 'POST', '/v1/groups/mine/retry', { from: 'wks' });
-    const told = app.told.at(-1) as { authorization?: JobAuthorization } | undefined;
-    return { status, text, ...(told?.authorization && { signed: told.authorization }) };
+    const { authorization: signed }: { readonly authorization?: JobAuthorization } = app.told.at(-1) ?? {};
+    return { status, text, ...(signed && { signed }) };
   };
 
   it('is shown with its members to whoever may see its jobs', async () => {

@@ -126,7 +126,7 @@ class Members {
         this.#see({ group, state });
         this.comparisons += 1;
         const marks = Array.from<string>({ length: state.marks.length }).fill(UNSEEN);
-        const rounds = [...state.rounds];
+        const rounds = Array.from(state.rounds);
         for (const [id, mark] of this.marks) {
           const member = memberWithId(group, id);
           if (member === undefined) continue;
