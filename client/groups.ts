@@ -23,7 +23,8 @@ import {
 import { isMapping } from '../domain/job-file/plain-tree.js';
 import type { Asker } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
-import type { JobSearchAttribute } from '../domain/temporal-server.js';
+import { eachOf } from '../domain/semaphore.js';
+import { type JobSearchAttribute, queryText } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { GroupNotFound, JobRefused } from './errors.js';
 import { readable, type TemporalAccess } from './job-executions.js';
@@ -55,7 +56,11 @@ interface GroupStart {
 interface GroupParts extends TemporalAccess {
   readonly taskQueue: string;
   readonly polls: UpdateErrors['polls'];
+  readonly cancelJob: (id: string, asker?: Asker) => Promise<'cancelling' | 'done'>;
 }
+
+/** Members of a group that are cancelled at one time. */
+const WIDTH = 20;
 
 /** Groups over Temporal: each call is one of the workflow `group/<id>` (docs/adr/0157). */
 export class Groups {
@@ -98,8 +103,8 @@ export class Groups {
 
   /** Cancels all members; needs no worker. Repeating is safe. @throws GroupNotFound */
   async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
-    const execution = await this.#describe(id);
-    if (execution.status.name !== 'RUNNING') return 'done';
+    const { status } = await this.#describe(id);
+    if (status.name !== 'RUNNING') return status.name === 'COMPLETED' ? 'done' : this.#cancelMembers(id, asker);
     const { calls } = this.#parts;
     const { WorkflowNotFoundError } = await import('@temporalio/common');
     try {
@@ -113,6 +118,19 @@ export class Groups {
       if (error instanceof WorkflowNotFoundError) return 'done';
       throw error;
     }
+  }
+
+  /** A group that was ended from outside has left its members alone. */
+  async #cancelMembers(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
+    const { temporal, cancelJob } = this.#parts;
+    const query = `JobGroup = ${queryText(id)} AND WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running'`;
+    const ids: string[] = [];
+    for await (const { workflowId } of temporal.workflow.list({ query })) ids.push(workflowId);
+    let state: 'cancelling' | 'done' = 'done';
+    await eachOf(ids, WIDTH, async (member) => {
+      if ((await cancelJob(member, asker)) === 'cancelling') state = 'cancelling';
+    });
+    return state;
   }
 
   /**

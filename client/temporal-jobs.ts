@@ -64,7 +64,8 @@ export class TemporalJobs implements JobPort {
     const { store, onUpload } = options;
     const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
     this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
-    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: () => this.polls() });
+    const cancelJob = (id: string, asker?: Asker) => this.cancel(id, asker);
+    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: () => this.polls(), cancelJob });
     this.#people = new JobCalls({ ...means, upload, polls: () => this.polls() });
   }
 

@@ -29,6 +29,7 @@ import { hasMember, isArray, type JobArray, readArray } from '../domain/array/ar
 import {
   countsText,
   freshState,
+  groupIdProblem,
   type GroupState,
   hasFailed,
   LAST_ROUND,
@@ -41,6 +42,7 @@ import {
   retryText,
 } from '../domain/array/group-state.js';
 import { FailureType } from '../domain/errors.js';
+import { MAX_JOB_ID } from '../domain/identity.js';
 import type { Asker } from '../domain/job-state.js';
 import { formatProblems } from '../domain/problem.js';
 import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
@@ -73,6 +75,8 @@ function checkedInput(input: GroupInput): GroupInput & { readonly array: JobArra
   if (!isArray(job)) throw invalid('submission.job: has no array');
   const read = readArray(job);
   if (!read.ok) throw invalid(formatProblems(read.problems));
+  const id = groupIdProblem(groupId(), read.array.size, MAX_JOB_ID);
+  if (id !== undefined) throw invalid(`workflow id: ${id}`);
   for (const { marks, rounds } of [input.state, input.carry?.state].filter((each) => each !== undefined))
     if (marks.length !== read.array.size || rounds.length !== read.array.size)
       throw invalid(`state: is of ${marks.length} places, and the array has ${read.array.size}`);
@@ -116,7 +120,7 @@ class Members {
   constructor(input: GroupInput & { readonly array: JobArray }) {
     const { array, carry } = input;
     this.#input = input;
-    this.#group = workflowInfo().workflowId.slice(OWN_ID_PREFIXES.group.length);
+    this.#group = groupId();
     const state = carryOf(carry)?.state ?? input.state ?? freshState(array.size, (index) => hasMember(array, index));
     this.#marks = Array.from(state.marks);
     this.#rounds = Array.from(state.rounds);
@@ -346,6 +350,8 @@ class Members {
     setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(counts)}`], ''));
   }
 }
+
+const groupId = (): string => workflowInfo().workflowId.slice(OWN_ID_PREFIXES.group.length);
 
 const NOBODY: Asker = { by: '' };
 

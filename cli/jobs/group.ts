@@ -4,6 +4,7 @@ import { assignmentAt, assignmentText, type JobArray, memberIndexes } from '../.
 import {
   countMarks,
   countsText,
+  groupOfMember,
   type GroupState,
   hasFailed,
   MARK_WORDS,
@@ -11,6 +12,7 @@ import {
   MemberMark,
   roundAt,
 } from '../../domain/array/group-state.js';
+import type { Asker } from '../../domain/job-state.js';
 import { count } from '../../domain/units.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { GroupRow } from '../../client/groups.js';
@@ -156,6 +158,31 @@ export function groupCancel(id: string, flags: ConsentFlags): Promise<number> {
       );
     return ExitCode.Done;
   });
+}
+
+/**
+ * Cancels the groups of members that a filter found, before these: a group starts another member in the place of each that ends.
+ * @param isWhole false if the filter means some members of a group and not others; then it is only said which groups go on
+ */
+export async function cancelGroupsOf(
+  client: JobClient,
+  rows: readonly Pick<JobRow, 'id'>[],
+  { by, isWhole }: { readonly by: Asker; readonly isWhole: boolean },
+): Promise<void> {
+  const ids = new Set(rows.flatMap(({ id }) => groupOfMember(id) ?? []));
+  for (const id of ids) {
+    const group = await client.group(id).catch((error: unknown) => {
+      // A job may be named like a member.
+      if ((error as Partial<Error>).name === 'GroupNotFound') return undefined;
+      throw error;
+    });
+    if (group === undefined || group.endedAt !== undefined) continue;
+    if (isWhole) await client.cancelGroup(id, { ...by, verb: 'cancel' });
+    const said = isWhole
+      ? `group ${id}: its cancel is recorded, and no other member begins`
+      : `group ${id} goes on: its other members are not cancelled; \`jobctl cancel ${id}\` ends them all`;
+    printErr(`${asTyped(said)}\n`);
+  }
 }
 
 /** User of a group whose submitter is unknown. */

@@ -44,7 +44,7 @@ export function readArray(job: Mapping): ReadArray {
   const { form, problems, dropped } = checkForm(SECTION, { array: job['array'] });
   const report = new Report(dropped);
   const { matrix, exclude, max_parallel: maxParallel, fail_fast: isFailFast } = form.array ?? {};
-  const axes = axesOf(matrix ?? undefined, report);
+  const axes = axesOf(matrix ?? undefined, valueAt(job, ['array', 'matrix']), report);
   const size = sizeOf(axes, report);
   checkExclude(axes, exclude ?? [], report);
   checkGroupKeys(job, report);
@@ -66,11 +66,16 @@ const OWN_NAMES = ['index', 'count'];
 
 function axesOf(
   matrix: Readonly<Record<string, string | readonly Scalar[]>> | undefined,
+  written: unknown,
   report: Report,
 ): readonly Axis[] {
   const at = ['array', 'matrix'];
+  const names = isMapping(written) ? Object.keys(written) : [];
+  const isEmpty = names.length === 0;
+  // It is no key of what was made of the file.
+  if (names.includes('__proto__')) report.wrong([...at, '__proto__'], '__proto__', 'no name of an axis', AXIS_RULE);
   if (matrix === undefined) report.missing(at, 'name at least one axis, such as matrix: {seed: 1..5}');
-  else if (Object.keys(matrix).length === 0 && !report.wasDropped(at))
+  else if (Object.keys(matrix).length === 0 && isEmpty && !report.wasDropped(at))
     report.wrong(at, matrix, 'empty', 'name at least one axis, such as matrix: {seed: 1..5}');
   const variables = new Map<string, string>();
   return Object.entries(matrix ?? {}).flatMap(([name, written]) => {
@@ -96,6 +101,7 @@ function axesOf(
 
 /** References multiply a value: a file of thousands of them is bounded by this. */
 const MOST_CHARACTERS = 1_000;
+const LIKE_A_RANGE = /^\s*-?\d+\.\.+-?\d/;
 const RANGE = /^\s*(-?\d{1,15})\.\.(-?\d{1,15})\s*$/;
 
 function axisOf(
@@ -107,6 +113,18 @@ function axisOf(
     const long = written.find((value) => typeof value === 'string' && value.length > MOST_CHARACTERS);
     if (long !== undefined)
       return { problem: `a list with a text of more than ${MOST_CHARACTERS} characters`, hint: 'put it into a file' };
+    const rounded = written.find((value) => typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER);
+    if (rounded !== undefined)
+      return {
+        problem: `a list with a number beyond ${Number.MAX_SAFE_INTEGER}`,
+        hint: 'it would be rounded: quote it',
+      };
+    const range = written.find((value) => typeof value === 'string' && LIKE_A_RANGE.test(value));
+    if (range !== undefined)
+      return {
+        problem: `a list with the range ${showValue(range)}`,
+        hint: 'write all values, or the range alone: 1..5',
+      };
     const twice = written.find((value, index) => written.indexOf(value) !== index);
     if (twice === undefined) return { name, values: written };
     return {

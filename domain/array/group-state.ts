@@ -145,8 +145,12 @@ export function memberWithId(group: string, id: string): Required<JobMember> | u
   return memberId(member) === id && member.round <= LAST_ROUND ? member : undefined;
 }
 
-/** A group of such a name would have the members of another group's retry. */
-const LIKE_A_ROUND = /-r\d+$/;
+/** The group whose member has an id of this form, or undefined. Any job may have one. */
+export const groupOfMember = (id: string): string | undefined => MEMBER.exec(id)?.[1];
+const MEMBER = /^(.+?)(?:-r\d{1,2})?-\d{1,5}$/;
+
+/** A group of such an id would have that of a member of another group, or the members of another group's retry. */
+const LIKE_A_MEMBER = /-(?:\d{1,5}|r\d+)$/;
 
 /** The longest id that a group may have, so that all its members have one in all rounds. @param most of a job's id */
 export const mostOfGroupId = (size: number, most: number): number =>
@@ -157,7 +161,7 @@ export function groupIdProblem(id: string, size: number, most: number): string |
   const longest = mostOfGroupId(size, most);
   if (id.length > longest)
     return `'${id}' has ${id.length} characters, and ${longest} are the most for an array of ${size} places: ids of its members are made of it`;
-  if (LIKE_A_ROUND.test(id))
-    return `'${id}' ends like the retry of a group, whose members would have the same ids: take another name`;
+  if (LIKE_A_MEMBER.test(id))
+    return `'${id}' ends like a member or a retry of another group, which would have the same ids: take another name`;
   return undefined;
 }

@@ -13,6 +13,7 @@ const OWN_NAMES = ['index', 'count'];
  */
 export function sweepOptions(sweeps: readonly string[]): readonly string[] | Problem {
   const names = new Set<string>();
+  const keys = new Set<string>();
   const options: string[] = [];
   for (const sweep of sweeps) {
     const equals = sweep.indexOf('=');
@@ -20,6 +21,12 @@ export function sweepOptions(sweeps: readonly string[]): readonly string[] | Pro
     const values = sweep.slice(equals + 1).trim();
     const wrong = problemOf(sweep, { equals, key, values });
     if (wrong !== undefined) return wrong;
+    if (keys.has(key))
+      return {
+        ...{ file: `--sweep ${key}`, path: [], value: sweep, message: `${showValue(key)} is swept twice` },
+        hint: `name all its values at once: --sweep ${key}=value,value`,
+      };
+    keys.add(key);
     const name = nameOf(key, names);
     names.add(name.toLowerCase());
     const axis = RANGE.test(values) || values.startsWith('[') ? values : `[${values}]`;

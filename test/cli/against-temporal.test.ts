@@ -347,6 +347,20 @@ describe('verbs against a real Temporal server without any worker', function () 
       assert.equal(exitCode, 124);
     });
 
+  it('cancel by a filter ends the groups of what it finds, unless it means some phases alone', async () => {
+    const group = `${name}-sweep`;
+    const sweep = [file, '--sweep', 'env.N=1..3', '--name', group, '--user', 'zoe'];
+    for (const words of [sweep, [file, '--name', `${group}-0`, '--user', 'zoe']])
+      assert.equal((await run('submit', ...words)).exitCode, 0);
+    const found = () => run('list', '--user', 'zoe', '--output', 'json');
+    await eventually('the list has it', found, ({ stdout }) => stdout.includes(`${group}-0`));
+    const some = await run('cancel', '--user', 'zoe', '--phase', 'queued', '--yes');
+    assert.match(some.stderr, new RegExp(`^group ${group} goes on: .*jobctl cancel ${group}`, 'm'));
+    assert.equal((await run('cancel', `${group}-0`, '--yes')).stderr.includes('goes on'), false);
+    const all = await run('cancel', '--user', 'zoe', '--yes');
+    assert.match(all.stderr, new RegExp(`^group ${group}: its cancel is recorded`, 'm'));
+  });
+
   it('cancel says what happens', async () => {
     const { exitCode, stdout } = await run('cancel', name, '--yes');
     assert.equal(exitCode, 0);

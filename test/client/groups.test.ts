@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { JobClient } from '../../client/job-client.js';
 import { groupWorkflowId } from '../../contract/workflow-ids.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
+import { until } from '../until.js';
 
 const jobOf = (more: object = {}): object => ({
   ...{ name: 'exp', tpu: { accelerator: 'v5litepod-1', zone: 'us-central1-a' }, command: { run: 'true' } },
@@ -31,16 +33,16 @@ describe('groups of a client', function () {
     });
 
   it('are made of a file with an array, once under a name', async () => {
-    const first = await jobs.submit({ job: jobOf(ARRAY), name: 'gone-1', user: 'alice' });
-    assert.deepEqual([first.id, first.isNew, first.members], ['gone-1', true, 3]);
-    const again = await jobs.submit({ job: jobOf(ARRAY), name: 'gone-1', user: 'alice' });
+    const first = await jobs.submit({ job: jobOf(ARRAY), name: 'gone-a', user: 'alice' });
+    assert.deepEqual([first.id, first.isNew, first.members], ['gone-a', true, 3]);
+    const again = await jobs.submit({ job: jobOf(ARRAY), name: 'gone-a', user: 'alice' });
     assert.deepEqual([again.isNew, again.members], [false, 3]);
     await rejects(
-      jobs.submit({ job: jobOf({ ...ARRAY, env: { A: 1 } }), name: 'gone-1' }),
+      jobs.submit({ job: jobOf({ ...ARRAY, env: { A: 1 } }), name: 'gone-a' }),
       'JobNameTaken',
-      /a group named 'gone-1'/,
+      /a group named 'gone-a'/,
     );
-    const row = await jobs.group('gone-1');
+    const row = await jobs.group('gone-a');
     assert.deepEqual([row.user, row.pool, row.members, row.endedAt], ['alice', 'default', 3, undefined]);
   });
 
@@ -65,7 +67,8 @@ describe('groups of a client', function () {
   });
 
   const wrong: Readonly<Record<string, readonly [object, string | undefined, RegExp]>> = {
-    'a name like that of a retry': [ARRAY, 'exp-r1', /name: 'exp-r1' ends like the retry of a group/],
+    'a name like that of a retry': [ARRAY, 'exp-r1', /name: 'exp-r1' ends like a member or a retry of another group/],
+    'a name like that of a member': [ARRAY, 'exp-3', /name: 'exp-3' ends like a member or a retry of another group/],
     'a name without room for its members': [
       ARRAY,
       'e'.repeat(48),
@@ -81,20 +84,33 @@ describe('groups of a client', function () {
       rejects(jobs.submit({ job: jobOf(more), ...(id !== undefined && { name: id }) }), 'JobInvalid', why));
 
   it('are cancelled without a worker, with the name of who asks', async () => {
-    await jobs.submit({ job: jobOf(ARRAY), name: 'gone-2' });
-    assert.equal(await jobs.cancelGroup('gone-2', { by: 'alice', verb: 'cancel' }), 'cancelling');
-    const { events } = await client.workflow.getHandle(groupWorkflowId('gone-2')).fetchHistory();
+    await jobs.submit({ job: jobOf(ARRAY), name: 'gone-b' });
+    assert.equal(await jobs.cancelGroup('gone-b', { by: 'alice', verb: 'cancel' }), 'cancelling');
+    const { events } = await client.workflow.getHandle(groupWorkflowId('gone-b')).fetchHistory();
     assert.ok(events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes));
     assert.ok(events?.some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'cancelNote'));
   });
 
   it('that were terminated say so, and begin again with a retry', async () => {
-    await jobs.submit({ job: jobOf(ARRAY), name: 'gone-3' });
-    await client.workflow.getHandle(groupWorkflowId('gone-3')).terminate('test');
-    assert.equal(await jobs.cancelGroup('gone-3'), 'done');
-    await rejects(jobs.describeGroup('gone-3'), 'JobRefused', /gone-3 was terminated in Temporal, and left no state/);
-    assert.match(await jobs.retryGroup('gone-3', 'alice'), /^group gone-3 was ended in Temporal: it begins again/);
-    const row = await jobs.group('gone-3');
+    await jobs.submit({ job: jobOf(ARRAY), name: 'gone-c' });
+    await client.workflow.getHandle(groupWorkflowId('gone-c')).terminate('test');
+    assert.equal(await jobs.cancelGroup('gone-c'), 'done');
+    await rejects(jobs.describeGroup('gone-c'), 'JobRefused', /gone-c was terminated in Temporal, and left no state/);
+    assert.match(await jobs.retryGroup('gone-c', 'alice'), /^group gone-c was ended in Temporal: it begins again/);
+    const row = await jobs.group('gone-c');
     assert.deepEqual([row.endedAt, row.members], [undefined, 3]);
+  });
+
+  it('that were terminated are cancelled with what they had started', async () => {
+    await jobs.submit({ job: jobOf(ARRAY), name: 'gone-d' });
+    await client.workflow.getHandle(groupWorkflowId('gone-d')).terminate('test');
+    const key = defineSearchAttributeKey('JobGroup', SearchAttributeType.KEYWORD);
+    const typedSearchAttributes = [{ key, value: 'gone-d' }];
+    const member = await client.workflow.start('job', {
+      ...{ workflowId: 'gone-d-0', taskQueue: 'nobody-polls-group-clients', typedSearchAttributes },
+    });
+    await until('Visibility has it', async () => (await jobs.cancelGroup('gone-d', { by: 'alice' })) === 'cancelling');
+    const { events } = await member.fetchHistory();
+    assert.ok(events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes));
   });
 });

@@ -141,6 +141,16 @@ describe('an array that is wrong', () => {
   const wrong: Readonly<Record<string, readonly [object, RegExp]>> = {
     'no matrix': [{ array: {} }, /array\.matrix: is missing\n {2}name at least one axis/],
     'an empty matrix': [{ array: { matrix: {} } }, /array\.matrix: \{\} is empty/],
+    'an axis that JavaScript would lose': [
+      { array: { matrix: Object.fromEntries([['__proto__', [1]]]) } },
+      /array\.matrix\.__proto__: .*no name of an axis/,
+    ],
+    'a number that would be rounded': [
+      { array: { matrix: { lr: [12_345_678_901_234_567_890n].map(Number) } } },
+      /is a list with a number beyond 9007199254740991\n {2}.*quote it/,
+    ],
+    'a range in a list': [{ array: { matrix: { lr: ['1..3', 7] } } }, /is a list with the range '1\.\.3'/],
+    'a range of three': [{ array: { matrix: { lr: ['1..2..3'] } } }, /is a list with the range '1\.\.2\.\.3'/],
     'an empty axis': [{ array: { matrix: { lr: [] } } }, /array\.matrix\.lr: \[\] is an empty axis/],
     '10,001 members': [
       { array: { matrix: { seed: '0..10000' } } },

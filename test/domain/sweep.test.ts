@@ -4,6 +4,7 @@ import {
   countsText,
   freshState,
   groupIdProblem,
+  groupOfMember,
   LAST_ROUND,
   memberId,
   memberWithId,
@@ -53,6 +54,12 @@ describe('--sweep', () => {
       assert.ok('message' in options);
       assert.match(formatProblem(options), why);
     });
+
+  it('refuses a key that is swept twice: the first values would be lost', () => {
+    const options = sweepOptions(['env.LR=1,2', 'env.B=1', 'env.LR=3']);
+    assert.ok('message' in options);
+    assert.match(formatProblem(options), /--sweep env\.LR: 'env\.LR' is swept twice\n {2}name all its values at once/);
+  });
 
   it('makes of a file without an array the same as an array in it', () => {
     const set = sweepOptions(['env.LR=0.1,0.01', 'env.SEED=1..3']) as readonly string[];
@@ -114,7 +121,14 @@ describe('the state of a group', () => {
       groupIdProblem('e'.repeat(42), 10_000, 50) ?? '',
       /has 42 characters, and 41 are the most for an array of 10000/,
     );
-    assert.match(groupIdProblem('exp-r1', 3, 50) ?? '', /ends like the retry of a group/);
-    assert.equal(groupIdProblem('exp-r1a', 3, 50), undefined);
+    for (const id of ['exp-r1', 'exp-3', 'exp-12345', 'exp-r1-3'])
+      assert.match(groupIdProblem(id, 3, 50) ?? '', /ends like a member or a retry of another group/, id);
+    for (const id of ['exp-r1a', 'exp3', 'exp-123456', '3']) assert.equal(groupIdProblem(id, 3, 50), undefined, id);
+  });
+
+  it('is named by the ids of its members, in every round', () => {
+    for (const round of [0, 1, LAST_ROUND])
+      assert.equal(groupOfMember(memberId({ group: 'exp-7f3k', index: 12, round })), 'exp-7f3k');
+    for (const id of ['exp', 'exp-7f3k', 'exp-r1', '-3', 'exp-123456']) assert.equal(groupOfMember(id), undefined, id);
   });
 });

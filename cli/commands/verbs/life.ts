@@ -89,6 +89,11 @@ function cancelJobs(jobs: readonly string[], flags: ManyFlags): Promise<number> 
     verb: 'cancel',
     act: 'cancel',
     among: { state: 'open' },
+    // A filter means groups too: one that goes on would start the next member for each that is cancelled.
+    ...(jobs.length === 0 && {
+      before: async (client, rows, by) =>
+        (await import('../../jobs/group.js')).cancelGroupsOf(client, rows, { by, isWhole: flags.phase === undefined }),
+    }),
     answer: async (client, row, by) => {
       const { id } = row;
       const state = await client.cancel(id, { ...by, verb: 'cancel' });
