@@ -65,7 +65,8 @@ function saidOf(path: Path): { readonly problems: readonly string[]; readonly wa
   const least =
     Object.values(LEAST_SECTIONS).find((section) => (path[0] ?? '') in section) ?? LEAST_SECTIONS['cloud-tpu'];
   const command = formatPath(path) === 'command.cmd' ? {} : { run: 'true' };
-  const job = resolveJob(withText(path, { ...least, command }), { mayBuild: true });
+  const array = path[0] === 'array' ? { array: { matrix: { x: ['one'] } } } : {};
+  const job = resolveJob(withText(path, { ...least, command, ...array }), { mayBuild: true, mayBeArray: true });
   if (job.ok) return { problems: [], warnings: job.warnings };
   return { problems: job.problems.map((problem) => `${formatPath(problem.path)}: ${problem.message}`), warnings: [] };
 }
@@ -74,6 +75,7 @@ function saidOf(path: Path): { readonly problems: readonly string[]; readonly wa
 const NO_SHELL: Readonly<Record<string, readonly string[]>> = {
   'a value that is handed on as it is': [
     ...['env.x', 'build.args.x', 'machines.labels.x', 'tpu.metadata.x', 'compute_engine.metadata.x'],
+    'array.matrix.x[0]',
   ],
   'a name': [
     ...['job.name', 'job.worker_num', 'modules.x.setup[0].name', 'conda.env_name', 'tpu.version', 'build.target'],

@@ -73,6 +73,10 @@ describe('the operations of jobctl serve', function () {
       () => client.wait(id),
       () => client.polls('q'),
       () => client.cancel(id, { by, ...SAMPLE_BODIES.cancel }),
+      () => client.group(id),
+      () => client.describeGroup(id),
+      () => client.cancelGroup(id, { by, ...SAMPLE_BODIES.cancelGroup }),
+      () => client.retryGroup(id, by, SAMPLE_BODIES.retryGroup),
       ...(Object.keys(JOB_UPDATES) as JobVerb[]).map((verb) => () => ask(verb)),
       () => client.quota('default').setPriority(id, 1, by),
       () => client.quota('default').apply(SAMPLE_BODIES.quotaApply, by),
@@ -105,7 +109,14 @@ describe('the operations of jobctl serve', function () {
 
   it('are repeated in doubt, but for those that act twice', () => {
     const once = Object.entries(OPERATIONS).filter(([, row]: readonly [string, Operation]) => row.isOnce);
-    assert.deepEqual(once.map(([name]) => name).toSorted(), ['requeue', 'restart', 'resume', 'setUp', 'stop']);
+    assert.deepEqual(once.map(([name]) => name).toSorted(), [
+      'requeue',
+      'restart',
+      'resume',
+      'retryGroup',
+      'setUp',
+      'stop',
+    ]);
   });
 
   it('use each verb of the access table', () => {
