@@ -277,7 +277,14 @@ function failedLine({ group, array, state }: GroupView, index: number): string {
 /** The id of a member's job in its last round. @throws CliError for an index that the group does not have */
 export async function memberJob(client: JobClient, id: string, index: number): Promise<string> {
   const { array, state } = await client.describeGroup(id);
-  if (memberIndexes(array).includes(index)) return memberId({ group: id, index, round: roundAt(state, index) });
+  const job = memberId({ group: id, index, round: roundAt(state, index) });
+  if (state.marks[index] === MemberMark.Taken)
+    throw new CliError(
+      ExitCode.NotFound,
+      `--member ${index}: it was not started: the job ${job} is not of group ${id}`,
+      `\`jobctl retry ${id} --failed\` starts it under another id`,
+    );
+  if (memberIndexes(array).includes(index)) return job;
   throw new CliError(
     ExitCode.NotFound,
     `--member ${index}: group ${id} has no such member`,
@@ -295,6 +302,9 @@ export const whichMember = (id: string): never => {
   );
 };
 
+/** Marks of members that have begun nothing. The job that has the id of one that is `Taken` is somebody else's. */
+const WITHOUT_FILES: ReadonlySet<string> = new Set([MemberMark.Waiting, MemberMark.Skipped, MemberMark.Taken]);
+
 /** Downloads what each member that began has stored into a folder of its index. @param ofJob downloads one job */
 export async function groupDownload(
   id: string,
@@ -306,8 +316,7 @@ export async function groupDownload(
   let [done, failed] = [0, 0];
   for (const index of memberIndexes(view.array)) {
     const { marks } = view.state;
-    const hasBegun = marks[index] !== MemberMark.Waiting && marks[index] !== MemberMark.Skipped;
-    if (!hasBegun) continue;
+    if (WITHOUT_FILES.has(marks[index] ?? '')) continue;
     const job = memberId({ group: id, index, round: roundAt(view.state, index) });
     try {
       if ((await ofJob(job, join(directory ?? id, String(index)))) === ExitCode.Done) done += 1;
