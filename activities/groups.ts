@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { WorkflowExecutionAlreadyStartedError, type WorkflowExecutionInfo } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, WorkflowNotFoundError } from '@temporalio/common';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { ownFile } from '../contract/group-forms.js';
 import {
   type GroupActivities,
@@ -11,7 +11,7 @@ import {
   type StartMembersInput,
   UNSEEN,
 } from '../contract/group.js';
-import { jobStart } from '../contract/job-start.js';
+import { jobStart, keywords } from '../contract/job-start.js';
 import { cancelNoteSignal, type JobInput, type JobMemo } from '../contract/job.js';
 import { groupWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import {
@@ -124,10 +124,7 @@ async function startMember(
       taskQueue,
       args: [input],
       memo: { ...memo },
-      typedSearchAttributes: Object.entries(attributes).map(([name, value]) => ({
-        key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-        value,
-      })),
+      typedSearchAttributes: keywords(attributes),
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
       staticSummary: summary,

@@ -9,7 +9,8 @@ import {
   type RetryCall,
   retryUpdate,
 } from '../contract/group.js';
-import { type CancelNote, cancelNoteSignal, type JobInput } from '../contract/job.js';
+import type { JobInput } from '../contract/job.js';
+import { keywords } from '../contract/job-start.js';
 import { groupWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import {
   type GroupState,
@@ -24,10 +25,12 @@ import { isMapping } from '../domain/job-file/plain-tree.js';
 import type { Asker } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { eachOf } from '../domain/semaphore.js';
-import { type JobSearchAttribute, queryText } from '../domain/temporal-server.js';
+import type { JobSearchAttribute } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { GroupNotFound, JobRefused } from './errors.js';
+import { cancelOpen } from './job-calls.js';
 import { readable, type TemporalAccess } from './job-executions.js';
+import { findJobs } from './job-query.js';
 import { type UpdateErrors, updateAnswer } from './temporal-calls.js';
 
 /** A group as Temporal shows it: needs no worker. */
@@ -56,7 +59,6 @@ interface GroupStart {
 interface GroupParts extends TemporalAccess {
   readonly taskQueue: string;
   readonly polls: UpdateErrors['polls'];
-  readonly cancelJob: (id: string, asker?: Asker) => Promise<'cancelling' | 'done'>;
 }
 
 /** Members of a group that are cancelled at one time. */
@@ -105,30 +107,15 @@ export class Groups {
   async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     const { status } = await this.#describe(id);
     if (status.name !== 'RUNNING') return status.name === 'COMPLETED' ? 'done' : this.#cancelMembers(id, asker);
-    const { calls } = this.#parts;
-    const { WorkflowNotFoundError } = await import('@temporalio/common');
-    try {
-      if (asker !== undefined) {
-        const note: CancelNote = { v: 1, ...asker };
-        await calls.bounded(() => this.#handle(id).signal(cancelNoteSignal, note));
-      }
-      await calls.bounded(() => this.#handle(id).cancel());
-      return 'cancelling';
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return 'done';
-      throw error;
-    }
+    return cancelOpen(this.#parts, groupWorkflowId(id), asker);
   }
 
   /** A group that was ended from outside has left its members alone. */
   async #cancelMembers(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
-    const { temporal, cancelJob } = this.#parts;
-    const query = `JobGroup = ${queryText(id)} AND WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running'`;
-    const ids: string[] = [];
-    for await (const { workflowId } of temporal.workflow.list({ query })) ids.push(workflowId);
+    const members = await findJobs(this.#parts, { group: id, state: 'open' });
     let state: 'cancelling' | 'done' = 'done';
-    await eachOf(ids, WIDTH, async (member) => {
-      if ((await cancelJob(member, asker)) === 'cancelling') state = 'cancelling';
+    await eachOf(members, WIDTH, async (member) => {
+      if ((await cancelOpen(this.#parts, member.id, asker)) === 'cancelling') state = 'cancelling';
     });
     return state;
   }
@@ -270,8 +257,7 @@ export async function startGroup(
   { id, input, memo, spec }: GroupStart,
   workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE',
 ): Promise<boolean> {
-  const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
-    await import('@temporalio/common');
+  const { WorkflowExecutionAlreadyStartedError } = await import('@temporalio/common');
   const { authorization } = input.submission;
   const user = spec.user ?? input.submission.user ?? 'unknown';
   // A server finds the project of a file that names none.
@@ -287,10 +273,7 @@ export async function startGroup(
         taskQueue,
         args: [input],
         memo: { ...memo },
-        typedSearchAttributes: Object.entries(attributes).map(([name, value]) => ({
-          key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-          value,
-        })),
+        typedSearchAttributes: keywords(attributes),
         workflowIdReusePolicy,
         workflowIdConflictPolicy: 'FAIL',
         staticSummary: `${spec.name}: ${memo.members} members for ${user}`,

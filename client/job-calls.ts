@@ -52,17 +52,18 @@ export interface JobCallsOptions extends TemporalAccess {
   readonly polls: UpdateErrors['polls'];
 }
 
-/** Requests of people to one open job, sent as updates of its workflow. Each returns a sentence once the job has noted it. */
-export class JobCalls {
-  readonly #options: JobCallsOptions;
-
-  constructor(options: JobCallsOptions) {
-    this.#options = options;
-  }
-
-  /** Sends who cancels, then Temporal's own request, which reaches a job without a worker but has no name (docs/adr/0060). */
-  async cancel(id: string, asker: Asker | undefined): Promise<void> {
-    const { calls } = this.#options;
+/**
+ * Cancels an open workflow of ours. Sends who cancels, then Temporal's own request, which reaches a workflow without a worker but has
+ * no name (docs/adr/0060). @returns `done` if it has ended meanwhile
+ */
+export async function cancelOpen(
+  { temporal, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>,
+  workflowId: string,
+  asker: Asker | undefined,
+): Promise<'cancelling' | 'done'> {
+  const { WorkflowNotFoundError } = await import('@temporalio/common');
+  const handle = temporal.workflow.getHandle(workflowId);
+  try {
     if (asker !== undefined) {
       const { by, from, verb } = asker;
       const note: CancelNote = {
@@ -71,9 +72,22 @@ export class JobCalls {
         ...(from === undefined ? {} : { from }),
         ...(verb === undefined ? {} : { verb }),
       };
-      await calls.bounded(() => this.#handle(id).signal(cancelNoteSignal, note));
+      await calls.bounded(() => handle.signal(cancelNoteSignal, note));
     }
-    await calls.bounded(() => this.#handle(id).cancel());
+    await calls.bounded(() => handle.cancel());
+    return 'cancelling';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'done';
+    throw error;
+  }
+}
+
+/** Requests of people to one open job, sent as updates of its workflow. Each returns a sentence once the job has noted it. */
+export class JobCalls {
+  readonly #options: JobCallsOptions;
+
+  constructor(options: JobCallsOptions) {
+    this.#options = options;
   }
 
   async tell<Verb extends JobVerb>(id: string, verb: Verb, by: string, wish: JobWish<Verb>): Promise<string> {

@@ -20,7 +20,7 @@ import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput, JobMemo } from '../contract/job.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
-import { jobStart } from '../contract/job-start.js';
+import { jobStart, keywords } from '../contract/job-start.js';
 import { describeGroup, startGroup } from './groups.js';
 import { describeJob, isGroup, isJob, readable, type TemporalAccess } from './job-executions.js';
 import type { LocalContents, UploadFiles } from './uploads.js';
@@ -162,8 +162,7 @@ export class Submissions {
     { id, spec, input, hash }: Start,
     workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' = 'REJECT_DUPLICATE',
   ): Promise<boolean> {
-    const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
-      await import('@temporalio/common');
+    const { WorkflowExecutionAlreadyStartedError } = await import('@temporalio/common');
     const { memo, attributes, summary } = jobStart(spec, input, hash);
     const { temporal, calls, taskQueue } = this.#parts;
     try {
@@ -173,10 +172,7 @@ export class Submissions {
           taskQueue,
           args: [input],
           memo: { ...memo },
-          typedSearchAttributes: Object.entries(attributes).map(([name, value]) => ({
-            key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-            value,
-          })),
+          typedSearchAttributes: keywords(attributes),
           workflowIdReusePolicy,
           workflowIdConflictPolicy: 'FAIL',
           staticSummary: summary,

@@ -21,7 +21,7 @@ import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
 import { type GroupRow, Groups, type RetryOptions } from './groups.js';
-import { JobCalls, type JobWish } from './job-calls.js';
+import { cancelOpen, JobCalls, type JobWish } from './job-calls.js';
 import { failingTaskOf, describeJob, isAttended, readable } from './job-executions.js';
 import type { Waiter } from './wait-notes.js';
 import { countJobs, findJobs, type JobCounts, type JobFilter } from './job-query.js';
@@ -64,8 +64,7 @@ export class TemporalJobs implements JobPort {
     const { store, onUpload } = options;
     const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
     this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
-    const cancelJob = (id: string, asker?: Asker) => this.cancel(id, asker);
-    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: () => this.polls(), cancelJob });
+    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: () => this.polls() });
     this.#people = new JobCalls({ ...means, upload, polls: () => this.polls() });
   }
 
@@ -129,15 +128,7 @@ export class TemporalJobs implements JobPort {
   async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     const execution = await this.#describe(id);
     if (execution.status.name !== 'RUNNING') return 'done';
-    const { WorkflowNotFoundError } = await import('@temporalio/common');
-    try {
-      await this.#people.cancel(id, asker);
-      return 'cancelling';
-    } catch (error) {
-      // The job has ended meanwhile.
-      if (error instanceof WorkflowNotFoundError) return 'done';
-      throw error;
-    }
+    return cancelOpen({ temporal: this.#temporal, calls: this.#calls }, id, asker);
   }
 
   async tell<Verb extends JobVerb>(id: string, verb: Verb, by: string, wish: JobWish<Verb>): Promise<string> {

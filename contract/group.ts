@@ -56,7 +56,6 @@ export interface GroupMemo {
   /** Hash of the submission's content, as of a job (`JobMemo`). */
   readonly contentHash: string;
   readonly members: number;
-  readonly isVerified?: boolean;
 }
 
 export const describeGroupQuery = query<GroupView>('describeGroup');

@@ -1,3 +1,4 @@
+import type { SearchAttributePair } from '@temporalio/common';
 import type { JobSpec } from '../domain/job-spec.js';
 import { JobPhase } from '../domain/job-state.js';
 import { askedMachines, formatSlices } from '../domain/machines.js';
@@ -31,3 +32,7 @@ export function jobStart(spec: JobSpec, input: JobInput, contentHash: string): J
     summary: `${spec.name}: ${slice} for ${user}`,
   };
 }
+
+/** Search attributes as Temporal's calls take them: all are of type Keyword. */
+export const keywords = (attributes: JobStart['attributes']): SearchAttributePair[] =>
+  Object.entries(attributes).map(([name, value]) => ({ key: { name, type: 'KEYWORD' }, value }));

@@ -19,8 +19,8 @@ import { withoutTypes } from './without-types.js';
 /**
  * `npm run build`: takes the types out of the sources, divides them among the packages' dist folders, bundles the workflows for the
  * worker and links this checkout's commands. Does nothing if no source changed; `--force` starts from empty folders. With
- * `--declarations`, which `npm pack` gives, the published declarations too: tsc takes a minute of processors for what no checkout needs
- * (docs/adr/0156).
+ * `--declarations`, which `npm pack` gives, it writes the published declarations too: tsc takes half a minute of a processor for what
+ * no checkout needs (docs/adr/0156).
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Compiled modules and declarations lie here; the packages' folders are divided out of it. */

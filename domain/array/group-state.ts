@@ -149,8 +149,8 @@ export function memberWithId(group: string, id: string): Required<JobMember> | u
 export const groupOfMember = (id: string): string | undefined => MEMBER.exec(id)?.[1];
 const MEMBER = /^(.+?)(?:-r\d{1,2})?-\d{1,5}$/;
 
-/** A group of such an id would have that of a member of another group, or the members of another group's retry. */
-const LIKE_A_MEMBER = /-(?:\d{1,5}|r\d+)$/;
+/** A group of such an id would have the members of another group's retry. */
+const LIKE_A_ROUND = /-r\d+$/;
 
 /** The longest id that a group may have, so that all its members have one in all rounds. @param most of a job's id */
 export const mostOfGroupId = (size: number, most: number): number =>
@@ -161,7 +161,7 @@ export function groupIdProblem(id: string, size: number, most: number): string |
   const longest = mostOfGroupId(size, most);
   if (id.length > longest)
     return `'${id}' has ${id.length} characters, and ${longest} are the most for an array of ${size} places: ids of its members are made of it`;
-  if (LIKE_A_MEMBER.test(id))
+  if (groupOfMember(id) !== undefined || LIKE_A_ROUND.test(id))
     return `'${id}' ends like a member or a retry of another group, which would have the same ids: take another name`;
   return undefined;
 }

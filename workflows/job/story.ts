@@ -13,6 +13,7 @@ import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import { type JobSearchAttribute, REFUSED_PHASE } from '../../domain/temporal-server.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobMemo, JobNotice } from '../../contract/job.js';
+import { keywords } from '../../contract/job-start.js';
 
 const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
 
@@ -52,13 +53,7 @@ export class JobStory {
     attributes: Readonly<Partial<Record<Exclude<JobSearchAttribute, 'JobPhase'>, string>>>,
     memo: Partial<JobMemo>,
   ): void {
-    upsertSearchAttributes([
-      ...Object.entries(attributes).map(([name, value]) => ({
-        key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-        value,
-      })),
-      { key: PHASE, value: this.#phase },
-    ]);
+    upsertSearchAttributes([...keywords(attributes), { key: PHASE, value: this.#phase }]);
     upsertMemo({ ...memo, phaseSince: this.#phaseSince });
   }
 
