@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { openReservations } from '../cli/local/dev/addresses.js';
@@ -27,8 +30,7 @@ const MOST_OUTPUT = 4_000;
 let shared: Promise<TestServer> | undefined;
 
 /**
- * The one server of this mocha process, in memory, started by the first call through jobctl's own resolver and ended with the
- * process. Call it in a `before` with `this.timeout(TEMPORAL_START_MS)`. It rejects, never skips, when there is no server.
+ * The one server of this mocha process, started by the first call through jobctl's own resolver and ended with the process. Call it in a `before` with `this.timeout(TEMPORAL_START_MS)`. It rejects, never skips, when there is no server.
  */
 export function testServer(): Promise<TestServer> {
   shared ??= existingServer() ?? startTestServer();
@@ -38,15 +40,28 @@ export function testServer(): Promise<TestServer> {
 /** The first call may have to build the CLI. */
 export const TEMPORAL_START_MS = 10 * 60_000;
 
-/** A server of one's own, to kill or to start again on its database file. */
+/**
+ * A server of one's own, to kill or to start again on its database file; without one its data end with it. They are in a file
+ * all the same: a database in memory is lost with its one connection when a call is cancelled within a transaction, and the server
+ * then knows neither its namespace nor its workflows (github.com/temporalio/temporal/pull/10427 and issue 3784, read 2026-11-30).
+ */
 export async function startTestServer(options: Partial<DevServerOptions> = {}): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'jobctl-temporal-'));
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   const cli = await resolveTemporalCli({ onProgress: () => undefined });
   const port = options.port ?? (await freePort());
   const uiPort = options.uiPort ?? (await freePort());
-  const child = spawn(cli.path, devServerArguments({ ...options, port, uiPort }), {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const killOnExit = (): void => void child.kill('SIGKILL');
+  const child = spawn(
+    cli.path,
+    devServerArguments({ databaseFile: join(folder, 'temporal.db'), ...options, port, uiPort }),
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const killOnExit = (): void => {
+    child.kill('SIGKILL');
+    removeFolder();
+  };
   process.once('exit', killOnExit);
   const address = `127.0.0.1:${port}`;
   await untilAnswering(child, address);
@@ -56,6 +71,7 @@ export async function startTestServer(options: Partial<DevServerOptions> = {}): 
     process.removeListener('exit', killOnExit);
     await connection.close();
     await ended(child);
+    removeFolder();
   };
   return { address, namespace: DEV_NAMESPACE, connection, uiUrl: `http://127.0.0.1:${uiPort}`, pid: child.pid, stop };
 }

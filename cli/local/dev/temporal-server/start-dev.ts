@@ -5,8 +5,8 @@ import { JOB_SEARCH_ATTRIBUTES } from '../../../../domain/temporal-server.js';
 export interface DevServerOptions {
   readonly port: number;
   readonly uiPort: number;
-  /** The database file. Absent: data are in memory and end with the process. */
-  readonly databaseFile?: string;
+  /** The database file, made where there is none. Never in memory: what is there can be lost while the server runs (docs/facts.md). */
+  readonly databaseFile: string;
   /** Dynamic configuration beyond ours, such as `limit.historyCount.suggestContinueAsNew`: JSON values by key. */
   readonly dynamicConfig?: Readonly<Record<string, string | number | boolean>>;
 }
@@ -33,7 +33,7 @@ export function devServerArguments(options: DevServerOptions): readonly string[]
   return [
     ...['server', 'start-dev', '--ip', LOOPBACK, '--port', String(options.port), '--ui-port', String(options.uiPort)],
     ...['--log-level', 'warn'],
-    ...(options.databaseFile === undefined ? [] : databaseArguments(options.databaseFile)),
+    ...databaseArguments(options.databaseFile),
     ...dynamic.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
     // Only a new database takes these; `ensureSearchAttributes` adds the missing ones to an older one.
     ...JOB_SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
