@@ -40,7 +40,8 @@ describe('a job that goes on after its command has ended', function () {
     const { phase, why, outcome: shown } = await stack.jobs.row(id);
     assert.deepEqual([phase, shown], ['holding', outcome]);
     assert.match(why ?? '', /failed: .* code 3 .*its slices are kept \(keep: on-failure\), at about \$\d/);
-    assert.ok(await stack.store.stat(outcomeObject(id)));
+    // People see it before the store has it.
+    await until('its outcome is stored', () => stack.store.stat(outcomeObject(id)));
     assert.equal(await nodes(), 1);
     await assert.rejects(stack.jobs.restart(id, 'alice'), /its outcome is final\n`jobctl delete/);
     await stack.jobs.cancel(id);
