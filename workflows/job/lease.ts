@@ -2,7 +2,7 @@ import { condition, workflowInfo } from '@temporalio/workflow';
 import type { Demand, LeaseId, LeaseMessageBody } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { TierPurchase } from '../../domain/slice.js';
-import { formatUnits } from '../../domain/units.js';
+import { type EpochMs, formatUnits } from '../../domain/units.js';
 import { quotaMail } from '../activity-options.js';
 import { grantedForm, restateForm, revokedForm } from '../../contract/job-forms.js';
 import {
@@ -109,6 +109,11 @@ export class LeaseHold {
   /** Pricing and reservation by which slices under this lease are bought. */
   get bought(): TierPurchase {
     return this.#held.bought ?? {};
+  }
+
+  /** The job stands in line since this time. Call it before it asks for the first time. */
+  standsInLineSince(submittedAt: EpochMs): void {
+    this.#demand = { ...this.#demand, submittedAt };
   }
 
   /** The pool itself changed the priority, so it is not told. */
