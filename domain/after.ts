@@ -77,7 +77,7 @@ export function resolveAfter(value: AfterSection | null | undefined, report: Rep
       `${MOST_AFTER} are the most: submit an array and name its group`,
     );
   if (lists.length > 0) return Object.fromEntries(lists);
-  if (!report.wasDropped(['after'])) report.wrong(['after'], value, 'empty', 'name a job or group, or leave it out');
+  if (!report.hasDroppedIn(['after'])) report.wrong(['after'], value, 'empty', 'name a job or group, or leave it out');
   return undefined;
 }
 

@@ -7,14 +7,11 @@ import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { inputSizeProblem } from '../domain/bounds.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { objectOfFile } from '../domain/local-files.js';
-import { type AfterSpec, idsAfter } from '../domain/after.js';
-import { eachOf } from '../domain/semaphore.js';
 import { maySubmitFor, resolveProject } from '../quota/membership.js';
 import type { Call } from './access/gate.js';
 import type { PoolAccess } from './access/facts.js';
 import { warningsOf } from './far-buckets.js';
 import { ApiError } from './problem.js';
-import { groupObject } from './routes/groups.js';
 import type { Services } from './services.js';
 import type { ReadTask, ResolvedFile } from './dear-tasks.js';
 
@@ -43,7 +40,6 @@ export async function submitFor(
   // The id is fixed before anything is done, so that the audit log has it.
   const name = body.name ?? (await idFromKey(services, spec, { user, caller: call.caller.id, key: idempotencyKey }));
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
-  await mustSeeOthers(services, call, spec.after ?? array?.after);
   await mustBeUploaded(services, body.files ?? {});
   // Beside the submit: nobody waits for a bucket before the job is there.
   const warnings = warningsOf(complete, services);
@@ -100,19 +96,6 @@ function projectOf({ config }: PoolAccess, user: string, { project }: JobSpec): 
   const choice = resolveProject(config, { user, project, mode: 'verified' });
   if (choice.ok) return choice.project;
   throw new ApiError('forbidden', choice.message, choice.hint);
-}
-
-/** A caller learns how the others ended. One that is not there is reported by the submit. */
-async function mustSeeOthers({ gate, client }: Services, call: Call, after: AfterSpec | undefined): Promise<void> {
-  if (after === undefined) return;
-  await eachOf(idsAfter(after), 10, async (id) => {
-    try {
-      await gate.job(call, 'status', id);
-    } catch (error) {
-      if (!(error instanceof JobNotFound)) throw error;
-      if (error.isGroup) await gate.about(call, 'status', groupObject(await client.group(id)));
-    }
-  });
 }
 
 /** A missing file would show only on a slice that is paid for. */

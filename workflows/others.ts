@@ -13,6 +13,7 @@ import type { Inbox } from './inbox.js';
 /** Time to the next look at others that have told nothing, doubled up to the last: one that is terminated tells nobody. */
 const FIRST_LOOK_MS = 20_000;
 const LAST_LOOK_MS = 10 * 60_000;
+const AFTER_NEWS_MS = 500;
 
 /** The others that this workflow waits for. It asks each open one to tell its end, and looks by itself now and then. */
 export class Others {
@@ -32,7 +33,11 @@ export class Others {
   }
 
   listen(inbox: Inbox): void {
-    inbox.on(otherEndedSignal, otherEndedForm, () => (this.#hasNews = true));
+    inbox.on(otherEndedSignal, otherEndedForm, () => {
+      this.#hasNews = true;
+      // Temporal may show it as open for a moment more.
+      this.#lookMs = AFTER_NEWS_MS;
+    });
   }
 
   /** The time at which the wait was over. Undefined: it is not. */

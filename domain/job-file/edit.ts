@@ -36,7 +36,8 @@ export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): 
   const [before, after] = [resolveJob(present.job), resolveJob(edited)];
   if (!after.ok) return wrong(after.problems);
   const added = after.spec.after;
-  if (added !== undefined && JSON.stringify(added) !== JSON.stringify(present.spec.after)) return refused([otherAfter(added)]);
+  if (added !== undefined && JSON.stringify(added) !== JSON.stringify(present.spec.after))
+    return refused([otherAfter(added)]);
   if (before.ok && isOfOtherSlices(before.spec, after.spec))
     return refused(changesOfSlices({ job: present.job, spec: before.spec }, edited));
   const { namedPricing: _, ...rest } = after.spec;

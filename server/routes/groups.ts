@@ -11,7 +11,7 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
     'group',
     async ({ call, params: { id } }) => {
       const row = await client.group(id);
-      await gate.about(call, 'status', groupObject(row));
+      await gate.about(call, 'status', objectOf(row));
       return { ...row };
     },
     asksItself,
@@ -20,7 +20,7 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
   serve(
     'describeGroup',
     async ({ call, params: { id } }) => {
-      await gate.about(call, 'describe', groupObject(await client.group(id)));
+      await gate.about(call, 'describe', objectOf(await client.group(id)));
       return (await client.describeGroup(id)) as never;
     },
     asksItself,
@@ -29,7 +29,7 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
   serve(
     'cancelGroup',
     async ({ call, params: { id }, body: { from, verb } }) => {
-      await gate.about(call, 'cancel', groupObject(await client.group(id)));
+      await gate.about(call, 'cancel', objectOf(await client.group(id)));
       const asker = { ...(from !== undefined && { from }), ...(verb !== undefined && { verb }) };
       return { state: await client.cancelGroup(id, { by: call.caller.id, ...asker }) };
     },
@@ -39,7 +39,7 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
   serve(
     'retryGroup',
     async ({ call, params: { id }, body: { from } }) => {
-      await gate.about(call, 'restart', groupObject(await client.group(id)));
+      await gate.about(call, 'restart', objectOf(await client.group(id)));
       const message = await client.retryGroup(id, call.caller.id, {
         ...(from !== undefined && { from }),
         authorize: (prefix, submission) => signer.signRetry(id, prefix, submission, Date.now()),
@@ -53,7 +53,7 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
 /** Temporal's value for an attribute that a workflow does not have. */
 const NONE = '-';
 
-export const groupObject = ({ id, user, project, pool }: GroupRow): AccessObject => ({
+const objectOf = ({ id, user, project, pool }: GroupRow): AccessObject => ({
   ...{ job: id, owner: user, pool },
   project: project === NONE ? '' : project,
 });

@@ -257,6 +257,8 @@ describe('a job that waits for others', function () {
     chain.submit('train', '10', { after: 'prep' });
     await chain.until(MINUTE);
     chain.server.signal('train', 'otherEnded', { v: 1, id: 'prep' });
+    // Its pool asks every open job that it does not know.
+    chain.server.signal('train', 'restate', { epoch: 1 });
     for (const follower of ['quota/default', '../x', 'A', ''])
       chain.server.signal('prep', followedSignal.name, { v: 1, follower });
     await chain.until(9 * MINUTE);

@@ -41,7 +41,7 @@ export class LeaseHold {
   /** Zones of a job that takes any zone, the best first as its pool sees them. */
   onOrder: (zones: readonly string[]) => void = () => undefined;
   #hasLetGo = false;
-  /** Given back until it is asked for again. Until then the pool must hear nothing of the next number. */
+  /** Not asked for yet, or given back until it is asked for again. Until then the pool must hear nothing of its number. */
   #isResting: boolean;
   #demand: Demand;
   /** Messages to the pool that are not awaited and not acknowledged yet. */
@@ -350,5 +350,5 @@ export interface LeaseCarry extends Held {
   readonly isResting?: true;
 }
 
-/** The lease of a job that was just accepted. */
-export const FIRST_LEASE: LeaseCarry = { number: 1, epoch: 0 };
+/** Of a job that was just accepted. Its pool hears nothing before it asks: it may wait for other jobs or its image first. */
+export const FIRST_LEASE: LeaseCarry = { number: 1, epoch: 0, isResting: true };
