@@ -1,7 +1,7 @@
 import { Command, CommanderError, Help } from 'commander';
 import { shellWords } from '../domain/shell-quote.js';
 import { COMPLETE_VERB } from './commands/completion/scripts.js';
-import { addVerb } from './commands/define-verb.js';
+import { addVerb, type Verb } from './commands/define-verb.js';
 import { whereText } from './commands/places.js';
 import { submitFlags, VERB_GROUPS, VERBS, verbOf } from './commands/verbs.js';
 import { isForeign } from './job/migrating/foreign-words.js';
@@ -32,7 +32,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const { commandWords } = typed;
   const invocation: Invocation = { commandWords, exitCode: 0 };
   refuseStrayWords(own, invocation);
-  const program = createProgram(invocation);
+  const program = createProgram(invocation, own);
   try {
     await program.parseAsync([...own], { from: 'user' });
   } catch (error) {
@@ -93,7 +93,8 @@ export function asVerb(own: readonly string[]): readonly string[] {
 }
 const NEAR_WORDS_TEXT = `Words of other tools work too: ls, ps, queue and get mean list; describe JOB and get JOB mean status.`;
 
-export function createProgram(invocation: Invocation): Command {
+/** @param typed the words of the command line: only verbs among them get their flags and subcommands. Absent: every verb does. */
+export function createProgram(invocation: Invocation, typed?: readonly string[]): Command {
   const program = new Command('jobctl')
     .description('Runs machine-learning jobs on Cloud TPUs: durable, queued by quota, set up on every host.')
     .exitOverride()
@@ -113,10 +114,16 @@ export function createProgram(invocation: Invocation): Command {
     );
   for (const { heading, verbs } of VERB_GROUPS) {
     program.commandsGroup(heading);
-    for (const verb of verbs) addVerb(program, verb, invocation);
+    for (const verb of verbs) addVerb(program, isAmong(typed, verb) ? verb : withoutFlags(verb), invocation);
   }
   return program;
 }
+
+const isAmong = (words: readonly string[] | undefined, { name, aliases = [] }: Verb): boolean =>
+  words === undefined || words.some((word) => word === name || aliases.includes(word));
+
+/** A verb as the list of verbs shows it. Commander takes 10 ms to make the 500 flags of all verbs. */
+const withoutFlags = ({ flags: _flags, place: _place, verbs: _verbs, ...verb }: Verb): Verb => verb;
 
 function refuseStrayWords(own: readonly string[], { commandWords }: Invocation): void {
   if (commandWords === undefined || own.includes('--help') || own.includes('-h')) return;

@@ -114,6 +114,8 @@ async function enter(env: Variables, folder: string): Promise<() => void> {
   inside.count++;
   return () => {
     if (--inside.count > 0) return;
+    // Else Node follows each promise that the process makes from here on.
+    OWN_STREAMS.disable();
     setEnvironment(inside.before);
     process.chdir(ROOT);
     const known = new Set(inside.listeners.map(([, listener]) => listener));

@@ -10,12 +10,12 @@ export function verbReached(words: readonly string[]): Promise<string> {
   return reached;
 }
 
-/** Tables ask for the same lines a thousand times, and each is read by a program with all verbs. */
+/** Tables ask for the same lines a thousand times, and each is read by a program of its own. */
 const known = new Map<string, Promise<string>>();
 
 async function parse(words: readonly string[]): Promise<string> {
   const end = words.indexOf('--');
-  const program = createProgram({ commandWords: end === -1 ? undefined : words.slice(end + 1), exitCode: 0 });
+  const program = createProgram({ commandWords: end === -1 ? undefined : words.slice(end + 1), exitCode: 0 }, words);
   program.hook('preAction', (_, command) => {
     throw new Reached(command.name());
   });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import proto from '@temporalio/proto';
 import { DefaultLogger, Runtime, Worker, type WorkflowBundleOption } from '@temporalio/worker';
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js';
 import { openCodec } from '../../cloud/codec/payload-codec.js';
 import { dataConverterOf } from '../../worker/workflow-code.js';
 import { CODEC_KEY_FILE } from './recording.js';
@@ -48,9 +49,14 @@ export async function replay(
   const byKey = new Map<string | undefined, RecordedHistory[]>();
   for (const one of recorded) byKey.set(one.codecKey, [...(byKey.get(one.codecKey) ?? []), one]);
   const failures: ReplayFailure[] = [];
-  for (const [codecKey, group] of byKey) {
-    const workflowBundle = await bundleOf(codecKey !== undefined);
-    failures.push(...(await replayGroup(group, { workflowBundle, dataConverter: await converterOf(codecKey) })));
+  try {
+    for (const [codecKey, group] of byKey) {
+      const workflowBundle = await bundleOf(codecKey !== undefined);
+      failures.push(...(await replayGroup(group, { workflowBundle, dataConverter: await converterOf(codecKey) })));
+    }
+  } finally {
+    // A replay runs its sandboxes in this thread, and the SDK leaves a hook behind that compiles a function for every promise of the process.
+    globalHandlers.uninstall();
   }
   return failures;
 }
