@@ -23,7 +23,7 @@ export const otherEndedSignal = signal<[OtherEnded]>('otherEnded');
 export interface LookedAt {
   readonly id: string;
   readonly state: PastState;
-  /** Of its workflow. Absent: it is `missing`. */
+  /** Id of its workflow. Absent: it is `missing`. */
   readonly workflow?: string;
 }
 
@@ -32,7 +32,7 @@ export interface AfterActivities {
   lookAtOthers(input: { readonly ids: readonly string[] }): Promise<readonly LookedAt[]>;
 }
 
-/** What a workflow that waits for others knows of them. Plain JSON. */
+/** Others as the workflow that waits for them knows them. Plain JSON. */
 export interface OthersCarry {
   /** Those that have ended. */
   readonly ends?: readonly Pick<LookedAt, 'id' | 'state'>[];

@@ -26,6 +26,7 @@ export interface GroupCarry {
   /** A person has cancelled the group. Absent: nobody. `by` is empty if no name was told. */
   readonly cancelledBy?: Asker;
   readonly notes: readonly MemberNote[];
+  /** Absent: it waits for no others, or has not looked yet. */
   readonly others?: OthersCarry;
   /** Workflows that wait for its end. Absent: none. */
   readonly followers?: readonly string[];

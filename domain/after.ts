@@ -4,7 +4,7 @@ import { given, section, text } from './job-file/fields.js';
 import type { Report } from './job-file/report.js';
 import type { Path } from './problem.js';
 
-/** How a job or group ended, as another one that waits for it sees it. */
+/** The end of a job or group, as another one that waits for it sees it. */
 export type PastEnd = 'succeeded' | 'failed' | 'cancelled' | 'terminated' | 'refused';
 /** `missing`: Temporal knows no such job or group. */
 export type PastState = PastEnd | 'open' | 'missing';
@@ -84,7 +84,7 @@ export function resolveAfter(value: AfterSection | null | undefined, report: Rep
 /** All ids of a spec, in the order of the file's keys. */
 export const idsAfter = (after: AfterSpec): readonly string[] => CONDITIONS.flatMap(({ field }) => after[field] ?? []);
 
-/** What a job that waits for others does next. */
+/** The next step of a job that waits for others. */
 export type AfterDue =
   | { readonly do: 'go' }
   | { readonly do: 'wait' }

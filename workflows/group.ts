@@ -119,7 +119,7 @@ class Members {
   #hasNews = false;
   readonly #others: Others;
   readonly #followers: Followers;
-  /** What it waits for before it starts a member. */
+  /** Others that it waits for before it starts a member, in words. */
   #awaited = '';
 
   constructor(input: GroupInput & { readonly array: JobArray }) {

@@ -54,7 +54,7 @@ export async function readJobFile(file: string, options: JobFileOptions): Promis
 export const readJobSource = (file: string): string =>
   readText(file, 'the path of a job file (YAML) is wanted; `jobctl init` writes one');
 
-/** As `readJobFile`, for one of the jobs of a file. */
+/** Reads one of the jobs of a file, like `readJobFile`. */
 export async function readJobText(
   file: string,
   source: string,

@@ -72,9 +72,23 @@ describe('jobs that wait for others, on the local stack', function () {
     const gone = await user.here('submit', await written({ ...TPU, after: 'never-was' }));
     assert.equal(gone.code, 2);
     assert.match(gone.stderr, /after: .*Temporal knows no job or group 'never-was'/);
+    writeFileSync(
+      file,
+      ['true', 'false']
+        .map((command) =>
+          stringify(
+            jobFile(command, { name: command, ...TPU, ...(command === 'false' && { after: ['true', 'never-was'] }) }),
+          ),
+        )
+        .join('---\n'),
+    );
+    const half = await user.here('submit', file);
+    assert.equal(half.code, 2);
+    assert.match(half.stderr, /false was not submitted, and (true-\w{4}) before it: `jobctl cancel \1` ends them/);
     const { id: dies } = await stack.jobs.submit({ job: jobFile('sleep 600', TPU) });
     const { id: fails } = await stack.jobs.submit({ job: jobFile('exit 3', { ...TPU, retries: { task: 0 } }) });
-    const after = (condition: Readonly<Record<string, unknown>>) => stack.jobs.submit({ job: jobFile('true', { ...TPU, after: condition }) });
+    const after = (condition: Readonly<Record<string, unknown>>) =>
+      stack.jobs.submit({ job: jobFile('true', { ...TPU, after: condition }) });
     const [{ id: cleans }, { id: never }] = await Promise.all([
       after({ any: dies, not_ok: fails }),
       after({ ok: fails }),

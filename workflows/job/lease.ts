@@ -350,5 +350,5 @@ export interface LeaseCarry extends Held {
   readonly isResting?: true;
 }
 
-/** Of a job that was just accepted. Its pool hears nothing before it asks: it may wait for other jobs or its image first. */
+/** The lease of a job that was just accepted. Its pool hears nothing before it asks: it may wait for other jobs or its image first. */
 export const FIRST_LEASE: LeaseCarry = { number: 1, epoch: 0, isResting: true };

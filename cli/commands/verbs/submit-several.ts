@@ -5,7 +5,7 @@ import { type GoodJob, placed } from '../../job/job-file.js';
 import { asTyped, tellLine } from '../../terminal/print.js';
 import type { SubmitFlags } from './submit.js';
 
-/** How one job of the file is read and submitted. */
+/** Means to read and submit one job of the file. */
 interface Several {
   readonly command: readonly string[] | undefined;
   /** Reads one job of the file. */
