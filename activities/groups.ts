@@ -161,8 +161,8 @@ type Execution = Pick<WorkflowExecutionInfo, 'status' | 'searchAttributes' | 'me
 const groupOf = ({ searchAttributes }: Pick<Execution, 'searchAttributes'>): unknown =>
   searchAttributes['JobGroup']?.[0];
 
-/** The mark of a member, from its workflow as Temporal shows it. */
-function markOf({ status, searchAttributes, memo }: Execution): MemberMark {
+/** The mark of a member, or of any job, from its workflow as Temporal shows it. */
+export function markOf({ status, searchAttributes, memo }: Execution): MemberMark {
   switch (status.name) {
     case 'COMPLETED':
       return MemberMark.Succeeded;
@@ -172,7 +172,9 @@ function markOf({ status, searchAttributes, memo }: Execution): MemberMark {
     case 'TIMED_OUT':
       return MemberMark.Terminated;
     case 'FAILED':
-      return searchAttributes['JobPhase']?.[0] === REFUSED_PHASE ? MemberMark.Refused : MemberMark.Failed;
+      if (searchAttributes['JobPhase']?.[0] === REFUSED_PHASE) return MemberMark.Refused;
+      // Without a request to cancel it no workflow ends as cancelled: one that others kept from beginning failed.
+      return searchAttributes['JobPhase']?.[0] === JobPhase.Cancelled ? MemberMark.Cancelled : MemberMark.Failed;
     default: {
       const { outcome } = (memo ?? {}) as Partial<JobMemo>;
       const isHolding = searchAttributes['JobPhase']?.[0] === JobPhase.Holding;

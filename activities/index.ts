@@ -1,3 +1,4 @@
+import type { AfterActivities } from '../contract/after.js';
 import type { BuildActivities } from '../contract/build.js';
 import type { GroupActivities } from '../contract/group.js';
 import type { JanitorActivities } from '../contract/janitor.js';
@@ -14,6 +15,7 @@ import { buildActivities } from './image-builds.js';
 import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
 import { noticesActivities } from './notices.js';
+import { otherActivities } from './others.js';
 import { machinesActivities } from './own-machines.js';
 import type { PoolWatch } from './pool-watch.js';
 import { quotaActivities } from './quota.js';
@@ -30,6 +32,7 @@ export function createActivities(
   MachinesActivities &
   BuildActivities &
   GroupActivities &
+  AfterActivities &
   NoticesActivities {
   return {
     ...jobRecordActivities(dependencies),
@@ -42,5 +45,6 @@ export function createActivities(
     ...buildActivities(dependencies),
     ...noticesActivities(dependencies),
     ...groupActivities(dependencies),
+    ...otherActivities(),
   };
 }

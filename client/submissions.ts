@@ -10,6 +10,8 @@ import {
   suffixFrom,
   USER_RULE,
 } from '../domain/identity.js';
+import { type AfterSpec, idsAfter } from '../domain/after.js';
+import { eachOf } from '../domain/semaphore.js';
 import type { JobArray } from '../domain/array/array.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { inputSizeProblem } from '../domain/bounds.js';
@@ -97,6 +99,7 @@ export class Submissions {
     if (submission.user !== undefined && !isValidUser(submission.user))
       throw new JobInvalid(`user: ${showValue(submission.user)} is no user\n  ${USER_RULE}`);
     await this.#parts.calls.refuseOldServer();
+    await this.#mustKnowOthers(spec.after ?? array?.after, submission.name);
     const files = { ...submission.uploaded, ...(await this.#parts.upload(submission.files ?? {})) };
     const input: JobInput = {
       v: 1,
@@ -119,6 +122,23 @@ export class Submissions {
       const id = jobIdFor(spec, randomSuffix());
       if (await this.#start({ id, spec, input: inputOf(id), hash })) return { id, spec, isNew: true };
     }
+  }
+
+  /** @throws JobInvalid for others to wait for that are not there; a repeated submit need not find them again */
+  async #mustKnowOthers(after: AfterSpec | undefined, name: string | undefined): Promise<void> {
+    if (after === undefined) return;
+    const missing: string[] = [];
+    await eachOf(idsAfter(after), 10, async (id) => {
+      if (!(await isJob(this.#parts, id)) && !(await isGroup(this.#parts, id))) missing.push(id);
+    });
+    if (missing.length === 0) return;
+    if (name !== undefined && ((await isJob(this.#parts, name)) || (await isGroup(this.#parts, name)))) return;
+    const problems = missing.map((id) => ({
+      ...{ path: ['after'], value: id },
+      message: `Temporal knows no job or group '${id}' ${this.#parts.where}`,
+      hint: '`jobctl list --all` shows those that there are; one that has ended is forgotten after the retention time of the namespace',
+    }));
+    throw new JobInvalid(formatProblems(problems));
   }
 
   async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {

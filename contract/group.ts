@@ -2,6 +2,7 @@
 import type { JobArray } from '../domain/array/array.js';
 import type { GroupState, JobMember } from '../domain/array/group-state.js';
 import type { Asker, JobResult } from '../domain/job-state.js';
+import type { OthersCarry } from './after.js';
 import { type HumanCall, query, signal, update } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { JobInput } from './job.js';
@@ -25,6 +26,10 @@ export interface GroupCarry {
   /** A person has cancelled the group. Absent: nobody. `by` is empty if no name was told. */
   readonly cancelledBy?: Asker;
   readonly notes: readonly MemberNote[];
+  /** Absent: it waits for no others, or has not looked yet. */
+  readonly others?: OthersCarry;
+  /** Workflows that wait for its end. Absent: none. */
+  readonly followers?: readonly string[];
   /** Messages of a version that the worker did not know. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
@@ -48,6 +53,8 @@ export interface GroupView {
   readonly state: GroupState;
   readonly notes: readonly MemberNote[];
   readonly isCancelling?: true;
+  /** Others that it waits for before it starts a member, as in `prep-7f3k to succeed`. Absent: none. */
+  readonly awaited?: string;
 }
 
 /** Columns of a group that are not search attributes. */

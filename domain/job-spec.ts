@@ -1,3 +1,4 @@
+import type { AfterSpec } from './after.js';
 import type { MachineRequest } from './machine-kinds/registry.js';
 import type { HookSpecs } from './hooks.js';
 import type { CommandSpec } from './modules/command.js';
@@ -50,6 +51,8 @@ interface CommonSpec extends SetUpSpec {
   readonly outputs?: OutputsSpec;
   /** Seconds without contact from a worker after which a host itself ends the command. Absent: `DEFAULT_UNATTENDED_SECONDS`. */
   readonly maxUnattended?: number | 'never';
+  /** Others whose ends it waits for. Absent: none. */
+  readonly after?: AfterSpec;
   /** Who is told of which events. Absent: nobody. */
   readonly notify?: readonly NotifyRule[];
 }

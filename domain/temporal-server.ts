@@ -111,6 +111,8 @@ export const OWN_SIGNALS = [
   'buildNews',
   'noticesWanted',
   'memberNews',
+  'followed',
+  'otherEnded',
 ] as const;
 export type OwnSignal = (typeof OWN_SIGNALS)[number];
 

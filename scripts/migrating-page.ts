@@ -56,6 +56,8 @@ task.yaml: this is a task of SkyPilot, and a job file (YAML) is wanted
 \`\`\`
 An array of a batch script (\`sbatch --array=0-15%4\`, PBS \`-J\`, Grid Engine \`-t\` and \`-tc\`) is \`--sweep env.SLURM_ARRAY_TASK_ID=0..15 --set array.max_parallel=4\`, in the message too: one job for each task, under one id ([arrays](job-file.md#arrays)). Slurm's \`%A_%a\` is \`$JOBCTL_JOB_ID\`, and \`SLURM_ARRAY_TASK_COUNT\` is \`$JOBCTL_ARRAY_COUNT\`. A loop around \`sky jobs launch --env LR=..\` becomes \`--sweep env.LR=0.1,0.01\`.
 
+A dependency of a batch script (\`sbatch --dependency=afterok:ID\`, PBS \`-W depend=\`, Grid Engine \`-hold_jid\`) is \`after\` in the job file, or \`--set after.ok=ID\`: \`afterok\` is \`after.ok\`, \`afterany\` is \`after.any\`, \`afternotok\` is \`after.not_ok\`. A job that can never begin does not wait for ever, as Slurm's does (\`DependencyNeverSatisfied\`): it ends as cancelled. The documents of a pipeline of SkyPilot are [jobs of one file](job-file.md#jobs-that-wait-for-others).
+
 \`..\` stands for what the file does not say. Nothing is submitted. Values are read as the other tool reads them: in YAML of Python tools \`1e-5\` is a text and \`yes\` is True, and \`$(NAME)\` of a manifest is filled in. A program that a line would leave in the background (\`nohup .. &\`, tmux) is the command itself, since a job ends with its command.
 `;
 

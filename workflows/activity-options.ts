@@ -10,6 +10,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import { type MachinesActivities, MACHINES_TIMEOUT_MS } from '../contract/machines.js';
+import type { AfterActivities } from '../contract/after.js';
 import type { BuildActivities } from '../contract/build.js';
 import type { GroupActivities } from '../contract/group.js';
 import type { JanitorActivities } from '../contract/janitor.js';
@@ -180,6 +181,9 @@ export const groupWork = calls<Pick<GroupActivities, 'startMembers' | 'cancelMem
   ...STUBBORN,
   startToCloseTimeout: '30s',
 });
+
+/** Describes 100 workflows at most. */
+export const othersReading = calls<AfterActivities>({ ...STUBBORN, startToCloseTimeout: '1m' });
 
 /** Reads the rows of 10,000 members, in pages. */
 export const groupReading = calls<Pick<GroupActivities, 'compareMembers'>>({ ...STUBBORN, startToCloseTimeout: '2m' });

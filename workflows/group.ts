@@ -51,6 +51,7 @@ import { groupReading, groupWork } from './activity-options.js';
 import { Inbox, mustBeForm, refusal } from './inbox.js';
 import { askerOf } from './job/requests.js';
 import { joinBlocks, plain } from './markdown.js';
+import { Followers, Others } from './others.js';
 
 /**
  * Starts the members of an array, which are jobs, and knows how each ended (docs/adr/0157). A cancel ends all of them. It ends
@@ -116,6 +117,10 @@ class Members {
   readonly #asked = new Set<number>();
   #comparedAt: number;
   #hasNews = false;
+  readonly #others: Others;
+  readonly #followers: Followers;
+  /** Others that it waits for before it starts a member, in words. */
+  #awaited = '';
 
   constructor(input: GroupInput & { readonly array: JobArray }) {
     const { array, carry } = input;
@@ -128,11 +133,15 @@ class Members {
     this.#notes = [...(carryOf(carry)?.notes ?? [])];
     this.#cancelledBy = carryOf(carry)?.cancelledBy;
     this.#comparedAt = Date.now();
+    this.#others = new Others(this.#group, carryOf(carry)?.others);
+    this.#followers = new Followers(this.#group, carryOf(carry)?.followers);
     setHandler(describeGroupQuery, () => this.#view());
     setHandler(retryUpdate, (call) => this.#retry(call), { validator: (call: RetryCall) => this.#mustTake(call) });
     this.#inbox = new Inbox(carryOf(carry)?.kept)
       .onEach(memberNewsSignal, memberNewsForm, (news) => this.#hear(news))
       .on(cancelNoteSignal, cancelNoteForm, (note) => this.#takeNote(askerOf(note)));
+    this.#others.listen(this.#inbox);
+    this.#followers.listen(this.#inbox);
   }
 
   /** Runs until no member waits or is open. False: the history is long, and the next run continues. */
@@ -140,11 +149,13 @@ class Members {
     this.#inbox.open();
     // A run without memory is new, or was reset: then its members are there already.
     if (carryOf(this.#input.carry) === undefined) await this.#compare(true);
+    if (!(await this.#untilOthersEnded())) return false;
     for (;;) {
       await this.#act();
       this.#show();
       if (this.#isOver) {
         await condition(allHandlersFinished);
+        await this.#followers.tell();
         if (this.#isOver) return true;
       }
       if (isLong()) {
@@ -160,6 +171,30 @@ class Members {
     }
   }
 
+  /** Only before its first members: a retry waits for nobody. False: the history is long, and the next run waits on. */
+  async #untilOthersEnded(): Promise<boolean> {
+    const { after } = this.#input.array;
+    while (after !== undefined && this.#input.state === undefined && this.#others.overAt === undefined) {
+      if (this.#cancelledBy !== undefined) return true;
+      const due = await this.#others.look(after);
+      this.#awaited = due.awaited;
+      this.#show();
+      if (due.do === 'give up') return this.#neverBegin(due.why);
+      if (due.do === 'go') return true;
+      if (isLong()) return false;
+      await this.#others.news(() => this.#cancelledBy !== undefined);
+    }
+    return true;
+  }
+
+  #neverBegin(why: string): true {
+    const waiting = this.#indexesOf(MemberMark.Waiting);
+    for (const index of waiting) this.#marks[index] = MemberMark.Cancelled;
+    const notes = waiting.slice(0, MOST_NOTES).map((index): MemberNote => [index, `it did not begin: ${why}`]);
+    this.#notes = [...this.#notes, ...notes].slice(-MOST_NOTES);
+    return true;
+  }
+
   result(): GroupResult {
     const { submission } = this.#input;
     return { v: 1, state: this.#state, notes: this.#notes, submission, authorizations: this.#authorizations };
@@ -168,11 +203,15 @@ class Members {
   nextInput(): GroupInput {
     const { array: _, state: __, authorizations: ___, ...input } = this.#input;
     const { kept } = this.#inbox;
+    const others = this.#others.carry();
+    const followers = this.#followers.carry;
     const carry: GroupCarry = {
       state: this.#state,
       authorizations: this.#authorizations,
       notes: this.#notes,
       ...(this.#cancelledBy && { cancelledBy: this.#cancelledBy }),
+      ...(others && { others }),
+      ...(followers.length > 0 && { followers }),
       ...(kept.length === 0 ? {} : { kept }),
     };
     return { ...input, carry };
@@ -342,12 +381,13 @@ class Members {
     const { array } = this.#input;
     const isCancelling = this.#cancelledBy !== undefined && !this.#isOver;
     const view = { group: this.#group, array, state: this.#state, notes: this.#notes };
-    return { ...view, ...(isCancelling && { isCancelling }) };
+    return { ...view, ...(isCancelling && { isCancelling }), ...(this.#awaited !== '' && { awaited: this.#awaited }) };
   }
 
   #show(): void {
     const counts = countsText(this.#marks.join(''));
-    setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(counts)}`], ''));
+    const awaited = this.#awaited === '' ? [] : [`Waits for ${plain(this.#awaited)}`];
+    setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(counts)}`, ...awaited], ''));
   }
 }
 

@@ -131,6 +131,8 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     if (isConcluded) await storeOutcome(open.job, outcome, story);
     else await conclude(open, outcome);
     await condition(allHandlersFinished);
+    // Some may have asked since. One that asks in this very task makes the server run the task again.
+    await open.followers.tell();
     return outcome;
   });
 }
@@ -139,6 +141,7 @@ async function conclude(open: Job, outcome: Outcome): Promise<void> {
   meter.ended(outcome);
   await tellEnd(open, outcome);
   await tellGroup(open.member, outcome.result);
+  await open.followers.tell();
 }
 
 const failure = (outcome: Outcome): ApplicationFailure =>

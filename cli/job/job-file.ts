@@ -46,8 +46,20 @@ interface JobFileOptions {
 }
 
 /** Reads and checks a job file and the files it names. @throws CliError with every problem; nothing was done then. */
-export async function readJobFile(file: string, { set, isDry, ...known }: JobFileOptions): Promise<GoodJob> {
-  const source = readText(file, 'the path of a job file (YAML) is wanted; `jobctl init` writes one');
+export async function readJobFile(file: string, options: JobFileOptions): Promise<GoodJob> {
+  return readJobText(file, readJobSource(file), options);
+}
+
+/** The text of a job file. @throws CliError */
+export const readJobSource = (file: string): string =>
+  readText(file, 'the path of a job file (YAML) is wanted; `jobctl init` writes one');
+
+/** Reads one of the jobs of a file, like `readJobFile`. */
+export async function readJobText(
+  file: string,
+  source: string,
+  { set, isDry, ...known }: JobFileOptions,
+): Promise<GoodJob> {
   const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   refuseTooLarge(file, parsed.raw, source);

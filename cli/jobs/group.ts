@@ -88,7 +88,7 @@ function membersOf({ group, array, state, notes }: GroupView, rows: readonly Job
 
 function headLines(
   { id, user, project, pool, members }: GroupRow,
-  { array, state, isCancelling }: GroupView,
+  { array, state, isCancelling, awaited }: GroupView,
 ): string[] {
   const { maxParallel, isFailFast } = array;
   const how = [
@@ -100,6 +100,7 @@ function headLines(
   return [
     `${id}   group of ${count(members, 'member')}${how.length === 0 ? '' : `, ${how.join(', ')}`}   ${user}, project ${project}, pool ${pool}`,
     `  ${countsText(state.marks)}`,
+    ...(awaited === undefined ? [] : [`  no member begins yet: the group waits for ${awaited}`]),
     ...(failed ? [asTyped(`  jobctl retry ${id} --failed   runs the failed members again`)] : []),
   ];
 }

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import type { AfterActivities } from '../../contract/after.js';
 import type { BuildActivities } from '../../contract/build.js';
 import type { AttemptRecord, JobActivities } from '../../contract/job-activities.js';
 import type { JobMemo, JobNotice } from '../../contract/job.js';
@@ -40,7 +41,7 @@ export const TEXT_KINDS: Readonly<Record<string, TextKind>> = {
   ...each(
     'said',
     `answer answers message detail problem problems warning reason why quotaNote quota text end previousEnd setback sign what
-    place provider restored limit before after`,
+    place provider restored limit before after awaited`,
   ),
   ...each(
     'secret',
@@ -53,7 +54,7 @@ export const TEXT_KINDS: Readonly<Record<string, TextKind>> = {
     python platform image_family rayVersion ray_version env_type pricing units`,
   ),
   ...{ source: 'source', flags: 'flag' },
-  ...each('id', 'id workflow sender taskQueue build'),
+  ...each('id', 'id ids workflow sender taskQueue build follower ok any notOk not_ok'),
 };
 
 /** Maps whose keys are the user's; the kind of their values, if it is not that of their name. */
@@ -125,7 +126,10 @@ const OWN = {
   result: ['succeeded', 'failed', 'cancelled', 'refused'],
   scope: REFUSAL_SCOPES,
   shell: ['bash', 'plain'],
-  state: ['starting', 'ready', 'lost', 'gone'],
+  state: [
+    ...['starting', 'ready', 'lost', 'gone'],
+    ...['open', 'missing', 'succeeded', 'failed', 'cancelled', 'terminated', 'refused'],
+  ],
   status: ['done', 'failed', 'not-run', 'timed-out', 'unknown'],
   success: ['all', 'any', 'first'],
   waitFor: ['shell', 'all'],
@@ -169,6 +173,7 @@ type Own =
   | LeaseMessage
   | Of<JobActivities>
   | Of<SliceActivities>
+  | Of<AfterActivities>
   | Of<Pick<BuildActivities, 'joinBuild'>>;
 
 /** `field:value` of each text with a closed list. */

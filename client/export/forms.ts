@@ -1,3 +1,5 @@
+import { followedForm, otherEndedForm } from '../../contract/after-forms.js';
+import { type AfterActivities, followedSignal, otherEndedSignal } from '../../contract/after.js';
 import { z } from 'zod';
 import * as buildForms from '../../contract/build-forms.js';
 import { buildLeftSignal, buildNewsSignal, type BuildActivities } from '../../contract/build.js';
@@ -69,6 +71,8 @@ const SIGNALS: Readonly<Record<string, PayloadForm>> = {
   [job.cancelNoteSignal.name]: of(jobForms.cancelNoteForm),
   [buildNewsSignal.name]: of(buildForms.buildNewsForm),
   [buildLeftSignal.name]: of(buildForms.buildLeftForm),
+  [followedSignal.name]: of(followedForm),
+  [otherEndedSignal.name]: of(otherEndedForm),
   [slice.releaseSliceSignal.name]: of(sliceForms.releaseForm),
   [slice.giveUpSignal.name]: of(sliceForms.giveUpForm),
   [slice.leaseAnswerSignal.name]: of(sliceForms.leaseAnswerForm),
@@ -87,10 +91,12 @@ const ACTIVITIES: Readonly<Record<OwnActivity, 'own'>> = {
   ...{ acceptJob: 'own', claimWorker: 'own', recordAttempt: 'own', recordOutcome: 'own', findDoneTwice: 'own' },
   ...{ setUpHosts: 'own', setUpAgain: 'own', stopSetUp: 'own', superviseAttempt: 'own', stopAttempt: 'own' },
   ...{ runHook: 'own', holdSlices: 'own', joinBuild: 'own', sendLease: 'own', tellGroup: 'own' },
+  lookAtOthers: 'own',
   ...{ createSlice: 'own', inspectSlice: 'own', awaitSlice: 'own', deleteUntilGone: 'own' },
   ...{ putAside: 'own', isJobOpen: 'own' },
 };
 type OwnActivity =
+  | keyof AfterActivities
   | keyof JobActivities
   | keyof SliceActivities
   | keyof Pick<BuildActivities, 'joinBuild'>

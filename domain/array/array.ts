@@ -1,3 +1,4 @@
+import { afterForm, type AfterSpec, resolveAfter } from '../after.js';
 import { replaceOf } from '../job-file/interpolation.js';
 import { given, section } from '../job-file/fields.js';
 import { isMapping, type Mapping, valueAt } from '../job-file/plain-tree.js';
@@ -26,6 +27,8 @@ export interface JobArray {
   /** Absent: all members may be open at once. */
   readonly maxParallel?: number;
   readonly isFailFast: boolean;
+  /** Others whose ends the group waits for, before it starts any member. Absent: none. */
+  readonly after?: AfterSpec;
   /** Places of the matrix, excluded ones too: `MOST_MEMBERS` at most. */
   readonly size: number;
 }
@@ -34,25 +37,30 @@ export type ReadArray =
   | { readonly ok: true; readonly array: JobArray }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-const SECTION = { schema: section({ array: arrayForm().nullish() }), title: 'a job file' };
+const SECTION = {
+  schema: section({ array: arrayForm().nullish(), after: afterForm().nullish() }),
+  title: 'a job file',
+};
 
 /** Whether a job file asks for an array. */
 export const isArray = (job: unknown): job is Mapping => isMapping(job) && given(job['array']) !== undefined;
 
 /** Reads the section `array` of a job file. Call it only if `isArray`. */
 export function readArray(job: Mapping): ReadArray {
-  const { form, problems, dropped } = checkForm(SECTION, { array: job['array'] });
+  const { form, problems, dropped } = checkForm(SECTION, { array: job['array'], after: job['after'] });
   const report = new Report(dropped);
   const { matrix, exclude, max_parallel: maxParallel, fail_fast: isFailFast } = form.array ?? {};
   const axes = axesOf(matrix ?? undefined, valueAt(job, ['array', 'matrix']), report);
   const size = sizeOf(axes, report);
   checkExclude(axes, exclude ?? [], report);
   checkGroupKeys(job, report);
+  const after = resolveAfter(form.after, report);
   const all = [...problems, ...report.problems];
   if (all.length > 0) return { ok: false, problems: all };
   const array = {
     ...{ axes, exclude: exclude ?? [], isFailFast: isFailFast ?? false, size },
     ...(given(maxParallel) !== undefined && { maxParallel: Number(maxParallel) }),
+    ...(after && { after }),
   };
   if (memberIndexes(array).length > 0) return { ok: true, array };
   report.problem(['array', 'exclude'], exclude, 'excludes every member', 'leave out an entry');
@@ -257,14 +265,14 @@ export type MemberFile =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * The job file of one member: without `array`, its references replaced, its variables in `env`. It is an ordinary job file: run
+ * The job file of one member: without `array` and `after`, which are the group's, its references replaced, its variables in `env`. It is an ordinary job file: run
  * alone it does what the member does.
  */
 export function memberFile(job: Mapping, array: JobArray, index: number): MemberFile {
   const values = assignmentAt(array, index);
   const known: Readonly<Record<string, Scalar>> = { ...values, index, count: array.size };
   const problems: Problem[] = [];
-  const { array: _, env, ...rest } = job;
+  const { array: _, after: __, env, ...rest } = job;
   const replaced = (tree: Mapping): Mapping =>
     replaceOf(tree, 'array', (name, reference, path) => {
       if (Object.hasOwn(known, name)) return known[name];

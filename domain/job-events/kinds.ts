@@ -125,6 +125,7 @@ export const KINDS = {
   accepted: ({ quota }: { readonly quota: string }) => quota,
   queued: ({ project, isAgain }: { readonly project?: string; readonly isAgain?: true }) =>
     `waits for quota${project === undefined ? '' : ` of project ${project}`}${isAgain ? ' again, with its first submit time' : ''}`,
+  'awaiting-others': ({ awaited }: { readonly awaited: string }) => `waits for ${awaited}`,
   'priority-changed': ({ priority, before }: { readonly priority: number; readonly before: number }) =>
     `its priority is ${priority} from now on; it was ${before}`,
 

@@ -14,7 +14,7 @@ interface Topic {
  * repeats a cause, such as `backoff`, belongs to the topics of that cause too.
  */
 export const TOPICS = {
-  queued: { when: 'it waits for its pool', kinds: ['queued'] },
+  queued: { when: 'it waits for its pool, or for other jobs', kinds: ['queued', 'awaiting-others'] },
   started: { when: 'its command has started, in each attempt', kinds: ['running'] },
   refused: { when: 'a cloud refused its slices, or was too slow', kinds: ['refused', 'slice-late', 'zone-lost'] },
   preempted: {

@@ -1,3 +1,4 @@
+import type { AfterSpec } from '../after.js';
 import type { JobSpec } from '../job-spec.js';
 import { machineRequestOf } from '../machines.js';
 import { formatPath, formatProblems, showValue, type Path, type Problem } from '../problem.js';
@@ -34,6 +35,9 @@ export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): 
   const edited = assigned.tree;
   const [before, after] = [resolveJob(present.job), resolveJob(edited)];
   if (!after.ok) return wrong(after.problems);
+  const added = after.spec.after;
+  if (added !== undefined && JSON.stringify(added) !== JSON.stringify(present.spec.after))
+    return refused([otherAfter(added)]);
   if (before.ok && isOfOtherSlices(before.spec, after.spec))
     return refused(changesOfSlices({ job: present.job, spec: before.spec }, edited));
   const { namedPricing: _, ...rest } = after.spec;
@@ -50,6 +54,13 @@ export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): 
 const wrong = (problems: readonly Problem[]): CheckedEdit => ({ ...refused(problems), isWrong: true });
 
 const refused = (problems: readonly Problem[]) => ({ ok: false, message: formatProblems(problems) }) as const;
+
+/** Jobs that wait for each other would wait for ever, and only an edit could bring that about. */
+const otherAfter = (value: AfterSpec): Problem => ({
+  ...{ path: ['after'], value },
+  message: 'cannot be changed in a job that is open',
+  hint: 'leave it as it was, or take it away: then the job waits for no other',
+});
 
 const notASection = (path: Path, value: unknown): Problem => ({
   path,

@@ -59,6 +59,12 @@ export class Report {
     return path.some((_, depth) => this.#dropped.has(formatPath(path.slice(0, depth + 1))));
   }
 
+  /** Returns whether anything was left out in the section at `path`. */
+  hasDroppedIn(path: Path): boolean {
+    const own = formatPath(path);
+    return this.wasDropped(path) || [...this.#dropped].some((dropped) => dropped.startsWith(`${own}.`));
+  }
+
   warn(path: Path, message: string): void {
     this.warnings.push(`${formatPath(path)}: ${message}`);
   }

@@ -1,3 +1,4 @@
+import { resolveAfter } from '../after.js';
 import { isArray } from '../array/array.js';
 import { resolveMembers } from '../array/resolve-members.js';
 import { refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
@@ -213,6 +214,7 @@ function resolveForm(
   const isInImage = environmentOf(setUp)?.kind === 'container' && setUp.bundle === undefined;
   const outputs = resolveOutputs(form.outputs, { hasCommand: command !== undefined, isInImage }, report);
   const notify = resolveNotify(form.notify, report);
+  const after = resolveAfter(form.after, report);
   if (found === undefined) return undefined;
   return {
     name: name ?? jobNameFrom(found.slice.type),
@@ -238,6 +240,7 @@ function resolveForm(
     ...(hooks === undefined ? {} : { hooks }),
     ...(outputs === undefined ? {} : { outputs }),
     ...(notify.length === 0 ? {} : { notify }),
+    ...(after === undefined ? {} : { after }),
   };
 }
 

@@ -4,6 +4,7 @@ import { buildForm } from '../build/spec.js';
 import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
+import { afterForm } from '../after.js';
 import { outputsForm } from '../outputs.js';
 import { MOST_SLICES } from '../slice.js';
 import { TOPIC_WORDS } from '../job-events/topics.js';
@@ -121,6 +122,7 @@ const schema = section({
     .union([duration(), z.literal('never')], { error: 'a duration such as 72h, or never' })
     .nullish()
     .describe('How long the command may run with no worker speaking to its host; 72h without it.'),
+  after: afterForm().nullish().describe('Jobs and groups that must have ended before this one asks for its chips.'),
   notify: notifyForm().nullish().describe('Who is told of which events; without it nobody.'),
   job: job.nullish(),
   ...requestForms(),

@@ -26,7 +26,9 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'two documents': {
     text: `${GOOD}---\n${GOOD}`,
     args: SUBMIT,
-    wants: 'FILE:6:1: not YAML: more than one document (---); one file is one job',
+    wants: [1, 7]
+      .map((line) => `FILE:${line}:1: name: is missing: each job of a file of several has one\n  after: names them`)
+      .join('\n'),
   },
   'a key twice': {
     text: `${GOOD}tpu:\n  accelerator: v6e-8\n`,

@@ -4,6 +4,8 @@ import { formOf } from '../../client/export/forms.js';
 import { Pseudonyms } from '../../client/export/pseudonyms.js';
 import { redactValue } from '../../client/export/redact-value.js';
 import type { BuildActivities } from '../../contract/build.js';
+import * as after from '../../contract/after.js';
+import type { AfterActivities } from '../../contract/after.js';
 import * as build from '../../contract/build.js';
 import * as group from '../../contract/group.js';
 import type { GroupActivities } from '../../contract/group.js';
@@ -41,6 +43,7 @@ const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   attach: 'removed',
   ...{ leaseMessages: 'removed', wake: 'removed', buildWanted: 'removed', noticesWanted: 'removed' },
   memberNews: 'removed',
+  ...{ followed: 'kept', otherEnded: 'kept' },
 };
 const UPDATES: Readonly<Record<string, Verdict>> = {
   // The history of a job has each request of a person.
@@ -57,6 +60,7 @@ const ACTIVITIES: Readonly<
     | keyof JanitorActivities
     | keyof MachinesActivities
     | keyof NoticesActivities
+    | keyof AfterActivities
     | keyof GroupActivities,
     Verdict
   >
@@ -64,6 +68,7 @@ const ACTIVITIES: Readonly<
   ...{ acceptJob: 'kept', claimWorker: 'kept', recordAttempt: 'kept', recordOutcome: 'kept', findDoneTwice: 'kept' },
   ...{ setUpHosts: 'kept', setUpAgain: 'kept', stopSetUp: 'kept', superviseAttempt: 'kept', stopAttempt: 'kept' },
   ...{ runHook: 'kept', holdSlices: 'kept', joinBuild: 'kept', sendLease: 'kept', tellGroup: 'kept' },
+  lookAtOthers: 'kept',
   ...{ createSlice: 'kept', inspectSlice: 'kept', awaitSlice: 'kept', deleteUntilGone: 'kept' },
   ...{ putAside: 'kept', isJobOpen: 'kept' },
   ...{ createBuild: 'removed', findBuild: 'removed', awaitBuild: 'removed', deleteBuild: 'removed' },
@@ -75,7 +80,7 @@ const ACTIVITIES: Readonly<
 
 /** Names of the messages that a module of contract/ defines. */
 const defined = (type: 'signal' | 'update'): string[] =>
-  [job, slice, build, quota, notices, group].flatMap((module) =>
+  [job, slice, build, quota, notices, group, after].flatMap((module) =>
     Object.values(module as Readonly<Record<string, unknown>>).flatMap((each) => {
       const { type: its, name } = (typeof each === 'object' && each !== null ? each : {}) as {
         type?: string;

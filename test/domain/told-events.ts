@@ -22,6 +22,7 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
     [{ project: 'vision' }, 'waits for quota of project vision'],
     [{ isAgain: true }, 'waits for quota again, with its first submit time'],
   ],
+  'awaiting-others': [[{ awaited: 'prep-7f3k to succeed' }, 'waits for prep-7f3k to succeed']],
   'priority-changed': [[{ priority: 1, before: 3 }, 'its priority is 1 from now on; it was 3']],
 
   'building-image': [

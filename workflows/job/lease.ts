@@ -2,7 +2,7 @@ import { condition, workflowInfo } from '@temporalio/workflow';
 import type { Demand, LeaseId, LeaseMessageBody } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { TierPurchase } from '../../domain/slice.js';
-import { formatUnits } from '../../domain/units.js';
+import { type EpochMs, formatUnits } from '../../domain/units.js';
 import { quotaMail } from '../activity-options.js';
 import { grantedForm, restateForm, revokedForm } from '../../contract/job-forms.js';
 import {
@@ -41,7 +41,7 @@ export class LeaseHold {
   /** Zones of a job that takes any zone, the best first as its pool sees them. */
   onOrder: (zones: readonly string[]) => void = () => undefined;
   #hasLetGo = false;
-  /** Given back until it is asked for again. Until then the pool must hear nothing of the next number. */
+  /** Not asked for yet, or given back until it is asked for again. Until then the pool must hear nothing of its number. */
   #isResting: boolean;
   #demand: Demand;
   /** Messages to the pool that are not awaited and not acknowledged yet. */
@@ -109,6 +109,11 @@ export class LeaseHold {
   /** Pricing and reservation by which slices under this lease are bought. */
   get bought(): TierPurchase {
     return this.#held.bought ?? {};
+  }
+
+  /** The job stands in line since this time. Call it before it asks for the first time. */
+  standsInLineSince(submittedAt: EpochMs): void {
+    this.#demand = { ...this.#demand, submittedAt };
   }
 
   /** The pool itself changed the priority, so it is not told. */
@@ -345,5 +350,5 @@ export interface LeaseCarry extends Held {
   readonly isResting?: true;
 }
 
-/** The lease of a job that was just accepted. */
-export const FIRST_LEASE: LeaseCarry = { number: 1, epoch: 0 };
+/** The lease of a job that was just accepted. Its pool hears nothing before it asks: it may wait for other jobs or its image first. */
+export const FIRST_LEASE: LeaseCarry = { number: 1, epoch: 0, isResting: true };

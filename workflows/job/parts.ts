@@ -28,6 +28,7 @@ import { buildLeftSignal, type BuildNews, type BuildNewsFrom, buildNewsSignal } 
 import { buildText, type RemoteBuild } from '../../domain/build/remote.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { Inbox } from '../inbox.js';
+import { Followers, Others } from '../others.js';
 import { buildMail } from '../activity-options.js';
 import { Attempt } from './attempt.js';
 import { Attempts } from './attempts.js';
@@ -66,6 +67,8 @@ export interface Job {
   readonly slices: Slices;
   readonly attempt: Attempt;
   readonly answers: ZoneAnswers;
+  readonly others: Others;
+  readonly followers: Followers;
   // Parts that act on it.
   readonly notices: Notices;
   readonly image: ImageBuild;
@@ -101,6 +104,8 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     slices: new Slices(carried.spec, carried.gang),
     attempt: new Attempt(carried.attempt),
     answers: new ZoneAnswers(carried.answers, carried.askedZones),
+    others: new Others(workflowInfo().workflowId, carried.others),
+    followers: new Followers(workflowInfo().workflowId, carried.followers),
   };
   const notices = new Notices(known, carried.notices);
   const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
@@ -129,6 +134,8 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
   const requests = job.requests.carry();
   const zones = job.gang.zones.carry();
   const notices = job.notices.carry();
+  const others = job.others.carry();
+  const followers = job.followers.carry;
   const { kept } = job.inbox;
   return {
     v: 1,
@@ -146,6 +153,8 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     ...(job.answers.all.length === 0 ? {} : { answers: job.answers.all }),
     ...(job.answers.asked.length === 0 ? {} : { askedZones: job.answers.asked }),
     ...(notices === undefined ? {} : { notices }),
+    ...(others === undefined ? {} : { others }),
+    ...(followers.length === 0 ? {} : { followers }),
     ...(kept.length === 0 ? {} : { kept }),
   };
 }
@@ -160,6 +169,8 @@ function listen(job: Job): void {
   job.lease.listen(inbox);
   job.gang.listen(inbox);
   job.attempts.listen(inbox);
+  job.others.listen(inbox);
+  job.followers.listen(inbox);
   inbox.open();
 }
 

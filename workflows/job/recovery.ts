@@ -122,6 +122,11 @@ export class Recovery {
     return this.#failed(decision.by, this.#parts.wait.inVain(what));
   }
 
+  /** Another job that it was to follow ended otherwise than its file wants. Nothing of it has run. */
+  neverBegins(why: string): Outcome {
+    return this.outcome('cancelled', { by: 'user', message: `it did not begin: ${why}` });
+  }
+
   /** A cluster did not build its image. Nothing of the job has run, and no budget covers it: the user fixes and resubmits it. */
   notBuilt(by: 'task' | 'infrastructure', message: string, lines: readonly string[]): Outcome {
     return this.#failed(by, [`its image was not built: ${message}`, ...lines].join('\n'));

@@ -1,4 +1,5 @@
 import type { KeptMessage } from '../inbox.js';
+import type { OthersCarry } from '../../contract/after.js';
 import type { JobSettings, ZoneAnswer } from '../../contract/job.js';
 import { askedMachines, askedSize } from '../../domain/machines.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -37,6 +38,10 @@ export interface JobCarry {
   readonly quickEnds?: QuickEnds;
   /** Time since which it waits for chips. Absent: it does not, or never had any since it was submitted. */
   readonly waitingSince?: EpochMs;
+  /** Others that it waits for, or waited for. Absent: none, or it has not looked yet. */
+  readonly others?: OthersCarry;
+  /** Workflows that wait for its end. Absent: none. */
+  readonly followers?: readonly string[];
   /** The machine on which its command failed last. Absent: no machine is suspect. */
   readonly suspect?: Suspect;
   /** The job file in force, if it is not the submitted one. */
@@ -53,14 +58,20 @@ export interface JobCarry {
 }
 
 /** A job's demand on its pool, as long as the job is open. */
-export function demandOf({ spec, settings, submittedAt }: Pick<JobCarry, 'spec' | 'settings' | 'submittedAt'>): Demand {
+export function demandOf({
+  spec,
+  settings,
+  submittedAt,
+  others,
+}: Pick<JobCarry, 'spec' | 'settings' | 'submittedAt' | 'others'>): Demand {
   const { zones, isAnyZone, accelerator, pricing } = askedMachines(spec);
   return {
     project: settings.project,
     user: settings.user,
     ...(settings.isVerified === true ? { isVerified: true as const } : {}),
     priority: spec.priority,
-    submittedAt,
+    // A job that waited for others stands in line since it could begin.
+    submittedAt: others?.overAt ?? submittedAt,
     units: askedSize(spec).units,
     ...(spec.namedPricing === undefined ? {} : { pricing: spec.namedPricing }),
     zones,

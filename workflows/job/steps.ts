@@ -25,6 +25,8 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
   switch (step.do) {
     case 'wait for lease': {
       putEditInForce(job);
+      const others = await waitForOthers(job);
+      if (others !== 'ended') return others === 'unwanted' ? undefined : others;
       const image = await buildImage(job);
       if (image === 'there') return waitForLease(job);
       return image === 'unwanted' ? undefined : image;
@@ -78,6 +80,29 @@ function holdsFact(job: Job): Fact<'step due', 'holds'> {
 }
 
 // Getting --------------------------------------------------------------------------------------------------------------
+
+/** Looks at the others that the job waits for, once for each step, so that a long wait begins a new history now and then. */
+async function waitForOthers(job: Job): Promise<'ended' | 'unwanted' | Outcome> {
+  const { file, others, story, requests, recovery, lease, wait } = job;
+  const { after } = file.spec;
+  if (after === undefined || others.overAt !== undefined) return 'ended';
+  const due = await others.look(after);
+  switch (due.do) {
+    case 'go':
+      lease.standsInLineSince(Date.now());
+      wait.until();
+      return 'ended';
+    case 'give up':
+      return recovery.neverBegins(due.why);
+    case 'wait': {
+      const told = { kind: 'awaiting-others', facts: { awaited: due.awaited } } as const;
+      if (story.phase === JobPhase.Queued && story.lastKind === told.kind) story.restate(told);
+      else story.move(JobPhase.Queued, told);
+      await others.news(() => requests.current !== undefined);
+      return 'unwanted';
+    }
+  }
+}
 
 /** Called before the job asks for its lease, so that nothing that its pool counts waits for a build. */
 async function buildImage({ file, image, attempt, requests, recovery, story }: Job) {

@@ -188,6 +188,11 @@ export class JobStory {
     this.move(result, { kind: result, facts }, { outcome, attempts });
   }
 
+  /** The kind of the last event. Undefined: there is none, or it is from before there were kinds. */
+  get lastKind(): Told['kind'] | undefined {
+    return this.#events.at(-1)?.kind;
+  }
+
   get events(): readonly JobEvent[] {
     return this.#events;
   }

@@ -35,10 +35,11 @@ export class Wait {
   #pausesFor: JobView['nextZone'];
   readonly #parts: WaitParts;
 
-  constructor(parts: WaitParts, { waitingSince, attempt, submittedAt }: Pick<JobCarry, WaitKey>) {
+  constructor(parts: WaitParts, { waitingSince, attempt, submittedAt, spec, others }: Pick<JobCarry, WaitKey>) {
     this.#parts = parts;
-    // A job that never had its slices waits since its submit, whatever the previous run knew.
-    this.#since = waitingSince ?? (attempt.number === 0 ? submittedAt : undefined);
+    // A job that never had its slices waits since its submit, whatever the previous run knew, or since the others ended.
+    const since = spec.after === undefined ? submittedAt : others?.overAt;
+    this.#since = waitingSince ?? (attempt.number === 0 ? since : undefined);
   }
 
   /**
@@ -149,5 +150,5 @@ export class Wait {
 const MOST_NAMED = 5;
 const MOST_DETAIL = 160;
 
-type WaitKey = 'waitingSince' | 'attempt' | 'submittedAt';
+type WaitKey = 'waitingSince' | 'attempt' | 'submittedAt' | 'spec' | 'others';
 const ENDS_WITHIN_SECONDS = 60;

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
+import { jobDocuments } from '../../../domain/job-file/documents.js';
 import { sweepOptions } from '../../../domain/job-file/sweep.js';
 import { formatProblem, showValue } from '../../../domain/problem.js';
 import type { Submitted } from '../../../client/submissions.js';
@@ -15,7 +16,15 @@ import { billedLine } from '../../place/stack/stack-record.js';
 import { lineDefaults, type LaunchFlags, launchJob } from '../../job/launching/launch-job.js';
 import { readDevContext } from '../../place/stack/context.js';
 import { stackHome } from '../../terminal/home.js';
-import { BY_FLAGS, jobFileText, readJobFile, readJobFlags, tellWarnings, type GoodJob } from '../../job/job-file.js';
+import {
+  BY_FLAGS,
+  jobFileText,
+  readJobFlags,
+  readJobSource,
+  readJobText,
+  tellWarnings,
+  type GoodJob,
+} from '../../job/job-file.js';
 import { checkJobKeys, type JobKeys } from '../../job/job-keys.js';
 import type { HostChoice } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
@@ -24,6 +33,7 @@ import { removeScratchFolder } from '../../job/packing/pack-tree.js';
 import { tellLine, printErr, printOut, asTyped } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { announce, answer, both, follow, header, printJson, asSubmitted } from '../../jobs/submitting/after-submit.js';
+import { submitSeveral } from './submit-several.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { askedSize } from '../../../domain/machines.js';
@@ -64,11 +74,25 @@ export async function submit(
   checkFlags(flags);
   refuseNoJob(file, flags, command);
   if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
-  return submitRead(await readJob(file, flags, command), file ?? BY_FLAGS, flags);
+  if (file === undefined) return submitRead(await readJob(file, '', flags, command), BY_FLAGS, flags);
+  const source = readJobSource(file);
+  const documents = jobDocuments(source, file);
+  if (documents.length > 1)
+    return submitSeveral(file, documents, flags, {
+      command,
+      read: (text) => readJob(file, text, flags, command),
+      submit: (job, onSubmitted) => submitRead(job, file, { ...flags, verdict: false }, onSubmitted),
+    });
+  return submitRead(await readJob(file, source, flags, command), file, flags);
 }
 
-/** @param named the file, or `BY_FLAGS` */
-export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags): Promise<number> {
+/** @param named the file, or `BY_FLAGS` @param onSubmitted hears of the job as soon as it is there */
+export async function submitRead(
+  job: GoodJob,
+  named: string,
+  flags: SubmitFlags,
+  onSubmitted: (submitted: Submitted) => void = () => undefined,
+): Promise<number> {
   const { set = [] } = flags;
   tellWarnings(named, job.warnings);
   if (flags.dryRun === true) {
@@ -92,7 +116,7 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
   const uploading = new TransferLine('uploading');
   const submission = { ...built, ...keys, file: named, farAway, uploading };
   const means = { ...(store && { store }), onUpload: uploading.show };
-  return withClient(context, (client) => submitTo(client, context, submission, flags), means);
+  return withClient(context, (client) => submitTo(client, context, submission, flags, onSubmitted), means);
 }
 
 /** Refuses flags that are wrong for any job. @throws CliError */
@@ -111,6 +135,7 @@ export function checkFlags({ name, host, wait }: SubmitFlags): void {
 /** Reads the job from a file with the flags applied, or from the flags alone. */
 function readJob(
   file: string | undefined,
+  source: string,
   flags: SubmitFlags,
   command: readonly string[] | undefined,
 ): Promise<GoodJob> {
@@ -133,7 +158,7 @@ function readJob(
       ...dry,
     });
   const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
-  return readJobFile(file, { set, overrides: { ...known, bundle }, ...dry });
+  return readJobText(file, source, { set, overrides: { ...known, bundle }, ...dry });
 }
 
 /** @throws CliError for a sweep that is wrong */
@@ -185,7 +210,13 @@ interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
   readonly uploading: TransferLine;
 }
 
-async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
+async function submitTo(
+  client: JobClient,
+  context: CliContext,
+  job: CheckedJob,
+  flags: SubmitFlags,
+  onSubmitted: (submitted: Submitted) => void,
+): Promise<number> {
   const { name, output, wait, verdict = true } = flags;
   const submission = await client
     .submit({
@@ -198,6 +229,7 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
       ...(name === undefined ? {} : { name }),
     })
     .finally(() => job.uploading.end());
+  onSubmitted(submission);
   // No archive is kept here while the job is waited for.
   removeScratchFolder();
   // A server and this computer's own login may say the same.

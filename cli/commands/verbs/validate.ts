@@ -1,4 +1,5 @@
 import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
+import { jobDocuments } from '../../../domain/job-file/documents.js';
 import { choicesOf } from '../../../domain/job-choices.js';
 import { tooFewMachines } from '../../../domain/machine-kinds/machines/inventory.js';
 import { inputSizeProblem } from '../../../domain/bounds.js';
@@ -15,8 +16,9 @@ import {
   poolEssentials,
   timeEssentials,
 } from '../../terminal/render/operator-files.js';
-import { type GoodJob, placed, readJobFile, readText, type WrittenJob } from '../../job/job-file.js';
+import { type GoodJob, placed, readJobSource, readJobText, readText, type WrittenJob } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
+import { mustHaveOrder, readAll } from './submit-several.js';
 import { commandSummary } from '../../terminal/render/job-header.js';
 import { renderTable } from '../../terminal/render/columns.js';
 
@@ -37,8 +39,10 @@ async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
   if (kind !== 'job' && (flags.set || (kind === 'pool' && flags.poolFile !== undefined)))
     throw new CliError(ExitCode.Usage, `${file}: is a ${kind} file; --set and --pool-file are for job files`);
   switch (kind) {
-    case 'job':
-      return judgeJob(file, flags);
+    case 'job': {
+      const documents = jobDocuments(readJobSource(file), file);
+      return documents.length > 1 ? judgeJobs(file, documents, flags) : judgeJob(file, documents[0] ?? '', flags);
+    }
     case 'pool': {
       const { defaults, rules, choices, limits } = await readPoolFile(file);
       const lines = [
@@ -66,16 +70,35 @@ function kindOf(file: string): FileKind {
   return QUOTA_TABLE.test(readText(file, WANTED)) ? 'quota' : 'pool';
 }
 
-async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Promise<Verdict> {
+/** Several jobs of one file. */
+async function judgeJobs(file: string, documents: readonly string[], flags: ValidateFlags): Promise<Verdict> {
+  const verdicts = await readAll(documents, (text) => judgeJob(file, text, flags));
+  mustHaveOrder(file, documents, verdicts);
+  return {
+    notes: verdicts.flatMap(({ notes }) => notes),
+    lines: verdicts.flatMap(({ lines, raw }, index) => [
+      ...(index === 0 ? [] : ['']),
+      `job ${String((raw as { name: string }).name)}`,
+      ...lines,
+    ]),
+    json: { jobs: verdicts.map(({ json }) => json), warnings: verdicts.flatMap(({ json }) => json.warnings) },
+  };
+}
+
+async function judgeJob(
+  file: string,
+  source: string,
+  { set = [], poolFile }: ValidateFlags,
+): Promise<Verdict & { readonly raw: unknown }> {
   const pool = poolFile === undefined ? undefined : await readPoolFile(poolFile);
   const known = pool === undefined ? { isZoneStrict: true as const } : { pool: pool.defaults };
-  const job = await readJobFile(file, { set, ...known, isDry: true, mayBeArray: true });
+  const job = await readJobText(file, source, { set, ...known, isDry: true, mayBeArray: true });
   const { spec, warnings, leftToPool } = job;
   if (pool !== undefined) refuseByPool(pool, job, { file, set, source: job.source });
   const notes = warnings.map((warning) => `${file}: warning: ${warning}`);
   const members = job.array && memberIndexes(job.array).length;
   const json = { ...(members !== undefined && { members }), spec, leftToPool, warnings };
-  return { notes, lines: jobEssentials(job), json };
+  return { notes, lines: jobEssentials(job), json, raw: job.raw };
 }
 
 /**

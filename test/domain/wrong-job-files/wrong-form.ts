@@ -34,7 +34,7 @@ name: b
 ---
 b: 2
 `,
-    want: ['train.yaml:2:1: not YAML: more than one document (---); one file is one job'],
+    want: ['train.yaml:2:1: not YAML: more than one document (---), where one job is wanted'],
   },
   'a tag of another language': {
     text: `${TPU}name: !!python/object:os.system x

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { until } from '../until.js';
+import { jobFile } from './job-files.js';
+import { JobctlUser } from './jobctl-process.js';
+import { TestStack } from './test-stack.js';
+
+const TPU = { tpu: { accelerator: 'v5litepod-1' } };
+
+describe('jobs that wait for others, on the local stack', function () {
+  this.timeout(300_000);
+  let stack: TestStack;
+  let user: JobctlUser;
+  const folder = mkdtempSync(join(tmpdir(), 'jobctl-chain-'));
+  const file = join(folder, 'chain.yaml');
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    stack = await TestStack.start();
+    user = JobctlUser.of(stack);
+  });
+  after(async () => {
+    await user.leave();
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const rowOf = (id: string) => stack.jobs.row(id);
+
+  it('a chain of three with an array in its middle, in one file, whose worker is killed', async () => {
+    const jobs = [
+      jobFile('echo report', { name: 'report', ...TPU, after: { ok: 'sweep' } }),
+      jobFile('echo blame', { name: 'blame', ...TPU, after: { not_ok: 'sweep' } }),
+      jobFile('echo prep; sleep 5', { name: 'prep', ...TPU }),
+      jobFile('echo ${array.seed}', { name: 'sweep', ...TPU, after: 'prep', array: { matrix: { seed: '1..3' } } }),
+    ];
+    writeFileSync(file, jobs.map((job) => stringify(job)).join('---\n'));
+    const submitted = await user.here('submit', file);
+    assert.equal(submitted.code, 0, submitted.stderr);
+    const ids = submitted.stdout.trim().split('\n');
+    assert.deepEqual(
+      ids.map((id) => id.replace(/-[a-z0-9]{4}$/, '')),
+      ['prep', 'sweep', 'report', 'blame'],
+      'each behind those that it waits for',
+    );
+    const [prep = '', sweep = '', report = '', blame = ''] = ids;
+    await until('it says what it waits for', async () => (await rowOf(report)).why === `waits for ${sweep} to succeed`);
+    const status = await user.here('status', sweep);
+    assert.match(status.stdout, new RegExp(`no member begins yet: the group waits for ${prep} to succeed`));
+    await stack.killWorker();
+    await stack.startWorker();
+    const waited = await user.here('wait', report);
+    assert.equal(waited.code, 0, waited.stderr);
+    const members = await stack.jobs.find({ group: sweep });
+    assert.equal(members.length, 3);
+    const ended = (await rowOf(prep)).endedAt ?? Infinity;
+    for (const { submittedAt } of members)
+      assert.ok(submittedAt >= ended - 1_000, 'no member began before prep had ended');
+    const { result, cause, attempts } = await stack.jobs.wait(blame);
+    assert.deepEqual([result, attempts], ['cancelled', 0]);
+    assert.match(
+      cause?.message ?? '',
+      new RegExp(`${sweep} succeeded, and it was to run only if that did not succeed`),
+    );
+  });
+
+  it('one that is terminated, or fails, is heard of too, and one that is not there is refused', async () => {
+    const gone = await user.here('submit', await written({ ...TPU, after: 'never-was' }));
+    assert.equal(gone.code, 2);
+    assert.match(gone.stderr, /after: .*Temporal knows no job or group 'never-was'/);
+    writeFileSync(
+      file,
+      ['true', 'false']
+        .map((command) =>
+          stringify(
+            jobFile(command, { name: command, ...TPU, ...(command === 'false' && { after: ['true', 'never-was'] }) }),
+          ),
+        )
+        .join('---\n'),
+    );
+    const half = await user.here('submit', file);
+    assert.equal(half.code, 2);
+    assert.match(half.stderr, /false was not submitted, and (true-\w{4}) before it: `jobctl cancel \1` ends them/);
+    const { id: dies } = await stack.jobs.submit({ job: jobFile('sleep 600', TPU) });
+    const { id: fails } = await stack.jobs.submit({ job: jobFile('exit 3', { ...TPU, retries: { task: 0 } }) });
+    const after = (condition: Readonly<Record<string, unknown>>) =>
+      stack.jobs.submit({ job: jobFile('true', { ...TPU, after: condition }) });
+    const [{ id: cleans }, { id: never }] = await Promise.all([
+      after({ any: dies, not_ok: fails }),
+      after({ ok: fails }),
+    ]);
+    assert.match((await stack.jobs.wait(never)).cause?.message ?? '', new RegExp(`${fails} failed`));
+    await stack.client.workflow.getHandle(dies).terminate('by a test');
+    assert.equal((await stack.jobs.wait(cleans)).result, 'succeeded');
+  });
+
+  async function written(more: Readonly<Record<string, unknown>>): Promise<string> {
+    const path = join(folder, 'one.yaml');
+    writeFileSync(path, stringify(jobFile('true', more)));
+    return path;
+  }
+});
