@@ -285,9 +285,9 @@ describe('a job that waits for others', function () {
     chain.submit('prep', '60 1');
     chain.submitGroup('exp', { matrix: { i: '1..3' } }, { after: 'prep' });
     await chain.until(5 * MINUTE);
-    const { state, notes } = chain.ends.get('exp')?.value as GroupResult;
-    assert.equal(state.marks, 'ccc');
-    assert.match(notes[0]?.[1] ?? '', /did not begin: prep failed/);
+    const result = chain.ends.get('exp')?.value as GroupResult | undefined;
+    assert.equal(result?.state.marks, 'ccc');
+    assert.match(result?.notes[0]?.[1] ?? '', /did not begin: prep failed/);
     assert.equal(chain.began.has('members'), false);
   });
 });

@@ -3,7 +3,14 @@ import { formatProblems } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type GoodJob, placed } from '../../job/job-file.js';
 import { asTyped, tellLine } from '../../terminal/print.js';
-import type { SubmitFlags } from './submit.js';
+
+/** Flags of `submit` that matter here. */
+interface Flags {
+  readonly name?: string;
+  readonly wait?: true;
+  readonly host?: unknown;
+  readonly dryRun?: true;
+}
 
 /** Means to read and submit one job of the file. */
 interface Several {
@@ -18,7 +25,7 @@ interface Several {
 export async function submitSeveral(
   file: string,
   documents: readonly string[],
-  flags: Pick<SubmitFlags, 'name' | 'wait' | 'host' | 'dryRun'>,
+  flags: Flags,
   { command, read, submit }: Several,
 ): Promise<number> {
   const forOne = Object.entries({ '--name': flags.name, '--wait': flags.wait, '--host': flags.host, '--': command });
@@ -35,7 +42,7 @@ export async function submitSeveral(
   for (const index of order) {
     const job = jobs[index] as GoodJob;
     if (flags.dryRun === true && index !== order[0]) process.stdout.write('---\n');
-    const linked = { ...job, raw: withIds(job.raw, ids) as GoodJob['raw'] };
+    const linked = { ...job, raw: withIds(job.raw, ids) };
     try {
       await submit(linked, ({ id }) => ids.set(job.spec.name, id));
     } catch (error) {
