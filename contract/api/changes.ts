@@ -32,7 +32,6 @@ export const restartBody = editBody.extend({
     .optional()
     .describe('Slices in place of which other machines are asked for.'),
 });
-export type ApiRestart = z.infer<typeof restartBody>;
 export const setUpBody = z.strictObject({
   from: z.string().max(255).optional(),
   modules: z.array(z.string().max(100)).max(100).optional(),

@@ -7,6 +7,7 @@ import * as groups from './groups.js';
 import * as jobs from './jobs.js';
 import * as failures from './failures.js';
 import * as changes from './changes.js';
+import { askerBody } from './changes.js';
 import * as stored from './stored.js';
 import * as pools from './pools.js';
 import * as callers from './callers.js';
@@ -15,10 +16,10 @@ import * as callers from './callers.js';
 const requestBodies = Object.fromEntries(
   Object.values(JOB_REQUESTS)
     .filter(({ body }) => !(body in changes))
-    .map(({ body, keys }) => [body, changes.askerBody.extend(keys({ z, text }))]),
+    .map(({ body, keys }) => [body, askerBody.extend(keys({ z, text }))]),
 ) as unknown as {
   readonly [Verb in JobVerb as Exclude<JobRequest<Verb>['body'], keyof typeof changes>]: z.ZodObject<
-    (typeof changes.askerBody)['shape'] & KeysOf<Verb>,
+    (typeof askerBody)['shape'] & KeysOf<Verb>,
     z.core.$strict
   >;
 };
