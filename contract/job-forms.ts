@@ -13,7 +13,7 @@ import type {
   SliceNewsFrom,
   UnreachableHosts,
 } from './job.js';
-import { JOB_REQUESTS, JOB_VERBS, type JobCall, type JobRequest, type JobVerb } from './job-requests.js';
+import { JOB_REQUESTS, JOB_VERBS, type JobCall, type JobRequest, type JobVerb, type KeyParts } from './job-requests.js';
 import { epoch, pricing, text } from './lease-forms.js';
 import { humanCall } from './quota-forms.js';
 import type { SliceNews } from './slice.js';
@@ -116,10 +116,12 @@ export const sliceNewsForm: Form<SliceNewsFrom> = form(z.object({ name: text(), 
 
 export const cancelNoteForm: Form<CancelNote> = form(z.object({ ...humanCall(), verb: text().exactOptional() }));
 
+const PARTS: KeyParts = { z, text };
+
 /** Forms of the updates of JOB_UPDATES. */
 export const JOB_CALL_FORMS = Object.fromEntries(
   JOB_VERBS.map((verb) => {
     const { keys, bounds }: JobRequest<JobVerb> & { readonly bounds?: Bounds } = JOB_REQUESTS[verb];
-    return [verb, form(z.object({ ...humanCall(), ...keys({ z, text }) }), bounds)];
+    return [verb, form(z.object({ ...humanCall(), ...keys(PARTS) }), bounds)];
   }),
 ) as unknown as { readonly [Verb in JobVerb]: Form<JobCall<Verb>> };

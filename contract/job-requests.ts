@@ -6,7 +6,7 @@ import { MOST_SLICES } from '../domain/slice.js';
 import { type HumanCall, update } from './define.js';
 
 /** Keys are told by a function of these, because each command reads the rows, and must not load zod for it. */
-interface KeyParts {
+export interface KeyParts {
   readonly z: typeof Zod;
   /** Text that Temporal and Google take. */
   readonly text: () => Zod.ZodString;
