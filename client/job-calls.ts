@@ -1,13 +1,6 @@
 import type { UpdateDefinition } from '@temporalio/common';
-import {
-  type CancelNote,
-  cancelNoteSignal,
-  type EditCall,
-  JOB_UPDATES,
-  type JobCall,
-  type JobVerb,
-  type RestartCall,
-} from '../contract/job.js';
+import { type CancelNote, cancelNoteSignal } from '../contract/job.js';
+import { type EditCall, JOB_UPDATES, type JobCall, type JobVerb } from '../contract/job-requests.js';
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import type { SliceDeletion, StuckDeletion } from '../domain/lease.js';
 import type { Asker } from '../domain/job-state.js';
@@ -34,18 +27,10 @@ export interface JobEdit {
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
 
-/** `replace`: slices whose machines are replaced by new ones. */
-export type JobRestart = JobEdit & Pick<RestartCall, 'replace'>;
-/** The wish that a person sends with a verb (contract/job.ts). */
-export type JobWish<Verb extends JobVerb> = Verb extends 'resume'
-  ? JobEdit
-  : Verb extends 'restart'
-    ? JobRestart
-    : Omit<JobCall<Verb>, 'v' | 'by'>;
-/** `zone`: the zone of the job that is tried first. */
-export type RequeuePlace = JobWish<'requeue'>;
-/** Without `modules`, all modules of the job. `force` also applies those that are found unchanged. */
-export type SetUpWish = JobWish<'setUp'>;
+/** The wish that a person sends with a verb (contract/job-requests.ts). An edit brings the contents of its files. */
+export type JobWish<Verb extends JobVerb> = 'identityKeys' extends keyof JobCall<Verb>
+  ? JobEdit & Omit<JobCall<Verb>, keyof EditCall>
+  : Omit<JobCall<Verb>, 'v' | 'by'>;
 
 export interface JobCallsOptions extends TemporalAccess {
   readonly upload: UploadFiles;
@@ -91,7 +76,7 @@ export class JobCalls {
   }
 
   async tell<Verb extends JobVerb>(id: string, verb: Verb, by: string, wish: JobWish<Verb>): Promise<string> {
-    const { files = {}, uploaded: before, ...others } = wish as JobRestart;
+    const { files = {}, uploaded: before, ...others } = wish as JobEdit;
     const uploaded = { ...before, ...(await this.#options.upload(files)) };
     const call = { v: 1, by, ...others, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
     const update = JOB_UPDATES[verb] as unknown as UpdateDefinition<{ readonly message: string }, [unknown]>;

@@ -1,9 +1,10 @@
+import { type JOB_REQUESTS, JOB_VERBS, type JobVerb } from '../contract/job-requests.js';
 import type { JobView } from '../contract/job.js';
 import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
 import { HttpJobs } from './http/http-jobs.js';
 import type { ServerOptions } from './http/server-options.js';
-import type { JobEdit, JobRestart, RequeuePlace, SetUpWish } from './job-calls.js';
+import type { JobWish } from './job-calls.js';
 import type { JobCounts, JobFilter } from './job-query.js';
 import type { JobPort, VerifiedCaller } from './job-port.js';
 import type { JobPage, JobRow } from './job-rows.js';
@@ -26,6 +27,22 @@ export interface HttpJobClientOptions extends ServerOptions {
 }
 
 /**
+ * A request to a job returns a sentence once the job has noted it.
+ * @param by the user who asks
+ * @param wish `from`: host name of the user's computer
+ * @throws JobRefused if the job has ended or its state does not allow this; nothing was changed then. JobNotFound.
+ *   TemporalUnreachable if no worker answered; the request may still be carried out.
+ */
+type Request<Verb extends JobVerb> =
+  object extends JobWish<Verb>
+    ? (id: string, by: string, wish?: JobWish<Verb>) => Promise<string>
+    : (id: string, by: string, wish: JobWish<Verb>) => Promise<string>;
+/** A method for each request of people. Its comment is that of its row in contract/job-requests.ts. */
+type Requests = { readonly [Verb in keyof typeof JOB_REQUESTS]: Request<Verb> };
+// The class defines them when it is made: with the rows it needs no line for each.
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
+export interface JobClient extends Requests {}
+/**
  * Submits, describes, waits for and cancels jobs: the library below `jobctl`, for other services to import. Over Temporal, every
  * call rejects with `TemporalUnreachable` if the server does not answer within 10 s, and with `TemporalRefused` if the server
  * denies access, lacks the namespace, or is not set up for jobctl. Over `jobctl serve` the errors are `ServerUnreachable`,
@@ -34,6 +51,15 @@ export interface HttpJobClientOptions extends ServerOptions {
  */
 export class JobClient {
   readonly #jobs: JobPort;
+
+  static {
+    for (const verb of JOB_VERBS)
+      Object.defineProperty(this.prototype, verb, {
+        value(this: JobClient, id: string, by: string, wish: JobWish<JobVerb> = {}): Promise<string> {
+          return this.#jobs.tell(id, verb, by, wish);
+        },
+      });
+  }
 
   private constructor(jobs: JobPort) {
     this.#jobs = jobs;
@@ -101,42 +127,6 @@ export class JobClient {
    */
   cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     return this.#jobs.cancel(id, asker);
-  }
-
-  /**
-   * Ends the command with notice and grace, and keeps slices and lease (at most for `timeouts.stop`), or gives them back
-   * (`release`). Like the next three calls, returns a sentence once the job has noted the request.
-   * @param by the user who asks
-   * @param options `from`: host name of the user's computer
-   * @throws JobRefused if the job has ended or its state does not allow this; nothing was changed then. JobNotFound.
-   *   TemporalUnreachable if no worker answered; the request may still be carried out.
-   */
-  stop(
-    id: string,
-    by: string,
-    { release = false, from }: { readonly release?: boolean; readonly from?: string } = {},
-  ): Promise<string> {
-    return this.#jobs.tell(id, 'stop', by, { ...(from === undefined ? {} : { from }), ...(release && { release }) });
-  }
-
-  /** Continues a stopped job with a new attempt: on the slices that it kept, or as soon as its pool grants a lease again. */
-  resume(id: string, by: string, edit: JobEdit = {}): Promise<string> {
-    return this.#jobs.tell(id, 'resume', by, edit);
-  }
-
-  /** Sets up modules again on the job's hosts beside its command. Returns once it is noted. @throws JobRefused, JobNotFound */
-  setUp(id: string, by: string, wish: SetUpWish = {}): Promise<string> {
-    return this.#jobs.tell(id, 'setUp', by, wish);
-  }
-
-  /** Gives slices and lease back and queues the job again, with its first submit time. */
-  requeue(id: string, by: string, place: RequeuePlace = {}): Promise<string> {
-    return this.#jobs.tell(id, 'requeue', by, place);
-  }
-
-  /** Restarts the command on the same slices, with the same or a changed job file. Some slices may be replaced. */
-  restart(id: string, by: string, edit: JobRestart = {}): Promise<string> {
-    return this.#jobs.tell(id, 'restart', by, edit);
   }
 
   /** A group's row: who submitted it, and how many members it has; needs no worker. @throws GroupNotFound */

@@ -1,4 +1,5 @@
-import type { JobVerb, JobView } from '../contract/job.js';
+import type { JobView } from '../contract/job.js';
+import type { JobVerb } from '../contract/job-requests.js';
 import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
 import type { GroupView } from '../contract/group.js';

@@ -8,6 +8,7 @@ export type { Place, Reaction } from '../domain/job-events/causes.js';
 export type { JobEvent, ShownEvent } from '../domain/job-events/event.js';
 export type { JobSpec } from '../domain/job-spec.js';
 export * from './job.js';
+export { JOB_UPDATES, type EditCall, type JobCall, type JobVerb } from './job-requests.js';
 export * from './quota.js';
 export * from './workflow-ids.js';
 export type { HumanCall } from './define.js';

@@ -1,23 +1,19 @@
 import { z } from 'zod';
-import { MOST_KEY_CHARACTERS, MOST_OF_AN_EDIT, MOST_SET } from '../domain/bounds.js';
+import type { Bounds } from '../domain/bounds.js';
 import { MOST_SLICES, REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
 import { MOST_TIERS } from '../quota/quota-config.js';
 import { type Form, form } from './form.js';
 import type {
   AttemptTrouble,
   CancelNote,
-  EditCall,
-  RequeueCall,
-  RestartCall,
   LeaseGrant,
   LeaseRevocation,
   PriorityNews,
-  SetUpCall,
   SetUpProgress,
   SliceNewsFrom,
-  StopCall,
   UnreachableHosts,
 } from './job.js';
+import { JOB_REQUESTS, JOB_VERBS, type JobCall, type JobRequest, type JobVerb, type KeyParts } from './job-requests.js';
 import { epoch, pricing, text } from './lease-forms.js';
 import { humanCall } from './quota-forms.js';
 import type { SliceNews } from './slice.js';
@@ -118,28 +114,14 @@ const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
 ]);
 export const sliceNewsForm: Form<SliceNewsFrom> = form(z.object({ name: text(), run: text(), news: sliceNews }));
 
-/** Setting a value costs the square of its path's length: a path of 100,000 keys took all memory of a worker. */
-const path = z.array(z.union([text().max(MOST_KEY_CHARACTERS), z.int()])).max(50);
-
-const edit = {
-  job: z.unknown().exactOptional(),
-  set: z
-    .array(z.object({ path, value: z.unknown() }))
-    .max(MOST_SET)
-    .exactOptional(),
-  source: text().exactOptional(),
-  files: z.record(text(), text()).exactOptional(),
-  identityKeys: z.record(text(), text()).exactOptional(),
-};
 export const cancelNoteForm: Form<CancelNote> = form(z.object({ ...humanCall(), verb: text().exactOptional() }));
-export const stopForm: Form<StopCall> = form(z.object({ ...humanCall(), release: z.boolean().exactOptional() }));
-export const requeueForm: Form<RequeueCall> = form(z.object({ ...humanCall(), zone: text().exactOptional() }));
-export const editForm: Form<EditCall> = form(z.object({ ...humanCall(), ...edit }), MOST_OF_AN_EDIT);
-const replaced = z.union([z.literal('all'), z.array(z.int().min(0)).min(1).max(MOST_SLICES)]);
-export const restartForm: Form<RestartCall> = form(
-  z.object({ ...humanCall(), ...edit, replace: replaced.exactOptional() }),
-  MOST_OF_AN_EDIT,
-);
-export const setUpForm: Form<SetUpCall> = form(
-  z.object({ ...humanCall(), modules: z.array(text()).min(1).exactOptional(), force: z.boolean().exactOptional() }),
-);
+
+const PARTS: KeyParts = { z, text };
+
+/** Forms of the updates of JOB_UPDATES. */
+export const JOB_CALL_FORMS = Object.fromEntries(
+  JOB_VERBS.map((verb) => {
+    const { keys, bounds }: JobRequest<JobVerb> & { readonly bounds?: Bounds } = JOB_REQUESTS[verb];
+    return [verb, form(z.object({ ...humanCall(), ...keys(PARTS) }), bounds)];
+  }),
+) as unknown as { readonly [Verb in JobVerb]: Form<JobCall<Verb>> };

@@ -1,9 +1,7 @@
-/** The job workflow: its input, its memo, and its signals, queries and updates. All values are plain JSON. */
-import type { UpdateDefinition } from '@temporalio/common';
-import { type HumanCall, query, signal, update } from './define.js';
+/** The job workflow: its input, its memo, and its signals and queries. All values are plain JSON. */
+import { type HumanCall, query, signal } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
-import type { Replaced } from '../domain/job-events/causes.js';
 import type { ShownEvent, ToldEvent } from '../domain/job-events/event.js';
 import type { JobMember } from '../domain/array/group-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
@@ -273,18 +271,6 @@ export interface SliceNewsFrom {
 }
 export const sliceNewsSignal = signal<[SliceNewsFrom]>('sliceNews');
 
-/** Another job file for later attempts: a whole file, or single values that change in the file in force. */
-export interface EditCall extends HumanCall {
-  /** The new file as plain JSON. */
-  readonly job?: unknown;
-  readonly set?: readonly { readonly path: readonly (string | number)[]; readonly value: unknown }[];
-  /** The file's text, kept with the attempt. */
-  readonly source?: string;
-  /** Local files that the new file names, uploaded before: path as written -> SHA-256. */
-  readonly files?: Readonly<Record<string, string>>;
-  /** Keys that the new file names, as in `JobInput`. */
-  readonly identityKeys?: Readonly<Record<string, string>>;
-}
 /**
  * The user who is about to cancel the job. The cancel itself is Temporal's own request, which reaches a job without a worker and
  * carries no name. This signal goes before it (docs/adr/0060).
@@ -293,42 +279,3 @@ export interface CancelNote extends HumanCall {
   readonly verb?: string;
 }
 export const cancelNoteSignal = signal<[CancelNote]>('cancelNote');
-
-/** `release`: the slices are deleted and the lease is returned too. */
-export interface StopCall extends HumanCall {
-  readonly release?: boolean;
-}
-/** `zone`: the zone to ask first then, one of the job's own. */
-export interface RequeueCall extends HumanCall {
-  readonly zone?: string;
-}
-/** `replace`: the next attempt starts on other machines, in place of all slices or of these (from 0). */
-export interface RestartCall extends EditCall {
-  readonly replace?: Replaced;
-}
-/**
- * To a job, by people (docs/adr/0022). Its validator refuses a request that makes no sense in the job's state, else the job
- * notes it. The answer is a sentence. The job carries out a noted request when it gets to it.
- */
-export const stopUpdate = update<StopCall>('stop');
-export const resumeUpdate = update<EditCall>('resume');
-export const requeueUpdate = update<RequeueCall>('requeue');
-export const restartUpdate = update<RestartCall>('restart');
-/** Without `modules`: all modules of the job. `force`: repeats unchanged ones too. */
-export interface SetUpCall extends HumanCall {
-  readonly modules?: readonly string[];
-  readonly force?: boolean;
-}
-export const setUpUpdate = update<SetUpCall>('setUp');
-
-/** Requests that need a worker and are answered with a sentence, each by the operation that brings it (contract/operations.ts). */
-export const JOB_UPDATES = {
-  stop: stopUpdate,
-  resume: resumeUpdate,
-  restart: restartUpdate,
-  requeue: requeueUpdate,
-  setUp: setUpUpdate,
-};
-export type JobVerb = keyof typeof JOB_UPDATES;
-export type JobCall<Verb extends JobVerb> =
-  (typeof JOB_UPDATES)[Verb] extends UpdateDefinition<unknown, [infer Call]> ? Call : never;

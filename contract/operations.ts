@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import type { AccessVerb } from '../domain/access.js';
+import type { AccessVerb } from './access.js';
 import type { FORMS } from './api/forms.js';
+import { JOB_REQUESTS } from './job-requests.js';
 
 type Forms = typeof FORMS;
 /** The name of a zod form of contract/api. Rows name their forms, so that a client reads them without loading zod. */
@@ -87,36 +88,7 @@ const rows = {
     answer: 'cancelledSchema',
     isOnce: false,
   }),
-  stop: op('POST /v1/jobs/:id/stop', 'stop', 'End the command, keep or give back the slices', {
-    body: 'stopBody',
-    mayLackBody: true,
-    answer: 'messageSchema',
-    isOnce: true,
-  }),
-  resume: op('POST /v1/jobs/:id/resume', 'resume', 'Let a stopped job go on', {
-    body: 'editBody',
-    mayLackBody: true,
-    answer: 'messageSchema',
-    isOnce: true,
-  }),
-  restart: op(
-    'POST /v1/jobs/:id/restart',
-    'restart',
-    'Start the command again on the same slices, or with other machines',
-    { body: 'restartBody', mayLackBody: true, answer: 'messageSchema', isOnce: true },
-  ),
-  requeue: op('POST /v1/jobs/:id/requeue', 'requeue', 'Give slices and lease back, and ask again', {
-    body: 'requeueBody',
-    mayLackBody: true,
-    answer: 'messageSchema',
-    isOnce: true,
-  }),
-  setUp: op('POST /v1/jobs/:id/setup', 'setup', "Set the job's hosts up again", {
-    body: 'setUpBody',
-    mayLackBody: true,
-    answer: 'messageSchema',
-    isOnce: true,
-  }),
+  ...JOB_REQUESTS,
   group: op('GET /v1/groups/:id', 'status', 'A group of jobs', { answer: 'groupRowSchema' }),
   describeGroup: op('GET /v1/groups/:id/description', 'describe', 'The array of a group, and how each member is', {
     answer: 'groupViewSchema',

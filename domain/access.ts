@@ -19,11 +19,6 @@ export function isOneOf(subject: Subject, principals: readonly string[]): boolea
   return principals.some((principal) => own.includes(principal));
 }
 
-/**
- * The rights in a pool whose users are verified (docs/access.md). This one table decides, and nothing else does.
- * quota/membership.ts finds a subject's roles for a job or a project.
- */
-
 /** A subject's relation to the object of a call. `authenticated`: every subject whose token was verified. */
 export const ACCESS_ROLES = ['owner', 'service', 'member', 'admin', 'operator', 'authenticated'] as const;
 export type AccessRole = (typeof ACCESS_ROLES)[number];
@@ -31,64 +26,36 @@ export type AccessRole = (typeof ACCESS_ROLES)[number];
 /** The object of a call: a job, a project of a pool, or a pool. */
 type AccessScope = 'job' | 'project' | 'pool';
 
-interface Rule {
+/** Who may do one thing (contract/access.ts). */
+export interface AccessRule {
   readonly scope: AccessScope;
   /** Completes "may not ..". */
   readonly what: string;
   readonly roles: readonly AccessRole[];
+  /** The pool's setting of its readers changes the roles. */
+  readonly isReading?: true;
 }
 
-const CHANGE = ['owner', 'service', 'admin', 'operator'] as const;
-const READ = ['owner', 'service', 'member', 'admin', 'operator'] as const;
-
-/** In the order of docs/access.md. `service`: one that may submit for the job's user (pool file, `[[access.services]]`). */
-export const ACCESS_TABLE = {
-  submit: { scope: 'project', what: 'submit a job', roles: ['owner', 'service'] },
-  list: { scope: 'pool', what: 'list the jobs', roles: ['authenticated'] },
-  status: { scope: 'job', what: 'see the status', roles: ['authenticated'] },
-  why: { scope: 'job', what: 'see why it waits', roles: ['authenticated'] },
-  describe: { scope: 'job', what: 'read the job file', roles: READ },
-  logs: { scope: 'job', what: 'read the logs', roles: READ },
-  outputs: { scope: 'job', what: 'read the outputs', roles: READ },
-  cancel: { scope: 'job', what: 'cancel it', roles: CHANGE },
-  stop: { scope: 'job', what: 'stop it', roles: CHANGE },
-  resume: { scope: 'job', what: 'resume it', roles: CHANGE },
-  restart: { scope: 'job', what: 'restart it', roles: CHANGE },
-  requeue: { scope: 'job', what: 'requeue it', roles: CHANGE },
-  setup: { scope: 'job', what: 'set its hosts up', roles: CHANGE },
-  edit: { scope: 'job', what: 'change its job file', roles: ['owner', 'service'] },
-  delete: { scope: 'job', what: 'delete it', roles: CHANGE },
-  priority: { scope: 'job', what: 'change its priority', roles: CHANGE },
-  login: { scope: 'job', what: 'log in to its hosts', roles: ['owner', 'operator'] },
-  'secret-names': { scope: 'project', what: 'see the names of secrets', roles: ['member', 'admin', 'operator'] },
-  'quota-show': { scope: 'pool', what: 'see the quota', roles: ['authenticated'] },
-  'quota-plan': { scope: 'pool', what: 'plan a change of files', roles: ['authenticated'] },
-  'quota-apply': { scope: 'pool', what: 'apply files', roles: ['operator'] },
-  admission: { scope: 'pool', what: 'freeze, drain or open the pool', roles: ['operator'] },
-  'quota-release': {
-    scope: 'pool',
-    what: 'release a lease whose slices cannot be deleted',
-    roles: ['operator'],
-  },
-  machines: { scope: 'pool', what: 'drain and undrain machines', roles: ['operator'] },
-  audit: { scope: 'pool', what: 'read the audit log', roles: ['operator'] },
-} as const satisfies Readonly<Record<string, Rule>>;
-export type AccessVerb = keyof typeof ACCESS_TABLE;
-export const ACCESS_VERBS = Object.keys(ACCESS_TABLE) as readonly AccessVerb[];
+/** The roles that may change a job. `service`: one that may submit for the job's user (pool file, `[[access.services]]`). */
+export const CHANGING_ROLES = ['owner', 'service', 'admin', 'operator'] as const satisfies readonly AccessRole[];
+export const READING_ROLES = [
+  'owner',
+  'service',
+  'member',
+  'admin',
+  'operator',
+] as const satisfies readonly AccessRole[];
 
 /** Subjects that may read logs and outputs beside those of the table (pool file, `[access] readers`). */
 export type Readers = 'owner' | 'project' | 'pool';
-const OPEN_TO_READERS: ReadonlySet<AccessVerb> = new Set(['describe', 'logs', 'outputs']);
 
-/** The roles that may use a verb, given the pool's setting of its readers. */
-function rolesFor(verb: AccessVerb, readers: Readers = 'project'): readonly AccessRole[] {
-  const { roles } = ACCESS_TABLE[verb];
-  if (!OPEN_TO_READERS.has(verb) || readers === 'project') return roles;
+function rolesFor({ roles, isReading }: AccessRule, readers: Readers): readonly AccessRole[] {
+  if (isReading !== true || readers === 'project') return roles;
   return readers === 'pool' ? [...roles, 'authenticated'] : roles.filter((role) => role !== 'member');
 }
 
 interface AccessQuestion {
-  readonly verb: AccessVerb;
+  readonly rule: AccessRule;
   /** From the token, verified. */
   readonly subject: string;
   /** All roles of the subject for the object. */
@@ -110,16 +77,15 @@ export type AccessAnswer =
   | { readonly isAllowed: true; /** The role that it was allowed for. */ readonly as: AccessRole }
   | { readonly isAllowed: false; /** One sentence: who may not do what, and who may. */ readonly why: string };
 
-/** Pure and total: refuses every verb that the table does not allow to one of the roles. */
-export function decideAccess({ verb, subject, roles, readers = 'project', object }: AccessQuestion): AccessAnswer {
-  const allowed = rolesFor(verb, readers);
+/** Pure and total: refuses whatever the rule does not allow to one of the roles. */
+export function decideAccess({ rule, subject, roles, readers = 'project', object }: AccessQuestion): AccessAnswer {
+  const allowed = rolesFor(rule, readers);
   const as = ACCESS_ROLES.find((role) => roles.includes(role) && allowed.includes(role));
   if (as !== undefined) return { isAllowed: true, as };
-  const { what } = ACCESS_TABLE[verb];
   const whose = object.owner === undefined ? '' : ` of ${object.owner}`;
   const about = object.job === undefined ? '' : `job ${object.job}${whose}: `;
   const who = allowed.map((role) => roleWords(role, object)).join(', ');
-  return { isAllowed: false, why: `${about}${subject} may not ${what}; allowed: ${who}` };
+  return { isAllowed: false, why: `${about}${subject} may not ${rule.what}; allowed: ${who}` };
 }
 
 function roleWords(role: AccessRole, { pool, project, owner }: AccessObject): string {

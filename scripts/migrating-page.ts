@@ -11,7 +11,8 @@ import {
 } from '../cli/job/migrating/jobman-keys.js';
 import { ASTERA_FLAGS } from '../cli/job/migrating/import-launch.js';
 import { submitFlags } from '../cli/commands/verbs.js';
-import { type Answer, answerTo } from '../cli/job/migrating/typed-line.js';
+import type { Answer } from '../cli/job/migrating/answer.js';
+import { answerTo } from '../cli/job/migrating/typed-line.js';
 import { BASTION_EVENTS } from '../domain/job-events/topics.js';
 import { shellWords, splitShellWords } from '../domain/shell-quote.js';
 import { userInfo } from 'node:os';

@@ -21,7 +21,6 @@ import {
   type MemberNote,
   type RetryCall,
   retryUpdate,
-  UNSEEN,
 } from '../contract/group.js';
 import { cancelNoteForm } from '../contract/job-forms.js';
 import { cancelNoteSignal, type JobInput } from '../contract/job.js';
@@ -30,15 +29,12 @@ import {
   countsText,
   freshState,
   groupIdProblem,
-  type GroupState,
-  hasFailed,
   LAST_ROUND,
   markOfResult,
   memberId,
   MemberMark,
   nextRound,
   retriedIndexes,
-  retriedState,
   retryText,
 } from '../domain/array/group-state.js';
 import { FailureType } from '../domain/errors.js';
@@ -48,6 +44,7 @@ import { formatProblems } from '../domain/problem.js';
 import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 import { count } from '../domain/units.js';
 import { groupReading, groupWork } from './activity-options.js';
+import { MemberMarks } from './group/member-marks.js';
 import { Inbox, mustBeForm, refusal } from './inbox.js';
 import { askerOf } from './job/requests.js';
 import { joinBlocks, plain } from './markdown.js';
@@ -58,14 +55,14 @@ import { Followers, Others } from './others.js';
  * when no member waits or is open, and always as completed: its result is the state from which a later retry goes on.
  */
 export async function group(input: GroupInput): Promise<GroupResult> {
-  const members = new Members(checkedInput(input));
+  const owner = new GroupOwner(checkedInput(input));
   const cancelled = CancellationScope.current().cancelRequested;
   // The cancel request is news: members are asked to end, and heard of, outside its reach.
   const isOver = await CancellationScope.nonCancellable(async () => {
-    void cancelled.catch(() => members.cancel());
-    return members.run();
+    void cancelled.catch(() => owner.cancel());
+    return owner.run();
   });
-  return isOver ? members.result() : continueAsNew<typeof group>(members.nextInput());
+  return isOver ? owner.result() : continueAsNew<typeof group>(owner.nextInput());
 }
 
 function checkedInput(input: GroupInput): GroupInput & { readonly array: JobArray } {
@@ -101,13 +98,12 @@ const LARGE_HISTORY = 8 * 2 ** 20;
 /** Sentences kept about members that have no job to say it. */
 const MOST_NOTES = 100;
 
-class Members {
+/** Acts for a group: starts its members, asks them to end, hears of their ends, and answers people. */
+class GroupOwner {
   readonly #input: GroupInput & { readonly array: JobArray };
   readonly #group: string;
   readonly #inbox: Inbox;
-  /** One `MemberMark` and one round for each place. */
-  readonly #marks: string[];
-  readonly #rounds: string[];
+  readonly #members: MemberMarks;
   readonly #authorizations: Record<string, JobAuthorization>;
   #notes: MemberNote[];
   #cancelledBy: Asker | undefined;
@@ -126,9 +122,9 @@ class Members {
     const { array, carry } = input;
     this.#input = input;
     this.#group = groupId();
-    const state = carryOf(carry)?.state ?? input.state ?? freshState(array.size, (index) => hasMember(array, index));
-    this.#marks = Array.from(state.marks);
-    this.#rounds = Array.from(state.rounds);
+    this.#members = new MemberMarks(
+      carryOf(carry)?.state ?? input.state ?? freshState(array.size, (index) => hasMember(array, index)),
+    );
     this.#authorizations = { ...(carryOf(carry)?.authorizations ?? input.authorizations) };
     this.#notes = [...(carryOf(carry)?.notes ?? [])];
     this.#cancelledBy = carryOf(carry)?.cancelledBy;
@@ -153,10 +149,10 @@ class Members {
     for (;;) {
       await this.#act();
       this.#show();
-      if (this.#isOver) {
+      if (this.#members.isOver) {
         await condition(allHandlersFinished);
         await this.#followers.tell();
-        if (this.#isOver) return true;
+        if (this.#members.isOver) return true;
       }
       if (isLong()) {
         await condition(allHandlersFinished);
@@ -188,8 +184,8 @@ class Members {
   }
 
   #neverBegin(why: string): true {
-    const waiting = this.#indexesOf(MemberMark.Waiting);
-    for (const index of waiting) this.#marks[index] = MemberMark.Cancelled;
+    const waiting = this.#members.indexesOf(MemberMark.Waiting);
+    this.#members.endWaiting(MemberMark.Cancelled);
     const notes = waiting.slice(0, MOST_NOTES).map((index): MemberNote => [index, `it did not begin: ${why}`]);
     this.#notes = [...this.#notes, ...notes].slice(-MOST_NOTES);
     return true;
@@ -197,7 +193,7 @@ class Members {
 
   result(): GroupResult {
     const { submission } = this.#input;
-    return { v: 1, state: this.#state, notes: this.#notes, submission, authorizations: this.#authorizations };
+    return { v: 1, state: this.#members.state, notes: this.#notes, submission, authorizations: this.#authorizations };
   }
 
   nextInput(): GroupInput {
@@ -206,7 +202,7 @@ class Members {
     const others = this.#others.carry();
     const followers = this.#followers.carry;
     const carry: GroupCarry = {
-      state: this.#state,
+      state: this.#members.state,
       authorizations: this.#authorizations,
       notes: this.#notes,
       ...(this.#cancelledBy && { cancelledBy: this.#cancelledBy }),
@@ -230,17 +226,9 @@ class Members {
 
   // State ------------------------------------------------------------------------------------------------------------
 
-  get #state(): GroupState {
-    return { marks: this.#marks.join(''), rounds: this.#rounds.join('') };
-  }
-
-  get #isOver(): boolean {
-    return !this.#marks.some((mark) => mark === MemberMark.Waiting || mark === MemberMark.Open);
-  }
-
   /** A member that failed ends the others. */
   get #isFailing(): boolean {
-    return this.#input.array.isFailFast && this.#marks.some(hasFailed);
+    return this.#input.array.isFailFast && this.#members.hasFailed;
   }
 
   get #isEnding(): boolean {
@@ -251,44 +239,30 @@ class Members {
     return this.#isEnding ? this.#toCancel.length > 0 : this.#toStart.length > 0;
   }
 
-  #indexesOf(wanted: MemberMark): readonly number[] {
-    return this.#marks.flatMap((mark, index) => (mark === wanted ? [index] : []));
-  }
-
   get #toCancel(): readonly number[] {
-    return this.#indexesOf(MemberMark.Open).filter((index) => !this.#asked.has(index));
+    return this.#members.indexesOf(MemberMark.Open).filter((index) => !this.#asked.has(index));
   }
 
-  /** The next batch, all of one round, for one statement covers a round. */
   get #toStart(): readonly number[] {
-    const { maxParallel = Infinity } = this.#input.array;
-    const free = maxParallel - this.#indexesOf(MemberMark.Open).length;
-    const waiting = free <= 0 ? [] : this.#indexesOf(MemberMark.Waiting);
-    const [first = -1] = waiting;
-    return waiting.filter((index) => this.#rounds[index] === this.#rounds[first]).slice(0, Math.min(free, BATCH));
+    return this.#members.toStart(BATCH, this.#input.array.maxParallel);
   }
 
   // Acting -----------------------------------------------------------------------------------------------------------
 
   async #act(): Promise<void> {
     if (!this.#isEnding) return this.#start(this.#toStart);
-    const isByPerson = this.#cancelledBy !== undefined;
-    for (const index of this.#indexesOf(MemberMark.Waiting))
-      this.#marks[index] = isByPerson ? MemberMark.Cancelled : MemberMark.Skipped;
+    this.#members.endWaiting(this.#cancelledBy === undefined ? MemberMark.Skipped : MemberMark.Cancelled);
     await this.#cancelMembers(this.#toCancel.slice(0, BATCH));
   }
 
   async #start(indexes: readonly number[]): Promise<void> {
     const [first] = indexes;
     if (first === undefined) return;
-    const round = Number.parseInt(this.#rounds[first] ?? '0', 36);
+    const round = this.#members.roundOf(first);
     const { marks, notes } = await groupWork(`start ${count(indexes.length, 'member')}`).startMembers({
       ...{ group: this.#group, round, indexes, submission: this.#submissionOf(round) },
     });
-    for (const [at, index] of indexes.entries()) {
-      // Its end may have been told before.
-      if (this.#marks[index] === MemberMark.Waiting) this.#marks[index] = marks[at] ?? MemberMark.Open;
-    }
+    this.#members.started(indexes, marks);
     this.#notes = [...this.#notes, ...notes].slice(-MOST_NOTES);
   }
 
@@ -301,7 +275,7 @@ class Members {
   async #cancelMembers(indexes: readonly number[]): Promise<void> {
     if (indexes.length === 0) return;
     const asker = this.#cancelledBy ?? { by: `fail_fast of ${this.#group}` };
-    const ids = indexes.map((index) => memberId({ group: this.#group, index, round: this.#roundAt(index) }));
+    const ids = indexes.map((index) => memberId({ group: this.#group, index, round: this.#members.roundOf(index) }));
     await groupWork(`cancel ${count(ids.length, 'member')}`).cancelMembers({
       ids,
       ...(asker.by === '' ? {} : { asker }),
@@ -309,42 +283,29 @@ class Members {
     for (const index of indexes) this.#asked.add(index);
   }
 
-  #roundAt(index: number): number {
-    return Number.parseInt(this.#rounds[index] ?? '0', 36);
-  }
-
   // Hearing ----------------------------------------------------------------------------------------------------------
 
   #hear(news: readonly MemberNews[]): void {
-    for (const { index, round, result } of news) {
-      const mark = this.#marks[index];
-      // It is news of an earlier round, or of no member.
-      if (mark === undefined || mark === MemberMark.Gap || round !== this.#roundAt(index)) continue;
-      this.#end(index, markOfResult(result));
-    }
+    for (const { index, round, result } of news)
+      if (this.#members.isMember(index, round)) this.#end(index, markOfResult(result));
     this.#hasNews = true;
   }
 
   #end(index: number, mark: MemberMark): void {
     const isSkipped = mark === MemberMark.Cancelled && this.#cancelledBy === undefined && this.#isFailing;
-    this.#marks[index] = isSkipped ? MemberMark.Skipped : mark;
+    this.#members.end(index, isSkipped ? MemberMark.Skipped : mark);
   }
 
   /** @param isWithoutMemory members may run that this run has not started */
   async #compare(isWithoutMemory: boolean): Promise<void> {
     const seen = await groupReading('compare the members with those that Temporal knows').compareMembers({
       group: this.#group,
-      state: this.#state,
+      state: this.#members.state,
     });
     this.#comparedAt = Date.now();
-    for (const [index, mark] of Array.from(seen.marks).entries()) {
-      const [known, round] = [this.#marks[index], seen.rounds[index] ?? '0'];
-      if (mark === UNSEEN || known === undefined || known === MemberMark.Gap) continue;
-      const isLater = Number.parseInt(round, 36) > this.#roundAt(index);
-      const isNews = known === MemberMark.Open || (known === MemberMark.Waiting && isWithoutMemory);
-      if (isLater ? !isWithoutMemory : round !== this.#rounds[index] || !isNews) continue;
-      this.#rounds[index] = round;
-      this.#end(index, mark as MemberMark);
+    for (const { index, round, mark } of this.#members.newsIn(seen, isWithoutMemory)) {
+      this.#members.inRound(index, round);
+      this.#end(index, mark);
     }
   }
 
@@ -353,23 +314,18 @@ class Members {
   #mustTake(call: RetryCall): void {
     mustBeForm(retryForm, call);
     if (this.#cancelledBy !== undefined) throw refusal(`group ${this.#group} is being cancelled`);
-    if (this.#isFailing && !this.#isOver)
+    if (this.#isFailing && !this.#members.isOver)
       throw refusal(`fail_fast is ending the members of group ${this.#group}: retry them when they have ended`);
-    if (retriedIndexes(this.#state).length === 0) throw refusal(`group ${this.#group} has no failed member`);
-    const round = nextRound(this.#state);
+    if (retriedIndexes(this.#members.state).length === 0) throw refusal(`group ${this.#group} has no failed member`);
+    const round = nextRound(this.#members.state);
     if (round > LAST_ROUND) throw refusal(`group ${this.#group} was retried ${LAST_ROUND} times, which are the most`);
     if (call.round !== round)
       throw refusal(`group ${this.#group} was retried by somebody else meanwhile: look at it, and ask again`);
   }
 
   #retry({ round, authorization }: RetryCall): { readonly message: string } {
-    const indexes = retriedIndexes(this.#state);
-    const state = retriedState(this.#state);
-    for (const index of indexes) {
-      this.#marks[index] = state.marks[index] ?? MemberMark.Waiting;
-      this.#rounds[index] = state.rounds[index] ?? '0';
-      this.#asked.delete(index);
-    }
+    const indexes = this.#members.retry();
+    for (const index of indexes) this.#asked.delete(index);
     if (authorization !== undefined) this.#authorizations[round] = authorization;
     const again = new Set(indexes);
     this.#notes = this.#notes.filter(([index]) => !again.has(index));
@@ -379,13 +335,13 @@ class Members {
 
   #view(): GroupView {
     const { array } = this.#input;
-    const isCancelling = this.#cancelledBy !== undefined && !this.#isOver;
-    const view = { group: this.#group, array, state: this.#state, notes: this.#notes };
+    const isCancelling = this.#cancelledBy !== undefined && !this.#members.isOver;
+    const view = { group: this.#group, array, state: this.#members.state, notes: this.#notes };
     return { ...view, ...(isCancelling && { isCancelling }), ...(this.#awaited !== '' && { awaited: this.#awaited }) };
   }
 
   #show(): void {
-    const counts = countsText(this.#marks.join(''));
+    const counts = countsText(this.#members.state.marks);
     const awaited = this.#awaited === '' ? [] : [`Waits for ${plain(this.#awaited)}`];
     setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(counts)}`, ...awaited], ''));
   }

@@ -112,7 +112,10 @@ whose content is the same are not set up again.
     arguments: [JOB],
     flags: [BY, outputOption(), ['--zone <zone>', "ask in this one of the job's zones first"]],
     examples: ['jobctl requeue train-7f3k', 'jobctl requeue train-7f3k --zone us-east5-a'],
-    run: async () => (await import('./verbs/life.js')).requeue,
+    run: async () => {
+      const { asking } = await import('../job/ask-job.js');
+      return asking('requeue', ({ zone }: { readonly zone?: string }) => ({ zone }));
+    },
   }),
   defineVerb({
     name: 'delete',

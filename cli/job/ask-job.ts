@@ -1,4 +1,6 @@
 import type { Asker } from '../../domain/job-state.js';
+import type { JobVerb } from '../../contract/job-requests.js';
+import type { JobWish } from '../../client/job-calls.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { TemporalJobsOptions } from '../../client/temporal-jobs.js';
 import { askerAt } from '../place/asker.js';
@@ -42,3 +44,15 @@ export async function askJob(
     { ...(store && { store }), onUpload: uploading.show },
   );
 }
+
+/** The flags that a verb has beside those of every request, as keys of its wish. A flag that was not given is undefined. */
+type Wished<Verb extends JobVerb> = { readonly [Key in keyof JobWish<Verb>]: JobWish<Verb>[Key] | undefined };
+
+/** Runs a verb that sends one request to one job and prints its answer. */
+export const asking =
+  <Verb extends JobVerb, Flags>(verb: Verb, wishOf: (flags: Flags) => Wished<Verb>) =>
+  (job: string, flags: AskFlags & Flags): Promise<number> =>
+    askJob(job, flags, (client, { by, from }) => {
+      const given = Object.entries({ from, ...wishOf(flags) }).filter(([, value]) => value !== undefined);
+      return client[verb](job, by, Object.fromEntries(given) as never);
+    });

@@ -9,6 +9,7 @@ import type { JobActivities } from '../../contract/job-activities.js';
 import * as jobForms from '../../contract/job-forms.js';
 import * as job from '../../contract/job.js';
 import type { JobMemo } from '../../contract/job.js';
+import { JOB_UPDATES, JOB_VERBS } from '../../contract/job-requests.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
 import * as sliceForms from '../../contract/slice-forms.js';
 import * as slice from '../../contract/slice.js';
@@ -78,13 +79,9 @@ const SIGNALS: Readonly<Record<string, PayloadForm>> = {
   [slice.leaseAnswerSignal.name]: of(sliceForms.leaseAnswerForm),
 };
 
-const UPDATES: Readonly<Record<string, PayloadForm>> = {
-  [job.stopUpdate.name]: of(jobForms.stopForm),
-  [job.resumeUpdate.name]: of(jobForms.editForm),
-  [job.requeueUpdate.name]: of(jobForms.requeueForm),
-  [job.restartUpdate.name]: of(jobForms.restartForm),
-  [job.setUpUpdate.name]: of(jobForms.setUpForm),
-};
+const UPDATES: Readonly<Record<string, PayloadForm>> = Object.fromEntries(
+  JOB_VERBS.map((verb) => [JOB_UPDATES[verb].name, inJson(jobForms.JOB_CALL_FORMS[verb].schema)]),
+);
 
 /** Activities of jobs and slices, by name. Only jobctl's own code writes their inputs and results. */
 const ACTIVITIES: Readonly<Record<OwnActivity, 'own'>> = {

@@ -1,4 +1,4 @@
-import { readCreateFlag } from '../../domain/machine-kinds/cloud-tpu/section.js';
+import { readCreateFlag } from '../../domain/machine-kinds/cloud-tpu/create-flags.js';
 import { DISK_MODES } from '../../domain/machine-kinds/cloud-tpu/words.js';
 import { isOwnWord, MAPS, NAMES, TEXT_KINDS } from './fields.js';
 import { JOB_FILE, JOB_INPUT, type JsonForm, type PayloadForm } from './forms.js';

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiSubmission } from '../../contract/api/jobs.js';
 import { type AnswerOf, type BodySent, OPERATIONS } from '../../contract/operations.js';
-import type { JobView, JobVerb } from '../../contract/job.js';
+import type { JobView } from '../../contract/job.js';
+import type { JobVerb } from '../../contract/job-requests.js';
 import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
@@ -19,7 +20,7 @@ import {
 import type { GroupView } from '../../contract/group.js';
 import type { GroupState } from '../../domain/array/group-state.js';
 import type { GroupRow, RetryOptions } from '../groups.js';
-import type { JobWish } from '../job-calls.js';
+import type { JobEdit, JobWish } from '../job-calls.js';
 import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
 import type { JobPage, JobRow } from '../job-rows.js';
@@ -167,7 +168,7 @@ export class HttpJobs implements JobPort {
   }
 
   async tell<Verb extends JobVerb>(id: string, verb: Verb, _by: string, wish: JobWish<Verb>): Promise<string> {
-    const { files = {}, uploaded: before, ...others }: JobWish<'restart'> = wish;
+    const { files = {}, uploaded: before, ...others } = wish as JobEdit;
     const uploaded = { ...before, ...(await this.#upload(files)) };
     const body = { ...others, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
     return (await this.#of<JobVerb>(verb, id, { body: body as BodySent<JobVerb> })).message;

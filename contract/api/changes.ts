@@ -8,7 +8,6 @@ export const askerBody = z.strictObject({
   from: z.string().max(255).optional().describe("Host name of the caller's computer, by the caller's word."),
   verb: z.string().max(40).optional(),
 });
-export const stopBody = askerBody.extend({ release: z.boolean().optional().describe('Slices and lease go back too.') });
 export const editBody = z.strictObject({
   from: z.string().max(255).optional(),
   job: json.optional().describe('The whole job file as JSON. Absent: `set` changes the one in force.'),
@@ -32,10 +31,6 @@ export const restartBody = editBody.extend({
     .union([z.literal('all'), z.array(z.int().min(0)).min(1).max(MOST_SLICES)])
     .optional()
     .describe('Slices in place of which other machines are asked for.'),
-});
-export type ApiRestart = z.infer<typeof restartBody>;
-export const requeueBody = askerBody.extend({
-  zone: z.string().max(100).optional().describe("The one of the job's zones that is asked first."),
 });
 export const setUpBody = z.strictObject({
   from: z.string().max(255).optional(),

@@ -1,6 +1,7 @@
 import type { AuditLine } from '../../contract/api/callers.js';
 import type { RouteVerb } from '../../contract/operations.js';
-import { type AccessAnswer, type AccessObject, type AccessVerb, decideAccess } from '../../domain/access.js';
+import { ACCESS_TABLE, type AccessVerb } from '../../contract/access.js';
+import { type AccessAnswer, type AccessObject, decideAccess } from '../../domain/access.js';
 import { rolesOf } from '../../quota/membership.js';
 import type { AuditLog } from '../audit/audit-log.js';
 import type { Caller } from '../identity/verifier.js';
@@ -130,7 +131,7 @@ type OneOrMore = readonly [AccessVerb, ...AccessVerb[]];
 
 function answerTo(caller: Caller, verb: AccessVerb, object: AccessObject, files: PoolAccess): AccessAnswer {
   const roles = rolesOf(caller, object, files);
-  return decideAccess({ verb, subject: caller.id, roles, readers: files.rules.readers, object });
+  return decideAccess({ rule: ACCESS_TABLE[verb], subject: caller.id, roles, readers: files.rules.readers, object });
 }
 
 const refusal = ({ why }: { readonly why: string }, { job }: AccessObject): ApiError =>

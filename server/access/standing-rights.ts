@@ -1,4 +1,4 @@
-import type { AccessVerb } from '../../domain/access.js';
+import type { AccessVerb } from '../../contract/access.js';
 import { ApiError } from '../problem.js';
 import type { Call, Gate } from './gate.js';
 

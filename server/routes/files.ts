@@ -1,5 +1,5 @@
 import { failingWorkflowsObject } from '../../domain/store-layout.js';
-import type { AccessVerb } from '../../domain/access.js';
+import type { AccessVerb } from '../../contract/access.js';
 import type { Call } from '../access/gate.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';

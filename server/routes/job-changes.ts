@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiEdit } from '../../contract/api/changes.js';
-import { JOB_UPDATES, type JobVerb, type JobView } from '../../contract/job.js';
+import type { JobView } from '../../contract/job.js';
+import { JOB_VERBS } from '../../contract/job-requests.js';
 import type { JobEdit } from '../../client/job-calls.js';
 import { isOver } from '../../client/job-rows.js';
 import { purgeJob } from '../../client/purge-job.js';
@@ -25,7 +26,7 @@ export function registerJobChanges(serve: Serve, services: Services, { limits }:
     state: await client.cancel(id, { by: call.caller.id, ...present(body) }),
   }));
 
-  for (const verb of Object.keys(JOB_UPDATES) as JobVerb[]) {
+  for (const verb of JOB_VERBS) {
     if (verb !== 'resume' && verb !== 'restart') {
       serve(verb, async ({ call, params: { id }, body }) => {
         const { verb: _, ...wish }: Partial<typeof body> & { readonly verb?: unknown } = body;

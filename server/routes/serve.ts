@@ -10,7 +10,7 @@ import {
   OPERATIONS,
   type RouteVerb,
 } from '../../contract/operations.js';
-import { ACCESS_TABLE } from '../../domain/access.js';
+import { ACCESS_TABLE } from '../../contract/access.js';
 import type { Call, Gate } from '../access/gate.js';
 import type { JobFacts } from '../access/facts.js';
 import { type App, callOf } from '../bare-app.js';

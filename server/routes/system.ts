@@ -4,7 +4,7 @@ import { type ServerConfig, secretText } from '../config.js';
 import { mayReadMetrics } from '../request-guards.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
-import { ACCESS_VERBS } from '../../domain/access.js';
+import { ACCESS_VERBS } from '../../contract/access.js';
 import { resolveProject } from '../../quota/membership.js';
 import { isSecretOf } from '../../domain/secret-reference.js';
 import type { Handler, Serve } from './serve.js';

@@ -1,5 +1,6 @@
 import { submitFlags } from '../../cli/commands/verbs.js';
-import { type Answer, answerTo as answer } from '../../cli/job/migrating/typed-line.js';
+import type { Answer } from '../../cli/job/migrating/answer.js';
+import { answerTo as answer } from '../../cli/job/migrating/typed-line.js';
 
 /** As the program asks it. */
 export const answerTo = (own: readonly string[], command: readonly string[] | undefined): Answer | undefined =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Command } from 'commander';
+import { CHANGING_VERBS } from '../../cli/commands/changing.js';
 import type { Verb } from '../../cli/commands/define-verb.js';
 import { VERBS } from '../../cli/commands/verbs.js';
 import { PHASES } from '../../cli/jobs/job-filter.js';
@@ -67,7 +68,7 @@ describe('help', () => {
     assert.deepEqual(
       asking.map((command) => `${command.parent?.name()} ${command.name()}`),
       [
-        ...['cancel', 'retry', 'stop', 'resume', 'restart', 'requeue', 'delete'].map((verb) => `jobctl ${verb}`),
+        ...CHANGING_VERBS.map(({ name }) => `jobctl ${name}`),
         ...['apply', 'freeze', 'drain', 'thaw', 'set-priority', 'release'].map((verb) => `quota ${verb}`),
         ...['check', 'drain', 'undrain', 'forget', 'release'].map((verb) => `machines ${verb}`),
         'jobctl setup',

@@ -12,6 +12,7 @@ import type { GroupActivities } from '../../contract/group.js';
 import type { JanitorActivities } from '../../contract/janitor.js';
 import type { JobActivities } from '../../contract/job-activities.js';
 import * as job from '../../contract/job.js';
+import { JOB_UPDATES, JOB_VERBS } from '../../contract/job-requests.js';
 import type { MachinesActivities } from '../../contract/machines.js';
 import * as notices from '../../contract/notices.js';
 import type { NoticesActivities } from '../../contract/notices.js';
@@ -47,7 +48,7 @@ const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
 };
 const UPDATES: Readonly<Record<string, Verdict>> = {
   // The history of a job has each request of a person.
-  ...Object.fromEntries(Object.keys(job.JOB_UPDATES).map((verb) => [verb, 'kept' as const])),
+  ...Object.fromEntries(JOB_VERBS.map((verb) => [verb, 'kept' as const])),
   retry: 'removed',
   ...{ apply: 'removed', admission: 'removed', priority: 'removed', release: 'removed' },
 };
@@ -80,7 +81,7 @@ const ACTIVITIES: Readonly<
 
 /** Names of the messages that a module of contract/ defines. */
 const defined = (type: 'signal' | 'update'): string[] =>
-  [job, slice, build, quota, notices, group, after].flatMap((module) =>
+  [job, JOB_UPDATES, slice, build, quota, notices, group, after].flatMap((module) =>
     Object.values(module as Readonly<Record<string, unknown>>).flatMap((each) => {
       const { type: its, name } = (typeof each === 'object' && each !== null ? each : {}) as {
         type?: string;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { JOB_UPDATES } from '../../contract/job.js';
+import { JOB_VERBS } from '../../contract/job-requests.js';
 import { inputProblems } from '../../workflows/job/accept.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { pageText, quotedWords, tableRows } from '../docs/tables.js';
@@ -22,7 +22,7 @@ describe('docs/contract.md', () => {
 
   it('has each request to a job in its table of updates', () => {
     const told = tableRows('docs/contract.md', '| update | argument |').flatMap(([cell]) => quotedWords(cell));
-    assert.deepEqual(told.toSorted(), Object.keys(JOB_UPDATES).toSorted());
+    assert.deepEqual(told.toSorted(), JOB_VERBS.toSorted());
   });
 
   it('shows inputs that are taken', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { editForm } from '../../contract/job-forms.js';
+import { JOB_CALL_FORMS } from '../../contract/job-forms.js';
 import { MOST_INPUT_BYTES, MOST_KEY_CHARACTERS, MOST_SET } from '../../domain/bounds.js';
 
 /** By whoever may send an update: a path of 100,000 keys took all memory of the worker that held the job, and of every other job. */
 describe('the form of an edit', () => {
-  const kindOf = (edit: object): string => editForm({ v: 1, by: 'alice', ...edit }).kind;
+  const kindOf = (edit: object): string => JOB_CALL_FORMS.resume({ v: 1, by: 'alice', ...edit }).kind;
   const path = (keys: number, key = 'a') => ({ set: [{ path: Array.from({ length: keys }, () => key), value: 1 }] });
   const nested = (levels: number): unknown => Array.from({ length: levels }).reduce<unknown>((inner) => [inner], 1);
   const words = (most: number): string => 'x'.repeat(most - 20);

@@ -29,6 +29,8 @@ export interface CoreAnswer {
 }
 
 export interface CoreQuestion {
+  /** Requests to a job that `core.py` has no call for: the keys of the method's arguments, by its name. */
+  readonly requests?: Readonly<Record<string, object>>;
   /** By the name of a Python class: answers to decode, and to encode again. */
   readonly decode?: Readonly<Record<string, readonly unknown[]>>;
   /** In base64. */

@@ -150,13 +150,10 @@ CALLS = (
     (lambda client: client.describe_group("a"), []),
     (lambda client: client.cancel_group("a"), []),
     (lambda client: client.retry_group("a"), []),
-    (lambda client: client.stop("a", release=True), []),
     (lambda client: client.resume("a", **EDIT), [PLAN]),
     (lambda client: client.resume("a", edit=__file__), []),
     (lambda client: client.restart("a", **EDIT, replace=[0]), [PLAN]),
     (lambda client: client.restart("a", edit=__file__, replace="all"), []),
-    (lambda client: client.requeue("a", zone="us-east5-a"), []),
-    (lambda client: client.setup("a", modules=["venv"], force=True), []),
     (lambda client: client.priority("a", 1), []),
     (lambda client: client.outputs("a"), []),
     (lambda client: client.outputs("a"), [{"objects": [MANIFEST]}]),
@@ -171,6 +168,10 @@ CALLS = (
     (lambda client: client.access_explain(**ABOUT), []),
     (lambda client: client.audit(user="bob", job="a", since=EPOCH, limit=10), []),
 )
+
+
+def request_of(method, keys):
+    return lambda client: getattr(client, method)("a", **keys), []
 
 
 def last_request(call, answers):
@@ -220,7 +221,9 @@ def main(asked):
             name: [encoded(decode(getattr(models, name), one, name)) for one in values]
             for name, values in asked.get("decode", {}).items()
         },
-        "requests": [shown(last_request(*one)) for one in CALLS],
+        "requests": [
+            shown(last_request(*one)) for one in (*CALLS, *(request_of(*one) for one in asked.get("requests", {}).items()))
+        ],
         "manifests": [manifest_of(one) for one in asked.get("manifests", [])],
         "pool": encoded(pool_state.read_pool_state(asked["pool"], "pool")) if "pool" in asked else None,
         "imported": IMPORTED,

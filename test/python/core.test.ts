@@ -8,6 +8,8 @@ import { ManifestWrong, type OutputEntry, readManifest } from '../../domain/stor
 import { packState } from '../../quota/published-state.js';
 import { pageText, quotedWords } from '../docs/tables.js';
 import { lease, pool, project, request } from '../quota/builders.js';
+import { JOB_REQUESTS, JOB_VERBS } from '../../contract/job-requests.js';
+import { SAMPLE_BODIES } from '../contract/sample-bodies.js';
 import { answerOf, shapeOf } from './answers.js';
 import { askCore, type PythonKey } from './ask-core.js';
 import { pythonRoutes, ROUTES_FILE } from '../../scripts/python-routes.js';
@@ -31,6 +33,13 @@ const MODELS: Readonly<Record<string, z.ZodType>> = {
   SecretNames: FORMS.secretNamesSchema,
   AuditLines: FORMS.auditLinesSchema,
 };
+/** Requests to a job: edits, which read a job file, have their calls in core.py. */
+const REQUESTS = Object.fromEntries(
+  JOB_VERBS.filter((verb) => verb !== 'resume' && verb !== 'restart').map((verb) => {
+    const { from: _, ...keys } = SAMPLE_BODIES[verb];
+    return [JOB_REQUESTS[verb].access, keys];
+  }),
+);
 /** Its `waiting` is no part of the contract. */
 const WITHOUT_SCHEMA = ['Why'];
 
@@ -46,7 +55,7 @@ describe('the core of the Python client', function () {
     assert.equal(readFileSync(new URL(`../../${ROUTES_FILE}`, import.meta.url), 'utf8'), pythonRoutes()));
 
   it('calls each operation, or names it as none of its own', () => {
-    const called = new Set(askCore({}).requests.map((one) => routeOf(one).name));
+    const called = new Set(askCore({ requests: REQUESTS }).requests.map((one) => routeOf(one).name));
     assert.deepEqual([...called, ...NOT_CALLED].toSorted(), Object.keys(OPERATIONS).toSorted());
   });
 
@@ -83,7 +92,7 @@ describe('the core of the Python client', function () {
   });
 
   it('sends what the contract takes, with every key that it has', () => {
-    const { requests } = askCore({});
+    const { requests } = askCore({ requests: REQUESTS });
     const sent = new Map<string, Set<string> & { readonly of?: Route }>();
     for (const one of requests) {
       const route = routeOf(one);

@@ -4,16 +4,12 @@ import { type FormName, type Operation, type OperationName, OPERATIONS } from '.
 import { operationOf } from '../server/server-routes.js';
 import type { PythonRequest } from './ask-core.js';
 
-/** Keys that the client never sends: they are the command line's, or the text of a file is sent itself. */
+/** Keys that the client never sends, beside the `verb` of a command line: the text of a file is sent itself. */
 const UNSENT: Readonly<Partial<Record<OperationName, readonly string[]>>> = {
   submit: ['source'],
   resume: ['source'],
   restart: ['source'],
   count: ['limit', 'pageToken'],
-  cancel: ['verb'],
-  cancelGroup: ['verb'],
-  stop: ['verb'],
-  requeue: ['verb'],
   objects: ['startOffset'],
 };
 /** What the command line alone calls. */
@@ -33,5 +29,7 @@ export function routeOf({ method, path }: PythonRequest): Route {
   if (name === undefined) throw new Error(`the contract has no ${method} ${path}`);
   const { query, body, headers }: Operation = OPERATIONS[name];
   const of = (form: FormName | undefined) => (form === undefined ? undefined : (FORMS[form] as unknown as z.ZodObject));
-  return { name, query: of(query), body: of(body), headers: of(headers), unsent: UNSENT[name] ?? [] };
+  const taken = of(body);
+  const unsent = [...(UNSENT[name] ?? []), ...(taken !== undefined && 'verb' in taken.shape ? ['verb'] : [])];
+  return { name, query: of(query), body: taken, headers: of(headers), unsent };
 }

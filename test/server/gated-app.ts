@@ -15,7 +15,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AuditLine } from '../../contract/api/callers.js';
 import type { JobInput } from '../../contract/job.js';
-import { JOB_UPDATES } from '../../contract/job.js';
+import { JOB_VERBS } from '../../contract/job-requests.js';
 import { jobOwnerObject } from '../../domain/store-layout.js';
 import { Gate } from '../../server/access/gate.js';
 import { JobFactsSource, PoolRules } from '../../server/access/facts.js';
@@ -193,7 +193,7 @@ export class GatedApp {
       submit: async ({ name, spec }: Submission) => ({ id: name, isNew: true, spec }),
       polls: async (taskQueue = 'jobctl') => ({ taskQueue }),
       ...Object.fromEntries(
-        Object.keys(JOB_UPDATES).map((verb) => [
+        JOB_VERBS.map((verb) => [
           verb,
           async (id: string, by: string, wish: object) => `noted ${this.told.push({ verb, id, by, ...wish })}`,
         ]),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { FORMS } from '../../contract/api/forms.js';
-import { JOB_UPDATES, type JobVerb } from '../../contract/job.js';
+import { JOB_VERBS } from '../../contract/job-requests.js';
 import { OPERATIONS } from '../../contract/operations.js';
 import { SAMPLE_BODIES } from '../contract/sample-bodies.js';
 import { GatedApp } from './gated-app.js';
@@ -16,7 +16,7 @@ describe('what a person asks of a job over HTTP', () => {
   });
   after(() => app?.stop());
 
-  for (const verb of Object.keys(JOB_UPDATES) as JobVerb[])
+  for (const verb of JOB_VERBS)
     it(`${verb}: each key of its body reaches the job, and the caller's name`, async () => {
       const { call, body } = OPERATIONS[verb];
       const asked = SAMPLE_BODIES[verb];

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { followedSignal, type LookedAt } from '../../contract/after.js';
 import type { GroupResult } from '../../contract/group.js';
-import {
-  type JobView,
-  cancelNoteSignal,
-  describeQuery,
-  restartUpdate,
-  stopUpdate,
-  resumeUpdate,
-} from '../../contract/job.js';
+import { type JobView, cancelNoteSignal, describeQuery } from '../../contract/job.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
 import { groupWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import type { PastState } from '../../domain/after.js';
@@ -227,10 +220,10 @@ describe('a job that waits for others', function () {
     for (const id of ['train', 'other']) chain.submit(id, '10', { after: 'prep' });
     await chain.until(6 * 60 * MINUTE);
     assert.equal((await chain.view('train')).why, 'waits for prep to succeed');
-    await chain.server.update('train', stopUpdate.name, { v: 1, by: 'alice' });
+    await chain.server.update('train', 'stop', { v: 1, by: 'alice' });
     await chain.until(6 * 60 * MINUTE + MINUTE);
     assert.equal((await chain.view('train')).phase, 'released');
-    await chain.server.update('train', resumeUpdate.name, { v: 1, by: 'alice' });
+    await chain.server.update('train', 'resume', { v: 1, by: 'alice' });
     await chain.until(6 * 60 * MINUTE + 2 * MINUTE);
     assert.equal((await chain.view('train')).why, 'waits for prep to succeed');
     chain.server.signal('other', cancelNoteSignal.name, { v: 1, by: 'bob', verb: 'cancel' });
@@ -245,8 +238,8 @@ describe('a job that waits for others', function () {
     chain.submit('train', '10', { after: 'prep' });
     await chain.until(MINUTE);
     const edit = (value: unknown) => ({ v: 1, by: 'alice', set: [{ path: ['after'], value }] });
-    await assert.rejects(chain.server.update('train', restartUpdate.name, edit('last')), /after: .*cannot be changed/);
-    await chain.server.update('train', restartUpdate.name, edit(null));
+    await assert.rejects(chain.server.update('train', 'restart', edit('last')), /after: .*cannot be changed/);
+    await chain.server.update('train', 'restart', edit(null));
     await chain.until(3 * MINUTE);
     assert.equal(chain.outcome('train').result, 'succeeded');
   });

@@ -1,3 +1,4 @@
+import type { UpdateDefinition } from '@temporalio/common';
 import { setHandler } from '@temporalio/workflow';
 import { filesNotGiven } from '../../domain/modules/set-up.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
@@ -9,20 +10,9 @@ import { isDone, JobPhase } from '../../domain/job-state.js';
 import { withFiles } from '../../domain/local-files.js';
 import { formatPath, formatProblems } from '../../domain/problem.js';
 import { durationText, utc } from '../../domain/units.js';
-import { editForm, requeueForm, restartForm, setUpForm, stopForm } from '../../contract/job-forms.js';
-import {
-  type EditCall,
-  type RequeueCall,
-  requeueUpdate,
-  type RestartCall,
-  restartUpdate,
-  resumeUpdate,
-  type SetUpCall,
-  setUpUpdate,
-  type StopCall,
-  stopUpdate,
-  type JobSettings,
-} from '../../contract/job.js';
+import { JOB_CALL_FORMS } from '../../contract/job-forms.js';
+import type { JobSettings } from '../../contract/job.js';
+import { type EditCall, JOB_UPDATES, type JobCall, type JobVerb } from '../../contract/job-requests.js';
 import { choicesOf } from '../../domain/job-choices.js';
 import { inputSizeProblem } from '../../domain/bounds.js';
 import { notAllowed } from '../../quota/allowed.js';
@@ -50,57 +40,73 @@ interface UpdatedParts extends AttemptParts {
 export const holdsSlices = ({ slices, lease }: Pick<UpdatedParts, 'slices' | 'lease'>): boolean =>
   slices.isWhole && lease.isHeld;
 
-/**
- * The updates that people send to a job: `stop`, `resume`, `requeue`, `restart`, `setUp` (docs/job-states.md). A validator
- * refuses a call that makes no sense in the state of the job, so that a refusal leaves no trace. An accepted call is noted and
- * will be done, whatever else happens.
- */
-export function takeUpdates(job: UpdatedParts): void {
-  setHandler(stopUpdate, (call) => stop(job, call), {
-    validator: (call: StopCall) => {
-      mustBeForm(stopForm, call);
-      mustBeOpen(job);
-    },
-  });
-  setHandler(resumeUpdate, (call) => resume(job, call), {
-    validator: (call: EditCall) => {
-      mustBeForm(editForm, call);
+interface Answer {
+  readonly message: string;
+}
+
+interface Handler<Verb extends JobVerb> {
+  /** Throws a refusal if the call makes no sense in the state of the job. */
+  readonly check: (job: UpdatedParts, call: JobCall<Verb>) => void;
+  readonly take: (job: UpdatedParts, call: JobCall<Verb>) => Answer;
+}
+
+/** In this order, calls that came before the job's first task are taken. */
+const HANDLERS: { readonly [Verb in JobVerb]: Handler<Verb> } = {
+  stop: { check: mustBeOpen, take: stop },
+  resume: {
+    check: (job, call) => {
       mustBeOpen(job);
       mustBeStopped(job);
       mustBeTakeable(job, editOf(job, call));
     },
-  });
-  setHandler(requeueUpdate, (call) => requeue(job, call), {
-    validator: (call: RequeueCall) => {
-      mustBeForm(requeueForm, call);
+    take: resume,
+  },
+  requeue: {
+    check: (job, call) => {
       mustBeOpen(job);
       mustHaveSomething(job, call);
       mustBeZone(job, call);
     },
-  });
-  setHandler(setUpUpdate, (call) => setUp(job, call), {
-    validator: (call: SetUpCall) => {
-      mustBeForm(setUpForm, call);
+    take: requeue,
+  },
+  setUp: {
+    check: (job, call) => {
       mustBeReadyForSetUp(job);
       modulesOf(job, call);
     },
-  });
-  setHandler(restartUpdate, (call) => restart(job, call), {
-    validator: (call: RestartCall) => {
-      mustBeForm(restartForm, call);
+    take: setUp,
+  },
+  restart: {
+    check: (job, call) => {
       mustBeOpen(job);
       mustBeRestartable(job, call);
       mustHaveSlices(job, call);
       mustBeTakeable(job, editOf(job, call));
     },
+    take: restart,
+  },
+};
+
+/**
+ * Takes the requests of people to a job (docs/job-states.md). A validator refuses a call that makes no sense in the state of the
+ * job, so that a refusal leaves no trace. An accepted call is noted and will be done, whatever else happens.
+ */
+export function takeUpdates(job: UpdatedParts): void {
+  for (const verb of Object.keys(HANDLERS) as JobVerb[]) takeUpdate(job, verb);
+}
+
+function takeUpdate<Verb extends JobVerb>(job: UpdatedParts, verb: Verb): void {
+  const { check, take } = HANDLERS[verb];
+  const update: UpdateDefinition<Answer, [JobCall<Verb>]> = JOB_UPDATES[verb];
+  setHandler(update, (call: JobCall<Verb>) => take(job, call), {
+    validator: (call: JobCall<Verb>) => {
+      mustBeForm(JOB_CALL_FORMS[verb], call);
+      check(job, call);
+    },
   });
 }
 
-interface Answer {
-  readonly message: string;
-}
-
-function stop(job: UpdatedParts, call: StopCall): Answer {
+function stop(job: UpdatedParts, call: JobCall<'stop'>): Answer {
   const { id } = job.job;
   const { requests, story, attempt, file } = job;
   const before = requests.current;
@@ -125,7 +131,7 @@ function resume(job: UpdatedParts, call: EditCall): Answer {
   return { message: `job ${job.job.id} goes on ${where}${changedText(edit)}` };
 }
 
-function requeue({ job: { id }, requests }: UpdatedParts, call: RequeueCall): Answer {
+function requeue({ job: { id }, requests }: UpdatedParts, call: JobCall<'requeue'>): Answer {
   const { current } = requests;
   if (current?.kind === 'requeue' && (call.zone === undefined || call.zone === current.zone))
     return { message: `job ${id} is being requeued already` };
@@ -134,7 +140,7 @@ function requeue({ job: { id }, requests }: UpdatedParts, call: RequeueCall): An
   return { message: `job ${id} gives slices and lease back and asks again${where}, with its first submit time` };
 }
 
-function restart(job: UpdatedParts, call: RestartCall): Answer {
+function restart(job: UpdatedParts, call: JobCall<'restart'>): Answer {
   const edit = editOf(job, call);
   const { graceSeconds, command, atomic } = job.file.spec;
   // Slices that were asked for in one request are replaced together.
@@ -155,7 +161,7 @@ function restart(job: UpdatedParts, call: RestartCall): Answer {
   return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}` };
 }
 
-function setUp(job: UpdatedParts, call: SetUpCall): Answer {
+function setUp(job: UpdatedParts, call: JobCall<'setUp'>): Answer {
   const modules = modulesOf(job, call);
   const { id } = job.job;
   const input = attemptInput(job, job.slices.ready);
@@ -179,7 +185,7 @@ function waitText({ wait: { endsAt } }: UpdatedParts): string {
 }
 
 /** The modules to set up. `command` has nothing to set up. */
-function modulesOf({ job: { id }, file }: UpdatedParts, { modules }: SetUpCall): readonly string[] {
+function modulesOf({ job: { id }, file }: UpdatedParts, { modules }: JobCall<'setUp'>): readonly string[] {
   const known = file.spec.modules.filter((module) => module !== 'command');
   if (known.length === 0) throw refusal(`job ${id} has no modules: there is nothing to set up`);
   if (modules === undefined) return known;
@@ -223,14 +229,14 @@ function mustBeStopped({ job: { id }, requests, story }: UpdatedParts): void {
   throw refusal(`job ${id} is ${story.phase}, and nobody stopped it: there is nothing to resume`);
 }
 
-function mustHaveSomething({ job: { id }, requests, story }: UpdatedParts, { zone }: RequeueCall): void {
+function mustHaveSomething({ job: { id }, requests, story }: UpdatedParts, { zone }: JobCall<'requeue'>): void {
   if (story.phase === JobPhase.Released)
     throw refusal(`job ${id} holds nothing and asks for nothing: \`jobctl resume ${id}\` lets it ask again`);
   if (story.phase === JobPhase.Queued && requests.current === undefined && zone === undefined)
     throw refusal(`job ${id} waits in line already; \`jobctl why ${id}\` says for what`);
 }
 
-function mustBeRestartable({ job: { id }, story: { phase: now } }: UpdatedParts, call: RestartCall): void {
+function mustBeRestartable({ job: { id }, story: { phase: now } }: UpdatedParts, call: JobCall<'restart'>): void {
   if (now === JobPhase.Released)
     throw refusal(
       `job ${id} has no slices to start on: \`jobctl resume ${id}\` asks for some, and takes the same changes`,
@@ -239,7 +245,7 @@ function mustBeRestartable({ job: { id }, story: { phase: now } }: UpdatedParts,
     throw refusal(`job ${id} is ${now}: nothing of it runs yet that could be started again`);
 }
 
-function mustBeZone({ job: { id }, file }: UpdatedParts, { zone }: RequeueCall): void {
+function mustBeZone({ job: { id }, file }: UpdatedParts, { zone }: JobCall<'requeue'>): void {
   const { zones, isAnyZone } = askedMachines(file.spec);
   if (zone === undefined || zones.includes(zone)) return;
   const named = `${isAnyZone ? "its pool's are" : 'its job file names'} ${zones.join(', ')}`;
@@ -247,7 +253,7 @@ function mustBeZone({ job: { id }, file }: UpdatedParts, { zone }: RequeueCall):
   throw refusal(`job ${id} is not asked for in '${zone}': ${known}`);
 }
 
-function mustHaveSlices({ job: { id }, file }: UpdatedParts, { replace }: RestartCall): void {
+function mustHaveSlices({ job: { id }, file }: UpdatedParts, { replace }: JobCall<'restart'>): void {
   if (replace === undefined || replace === 'all') return;
   const unknown = replace.find((index) => index >= file.spec.slices);
   if (unknown === undefined) return;

@@ -1,10 +1,9 @@
-import { type AskFlags, askJob } from '../../job/ask-job.js';
+import { type AskFlags, asking } from '../../job/ask-job.js';
 import type { EditFlags } from '../../job/job-edit.js';
 import { ExitCode, CliError } from '../../terminal/cli-error.js';
 import { orGroup } from '../../jobs/or-group.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import type { Replaced } from '../../../contract/job.js';
-import type { Asker } from '../../../domain/job-state.js';
 import { asTyped } from '../../terminal/print.js';
 import { recordedText, unattendedOnce } from '../../jobs/unattended.js';
 
@@ -25,8 +24,9 @@ export function stop(jobs: readonly string[], flags: StopFlags): Promise<number>
     act: 'stop',
     among: { state: 'open' },
     isMeant: ({ phase }) => STOPPABLE.has(phase) || (release && phase === 'paused'),
-    answer: async (client, { id }, { by, ...from }) => {
-      const message = await client.stop(id, by, { release, ...fromOf(from) });
+    answer: async (client, { id }, { by, from }) => {
+      const wish = { ...(from !== undefined && { from }), ...(release && { release }) };
+      const message = await client.stop(id, by, wish);
       const { phase } = await client.row(id);
       return { text: message, json: { phase, message } };
     },
@@ -64,17 +64,6 @@ function replacedOf(written: true | string): Replaced {
     );
   return [...new Set(parts.map(Number))];
 }
-
-export interface RequeueFlags extends AskFlags {
-  readonly zone?: string;
-}
-
-export const requeue = (job: string, { zone, ...flags }: RequeueFlags): Promise<number> =>
-  askJob(job, flags, (client, { by, ...from }) =>
-    client.requeue(job, by, { ...fromOf(from), ...(zone === undefined ? {} : { zone }) }),
-  );
-
-const fromOf = ({ from }: Pick<Asker, 'from'>) => (from === undefined ? {} : { from });
 
 export const cancel = (jobs: readonly string[], flags: ManyFlags): Promise<number> =>
   orGroup(
@@ -118,12 +107,10 @@ export interface SetupFlags extends AskFlags {
   readonly module?: readonly string[];
   readonly force?: true;
 }
+const setUp = asking('setUp', ({ module: modules, force }: SetupFlags) => ({ modules, force }));
 
 /** Asks for a new set-up of the job's hosts. A worker does it later and writes the result to the job's log. @throws CliError without a job */
-export async function setup(
-  job: string | undefined,
-  { module: modules, force, ...flags }: SetupFlags,
-): Promise<number> {
+export async function setup(job: string | undefined, flags: SetupFlags): Promise<number> {
   if (job === undefined) {
     throw new CliError(
       ExitCode.Usage,
@@ -132,6 +119,5 @@ export async function setup(
       'jobctl setup server makes Temporal and a bucket ready for workers',
     );
   }
-  const request = { ...(modules === undefined ? {} : { modules }), ...(force === undefined ? {} : { force }) };
-  return askJob(job, flags, (client, { by, ...from }) => client.setUp(job, by, { ...fromOf(from), ...request }));
+  return setUp(job, flags);
 }

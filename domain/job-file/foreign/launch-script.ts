@@ -1,4 +1,4 @@
-import { readCreateFlag } from '../../machine-kinds/cloud-tpu/section.js';
+import { readCreateFlag } from '../../machine-kinds/cloud-tpu/create-flags.js';
 import { RAY } from './ray.js';
 import {
   commandsOf,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { FORMS } from '../../../contract/api/forms.js';
-import { JOB_UPDATES, type JobVerb } from '../../../contract/job.js';
+import { ACCESS_VERBS } from '../../../contract/access.js';
+import { JOB_VERBS, type JobVerb } from '../../../contract/job-requests.js';
 import { type Operation, type OperationName, OPERATIONS } from '../../../contract/operations.js';
 import {
   accessRows,
@@ -13,7 +14,6 @@ import {
 import { ServedLog } from '../../../client/http/served-log.js';
 import { createServerReader } from '../../../client/http/store-reader.js';
 import { JobClient } from '../../../client/job-client.js';
-import { ACCESS_VERBS } from '../../../domain/access.js';
 import { SAMPLE_BODIES } from '../../contract/sample-bodies.js';
 import { operationOf } from '../../server/server-routes.js';
 import { ScriptedServer, type Seen } from './scripted-server.js';
@@ -77,7 +77,7 @@ describe('the operations of jobctl serve', function () {
       () => client.describeGroup(id),
       () => client.cancelGroup(id, { by, ...SAMPLE_BODIES.cancelGroup }),
       () => client.retryGroup(id, by, SAMPLE_BODIES.retryGroup),
-      ...(Object.keys(JOB_UPDATES) as JobVerb[]).map((verb) => () => ask(verb)),
+      ...JOB_VERBS.map((verb) => () => ask(verb)),
       () => client.quota('default').setPriority(id, 1, by),
       () => client.quota('default').apply(SAMPLE_BODIES.quotaApply, by),
       () => client.quota('default').setAdmission('frozen', by, 'tonight'),
