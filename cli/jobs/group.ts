@@ -50,10 +50,11 @@ export function groupStatus(id: string, flags: ContextFlags & OutputFlag): Promi
       client.find({ group: id }),
     ]);
     const members = membersOf(view, rows);
-    const { state, isCancelling } = view;
+    const { state, isCancelling, awaited } = view;
     if (flags.output === 'json') {
       const counts = Object.fromEntries(namedCounts(state));
-      printOut(`${JSON.stringify({ ...row, ...(isCancelling && { isCancelling }), counts, members }, null, 2)}\n`);
+      const now = { ...(isCancelling && { isCancelling }), ...(awaited !== undefined && { awaited }) };
+      printOut(`${JSON.stringify({ ...row, ...now, counts, members }, null, 2)}\n`);
       return ExitCode.Done;
     }
     printOut(`${[...headLines(row, view), '', ...memberTable(view.array, members)].join('\n')}\n`);

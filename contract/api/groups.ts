@@ -30,6 +30,7 @@ export const groupViewSchema = z
       rounds: z.string().describe('The round of each, in base 36.'),
     }),
     notes: z.array(z.tuple([z.int(), z.string()])).describe('Sentences about members that have no job to say them.'),
+    awaited: z.string().optional().describe('Others that it waits for before it starts a member. Absent: none.'),
   })
   .meta({ id: 'GroupDescription' });
 

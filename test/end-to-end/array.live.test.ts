@@ -115,6 +115,10 @@ describe('an array of twelve, on the local stack', function () {
     assert.equal(downloaded.code, 0, downloaded.stderr);
     assert.equal(readFileSync(join(target, '7', 'said'), 'utf8'), '7 of 12: lr 0.01 2\n');
 
+    const none = await user.here('list', '--group', 'never-was');
+    assert.equal(none.code, 3);
+    assert.match(none.stderr, /no group 'never-was'/);
+
     const stopped = await user.here('stop', id);
     assert.equal(stopped.code, 3);
     assert.match(stopped.stderr, /is a group of jobs, and one job is wanted/);

@@ -38,6 +38,8 @@ export function list(flags: ListFlags): Promise<number> {
     const boardNow = (): Promise<ShownBoard> => boardOf(client, context, known, flags);
     if (flags.watch === true) return watch(boardNow);
     const board = await boardNow();
+    // A name that is wrong looks like a group without members.
+    if (flags.group !== undefined && board.total === 0) await client.group(flags.group);
     const text =
       flags.output === 'json'
         ? JSON.stringify(asJson(board), null, 2)
