@@ -47,7 +47,7 @@ describe('a job whose pool asks 2,500 times in one workflow task', () => {
 
   it('has one message on its way: Temporal takes 2,000 activities of a workflow, and fails the task beyond', async () => {
     const run = new BareRun();
-    const lease = new LeaseHold('p', DEMAND, { present: [] });
+    const lease = new LeaseHold('p', DEMAND, { present: [] }, { number: 1, epoch: 0, askedAt: 1 });
     const inbox = new Inbox();
     lease.listen(inbox);
     inbox.open();

@@ -2,7 +2,7 @@ import { orderOf, withIds } from '../../../domain/job-file/documents.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type GoodJob, placed } from '../../job/job-file.js';
-import { asTyped, tellLine } from '../../terminal/print.js';
+import { asTyped, printOut, tellLine } from '../../terminal/print.js';
 
 /** Flags of `submit` that matter here. */
 interface Flags {
@@ -41,7 +41,7 @@ export async function submitSeveral(
   const ids = new Map<string, string>();
   for (const index of order) {
     const job = jobs[index] as GoodJob;
-    if (flags.dryRun === true && index !== order[0]) process.stdout.write('---\n');
+    if (flags.dryRun === true && index !== order[0]) printOut('---\n');
     const linked = { ...job, raw: withIds(job.raw, ids) };
     try {
       await submit(linked, ({ id }) => ids.set(job.spec.name, id));
