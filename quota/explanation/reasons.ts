@@ -101,7 +101,7 @@ export class Reasons {
   }
 
   #ofRoom(room: Extract<TierProblem, { kind: 'room' }>, verdict: Verdict): readonly Reason[] {
-    const { request, isInQuota, outcome, problems } = verdict;
+    const { request, isInQuota, outcome } = verdict;
     const { tier, type, asked, free, reserved, claimed } = room;
     const { inUse, draining, drainingUnits, borrowed } = this.#holders.of(tier, type);
     const total = unitsOf(this.#config.tiers[tier] ?? {}, type);
@@ -109,7 +109,8 @@ export class Reasons {
     const reservation = this.#reservations.find((each) => each.tier === tier && each.types.includes(type));
     const isOwn = reservation?.id === request.id;
     const isReserved = reserved > 0 && reservation !== undefined && !isOwn;
-    const isBorrower = !isInQuota && !problems.some(({ kind }) => kind === 'crowded');
+    // Quota that covers it is no good in a tier whose chips others do not lend, or crowd: it borrows nothing all the same.
+    const isBorrower = !isInQuota && this.#isOverNominal(request);
     // Units collected for it count as free. So do units that it alone claims, as far as they are free.
     const isOnlyClaim = isForIt && claimed <= asked;
     const usable = isOnlyClaim ? Math.max(0, Math.min(asked, total - inUse - reserved)) : free + (isOwn ? reserved : 0);
@@ -126,6 +127,10 @@ export class Reasons {
         : []),
       ...(isBorrower && borrowed.length > 0 ? [{ code: 'borrowers', tier, type, by: borrowed } as const] : []),
     ];
+  }
+
+  #isOverNominal(request: QuotaRequest): boolean {
+    return Object.entries(request.units).some(([type, asked]) => asked > this.#holders.leftFor(request, type));
   }
 
   /** Sums over the tiers that it may use. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Explainer, inLine } from '../../quota/explain.js';
 import { dueText, plainWording, reasonText } from '../../quota/explanation/explain-words.js';
 import { planOf } from '../../quota/plan.js';
-import { NO_MEMORY, type Pool } from '../../quota/quota-config.js';
+import { DEFAULT_RULES, NO_MEMORY, type Pool } from '../../quota/quota-config.js';
 import { pool, project, request } from './builders.js';
 import { holds } from './properties/check.js';
 import { isCovered, isInQuota } from './properties/oracle.js';
@@ -121,6 +121,25 @@ describe('quota: explanations of any pool', () => {
     assert.deepEqual(
       explainer.of('r2')?.reasons.map(({ code }) => code),
       ['never-fits', 'cool-down', 'short', 'cool-down', 'short'],
+    );
+  });
+
+  /** What a run of CI drew by chance. */
+  it('a request that its quota covers is no borrower where others do not lend', () => {
+    const nominal = (v4: number) => [{ v4 }, { v4 }, { v4 }];
+    const tiers = [{ v4: 16 }, { v4: 16 }, { v4: 16 }];
+    const projects = [project('a', nominal(4)), project('b', nominal(6)), project('c', nominal(0))];
+    const rules = { ...DEFAULT_RULES, tiers: tiers.map(() => ({})), lendingLimits: { b: { v4: 0 } } };
+    const config = { ...pool(tiers, ...projects), rules };
+    const lease = { ...request('l0', { v4: 1 }, { project: 'a', priority: 2 }), tier: 0, startedAt: 0 };
+    const requests = [
+      request('r0', { v4: 12 }, { project: 'a', priority: 1 }),
+      request('r1', { v4: 4 }, { project: 'c', priority: 1 }),
+    ];
+    const explainer = new Explainer({ config, requests, leases: [lease], memory: NO_MEMORY }, NOW);
+    assert.deepEqual(
+      explainer.of('r0')?.reasons.map(({ code }) => code),
+      ['short', 'lending-limit', 'lending-limit', 'lending-limit'],
     );
   });
 

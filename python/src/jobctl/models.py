@@ -180,6 +180,7 @@ class GroupDescription:
     array: Json
     state: Json
     notes: Tuple[Any, ...]
+    awaited: Optional[str] = None
     raw: Json = field(default_factory=dict, repr=False, compare=False)
 
 
