@@ -36,10 +36,12 @@ async function lookAt(client: WorkflowClient, id: string): Promise<LookedAt> {
     }
     case 'FAILED':
       return { id, state: 'refused', workflow };
-    case 'RUNNING':
-      return { id, state: 'open', workflow };
-    default:
+    case 'TERMINATED':
+    case 'TIMED_OUT':
+    case 'CANCELLED':
       return { id, state: 'terminated', workflow };
+    default:
+      return { id, state: 'open', workflow };
   }
 }
 

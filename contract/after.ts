@@ -34,6 +34,8 @@ export interface AfterActivities {
 
 /** Others as the workflow that waits for them knows them. Plain JSON. */
 export interface OthersCarry {
+  /** It looked, and had to wait. */
+  readonly hasWaited?: true;
   /** Those that have ended. */
   readonly ends?: readonly Pick<LookedAt, 'id' | 'state'>[];
   /** Time at which the wait was over. */

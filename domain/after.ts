@@ -141,3 +141,7 @@ const wantedText = (key: (typeof CONDITIONS)[number]['key'], count: number): str
       return count === 1 ? 'to end without success' : 'to end, each without success';
   }
 };
+
+/** Whether the reason of a queued job is that it waits for others. */
+export const isAwaitedText = (why: string): boolean =>
+  / to (succeed|end|end without success|end, each without success)(;|$)/.test(why) && why.startsWith('waits for ');

@@ -20,16 +20,20 @@ export class Others {
   readonly #id: string;
   readonly #ends: Map<string, PastState>;
   readonly #followed = new Set<string>();
+  /** Open ones that could not be told. */
+  readonly #deaf = new Set<string>();
   #overAt: EpochMs | undefined;
   #lookMs: number;
   #hasNews = false;
+  #hasWaited: true | undefined;
 
   /** @param id of this job or group, which cannot wait for itself */
-  constructor(id: string, { ends = [], overAt, lookMs = FIRST_LOOK_MS }: OthersCarry = {}) {
+  constructor(id: string, { ends = [], overAt, lookMs = FIRST_LOOK_MS, hasWaited }: OthersCarry = {}) {
     this.#id = id;
     this.#ends = new Map(ends.map(({ id: other, state }) => [other, state]));
     this.#overAt = overAt;
     this.#lookMs = lookMs;
+    this.#hasWaited = hasWaited;
   }
 
   listen(inbox: Inbox): void {
@@ -45,6 +49,15 @@ export class Others {
     return this.#overAt;
   }
 
+  /** It waited, and a person has taken `after` away. */
+  get isLeft(): boolean {
+    return this.#hasWaited === true && this.#overAt === undefined;
+  }
+
+  over(): void {
+    this.#overAt = Date.now();
+  }
+
   /** Looks once. A wait that is over stays so, whatever becomes of the others. */
   async look(after: AfterSpec): Promise<AfterDue & { readonly awaited: string }> {
     const ids = idsAfter(after);
@@ -52,8 +65,11 @@ export class Others {
     this.#hasNews = false;
     const open = await this.#openOf(ids.filter((id) => !this.#ends.has(id)));
     const due = afterDue(after, this.#ends);
-    if (due.do === 'go') this.#overAt = Date.now();
-    if (due.do === 'wait') await this.#follow(open);
+    if (due.do === 'go') this.over();
+    if (due.do === 'wait') {
+      this.#hasWaited = true;
+      await this.#follow(open);
+    }
     return { ...due, awaited: awaitedText(after, new Set(open.keys())) };
   }
 
@@ -73,8 +89,11 @@ export class Others {
     const told = await Promise.all(fresh.map(([, workflow]) => tell(workflow, followedSignal, { v: 1, follower })));
     fresh.forEach(([id], at) => {
       if (told[at] === true) this.#followed.add(id);
-      // It has ended since it was looked at.
-      else this.#hasNews = true;
+      else if (!this.#deaf.has(id)) {
+        // It has ended since it was looked at, or takes no more signals: one look soon, and others as ever.
+        this.#deaf.add(id);
+        this.#lookMs = AFTER_NEWS_MS;
+      }
     });
   }
 
@@ -85,11 +104,11 @@ export class Others {
     if (!isNews) this.#lookMs = Math.min(LAST_LOOK_MS, this.#lookMs * 2);
   }
 
-  /** Undefined: it never looked. */
+  /** Undefined: it has not waited. */
   carry(): OthersCarry | undefined {
     if (this.#overAt !== undefined) return { overAt: this.#overAt };
-    if (this.#ends.size === 0 && this.#lookMs === FIRST_LOOK_MS) return undefined;
-    return { ends: [...this.#ends].map(([id, state]) => ({ id, state })), lookMs: this.#lookMs };
+    if (this.#hasWaited === undefined) return undefined;
+    return { hasWaited: true, ends: [...this.#ends].map(([id, state]) => ({ id, state })), lookMs: this.#lookMs };
   }
 }
 

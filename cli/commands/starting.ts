@@ -37,7 +37,12 @@ On a terminal it asks for the command, the type of slice and the zone, unless fl
     usage: '[FILE] [options] [-- CMD..]',
     place: 'either',
     takesWords: true,
-    arguments: [['[file]', 'the job file (YAML)']],
+    arguments: [
+      [
+        '[file]',
+        'the job file (YAML); with --- between them, of several jobs (--name, --wait, --host and CMD are for one)',
+      ],
+    ],
     flags: [
       ['--tpu <type>', 'the type of Cloud TPU slice, such as v5litepod-16 (tpu.accelerator)'],
       ['--zone <zone>', 'its zone (tpu.zone or compute_engine.zone)'],

@@ -1,4 +1,5 @@
 import { afterForm, type AfterSpec, idsAfter, resolveAfter } from '../after.js';
+import { nearestWord } from '../nearest-word.js';
 import type { Problem } from '../problem.js';
 import { section } from './fields.js';
 import { foreignDocuments } from './foreign/files.js';
@@ -22,10 +23,13 @@ export function jobDocuments(text: string, file: string): readonly string[] {
   const bounds = [...(starts[0] === 0 ? [] : [0]), ...starts, lines.length];
   const documents = bounds.slice(0, -1).flatMap((start, index) => {
     const own = lines.slice(start, bounds[index + 1]);
-    const isEmpty = own.every((line) => /^\s*(#.*)?$/.test(line.replace(MARK, '')));
-    return isEmpty ? [] : ['\n'.repeat(start) + own.join('\n')];
+    // A line that begins with % is a directive of YAML's, to the document behind it.
+    const isEmpty = own.every((line) => /^\s*(#.*)?$|^%/.test(line.replace(MARK, '')));
+    const isLast = bounds[index + 1] === lines.length;
+    return isEmpty ? [] : ['\n'.repeat(start) + own.join('\n') + (isLast ? '' : '\n')];
   });
-  if (documents.length < 2) return [text];
+  if (documents.length === 0) return [''];
+  if (documents.length === 1) return starts.length === 1 ? [text] : documents;
   const foreign = foreignDocuments(new YamlSource(text).foreign(), file);
   return foreign === undefined ? documents : [text];
 }
@@ -109,6 +113,20 @@ function inCircle(names: readonly string[], behind: readonly (readonly number[])
     message: `waits for itself: ${round.join(' waits for ')}`,
     hint: 'one of them has to begin first',
   };
+}
+
+/** Ids of jobs that are not of the file, each where it is named first, with the name of the file that may be meant. */
+export function outsideOf(
+  jobs: readonly Linked[],
+): readonly { readonly id: string; readonly document: number; readonly meant?: string }[] {
+  const names = jobs.map(nameOf).filter((name) => typeof name === 'string');
+  const found = new Map<string, number>();
+  for (const [document, job] of jobs.entries())
+    for (const id of idsAfter(afterOf(job))) if (!names.includes(id) && !found.has(id)) found.set(id, document);
+  return [...found].map(([id, document]) => {
+    const meant = nearestWord(id, names);
+    return { id, document, ...(meant !== undefined && { meant }) };
+  });
 }
 
 /** A job file whose `after` has ids in the place of names. @param ids of jobs that were submitted, by name */

@@ -28,7 +28,8 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   MISSING_CHAR: 'a bracket, quote, comma or colon is missing here or before',
   MULTILINE_IMPLICIT_KEY: 'a key that goes on over several lines; is a colon missing, or a quote not closed?',
   MULTIPLE_ANCHORS: 'two anchors (&) at one value',
-  MULTIPLE_DOCS: 'more than one document (---), where one job is wanted',
+  MULTIPLE_DOCS:
+    'more than one document, where one job is wanted (`submit` and `validate` take several, with --- before each)',
   MULTIPLE_TAGS: 'two tags (!) at one value',
   NON_STRING_KEY: 'a key must be a text',
   RESOURCE_EXHAUSTION: 'its aliases (*) multiply beyond measure',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { afterDue, awaitedText, idsAfter, MOST_AFTER, type PastState } from '../../domain/after.js';
+import { toldText } from '../../domain/job-events/kinds.js';
+import { afterDue, awaitedText, idsAfter, isAwaitedText, MOST_AFTER, type PastState } from '../../domain/after.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
@@ -101,6 +102,12 @@ describe('after', () => {
       'a, b, c, d, e and 2 more to succeed; x, y to end, each without success',
     );
     assert.equal(awaitedText(spec, new Set(['y'])), 'y to end without success');
+    for (const open of [['a'], ['a', 'x'], ['x', 'y'], ['y']])
+      assert.ok(
+        isAwaitedText(toldText({ kind: 'awaiting-others', facts: { awaited: awaitedText(spec, new Set(open)) } })),
+      );
+    assert.ok(isAwaitedText('waits for b to end'));
+    assert.ok(!isAwaitedText(toldText({ kind: 'queued', facts: { project: 'succeed' } })));
   });
 
   it('cannot be changed in an open job, only taken away: an edit could make two jobs wait for each other', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { jobDocuments, orderOf, withIds } from '../../domain/job-file/documents.js';
+import { parseJobFile } from '../../domain/job-file/parse.js';
+import { jobDocuments, orderOf, outsideOf, withIds } from '../../domain/job-file/documents.js';
 
 const job = (name: string, more = ''): string => `name: ${name}\n${more}tpu: {accelerator: v5litepod-1}\n`;
 
@@ -16,6 +17,8 @@ describe('a job file of several jobs', () => {
       3,
     ],
     ['one with a mark in a text', `name: a\ncommand:\n  run: |\n    ---\n    echo x\n`, 1],
+    ['one behind a directive of YAML', `%YAML 1.2\n---\n${job('a')}`, 1],
+    ['none but comments', '# one\n---\n# two\n---\n', 1],
     ['one with a longer rule', `name: a\n----: b\n`, 1],
   ];
   for (const [what, text, count] of COUNTS)
@@ -27,12 +30,35 @@ describe('a job file of several jobs', () => {
     assert.equal(second.split('\n').indexOf('name: b'), text.split('\n').indexOf('name: b'));
   });
 
+  const named = (name: string, after?: unknown) => ({ raw: { name, ...(after === undefined ? {} : { after }) } });
+
+  it('is read with Windows ends of lines as with others', () => {
+    const text = `${job('a')}---\n${job('b')}`;
+    const [one, other] = [text, text.replaceAll('\n', '\r\n')].map((each) =>
+      jobDocuments(each, 'job.yaml').map((document) => {
+        const read = parseJobFile(document.replace(/(\r?\n)$/, "$1command: {run: 'true'}$1"), {
+          file: 'job.yaml',
+          env: {},
+        });
+        return read.ok ? read.raw : read.problems;
+      }),
+    );
+    assert.equal(one?.length, 2);
+    assert.deepEqual(one, other);
+  });
+
+  it('names what is outside of it, and the name that may be meant', () => {
+    assert.deepEqual(outsideOf([named('prep'), named('train', ['perp', 'prep', 'other-7f3k'])]), [
+      { id: 'perp', document: 1, meant: 'prep' },
+      { id: 'other-7f3k', document: 1 },
+    ]);
+  });
+
   it('is not made of manifests of Kubernetes, which their reader knows', () => {
     const manifest = 'apiVersion: v1\nkind: Pod\nspec: {containers: [{image: x}]}\n';
     assert.equal(jobDocuments(`${manifest}---\n${manifest}`, 'pods.yaml').length, 1);
   });
 
-  const named = (name: string, after?: unknown) => ({ raw: { name, ...(after === undefined ? {} : { after }) } });
   const orderText = (...jobs: Parameters<typeof orderOf>[0]): string => {
     const found = orderOf(jobs);
     return found.ok

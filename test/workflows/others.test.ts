@@ -30,6 +30,8 @@ class Chain {
   /** Jobs that were ended from outside. */
   readonly terminated = new Set<string>();
   readonly missing = new Set<string>();
+  /** Jobs that are shown as open, and take no signal. */
+  readonly deaf = new Set<string>();
 
   private constructor(server: VirtualServer) {
     this.server = server;
@@ -90,6 +92,7 @@ class Chain {
 
   #stateOf(id: string): LookedAt {
     const workflow = [id, groupWorkflowId(id)].find((each) => this.server.isOpen(each));
+    if (this.deaf.has(id)) return { id, state: 'open', workflow: id };
     if (this.missing.has(id)) return { id, state: 'missing' };
     if (this.terminated.has(id)) return { id, state: 'terminated', workflow: id };
     if (workflow !== undefined) return { id, state: 'open', workflow };
@@ -214,6 +217,19 @@ describe('a job that waits for others', function () {
     assert.equal(chain.outcome('train').result, 'succeeded');
   });
 
+  it('looks seldom, too, at one that takes no signals and is shown as open', async () => {
+    const chain = await Chain.open();
+    chain.submit('prep', '1');
+    await chain.until(MINUTE);
+    chain.deaf.add('prep');
+    chain.submit('train', '10', { after: { any: 'prep' } });
+    await chain.until(60 * MINUTE);
+    assert.ok(chain.looks < 25, `${chain.looks} looks in an hour`);
+    chain.deaf.delete('prep');
+    await chain.until(75 * MINUTE);
+    assert.equal(chain.outcome('train').result, 'succeeded');
+  });
+
   it('waits on over runs of its workflow, hears a stop, and is cancelled at once', async () => {
     const chain = await Chain.open({ jobHistoryEvents: 60 });
     chain.submit('prep', '999999');
@@ -239,9 +255,17 @@ describe('a job that waits for others', function () {
     await chain.until(MINUTE);
     const edit = (value: unknown) => ({ v: 1, by: 'alice', set: [{ path: ['after'], value }] });
     await assert.rejects(chain.server.update('train', 'restart', edit('last')), /after: .*cannot be changed/);
-    await chain.server.update('train', 'restart', edit(null));
+    const said = await chain.server.update('train', 'restart', {
+      ...edit(null),
+      set: [
+        { path: ['after'], value: null },
+        { path: ['timeouts'], value: { queue: '10s' } },
+      ],
+    });
+    assert.match(said, /from when it stands in line it waits for chips for 10 s at most/);
     await chain.until(3 * MINUTE);
-    assert.equal(chain.outcome('train').result, 'succeeded');
+    assert.equal(chain.outcome('train').result, 'succeeded', 'timeouts.queue did not count the wait');
+    assert.ok((chain.asked.get('train') ?? 0) >= MINUTE, 'it stands in line since it was let go');
   });
 
   it('a forged word of an end, and of a follower, changes nothing', async () => {

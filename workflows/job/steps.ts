@@ -83,14 +83,17 @@ function holdsFact(job: Job): Fact<'step due', 'holds'> {
 
 /** Looks at the others that the job waits for, once for each step, so that a long wait begins a new history now and then. */
 async function waitForOthers(job: Job): Promise<'ended' | 'unwanted' | Outcome> {
-  const { file, others, story, requests, recovery, lease, wait } = job;
+  const { file, others, story, requests, recovery } = job;
   const { after } = file.spec;
+  if (after === undefined && others.isLeft) {
+    others.over();
+    begins(job);
+  }
   if (after === undefined || others.overAt !== undefined) return 'ended';
   const due = await others.look(after);
   switch (due.do) {
     case 'go':
-      lease.standsInLineSince(Date.now());
-      wait.until();
+      begins(job);
       return 'ended';
     case 'give up':
       return recovery.neverBegins(due.why);
@@ -102,6 +105,12 @@ async function waitForOthers(job: Job): Promise<'ended' | 'unwanted' | Outcome> 
       return 'unwanted';
     }
   }
+}
+
+/** Its wait for others is over: from now on it stands in line, and `timeouts.queue` counts. */
+function begins({ lease, wait }: Job): void {
+  lease.standsInLineSince(Date.now());
+  wait.until();
 }
 
 /** Called before the job asks for its lease, so that nothing that its pool counts waits for a build. */

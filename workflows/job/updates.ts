@@ -179,7 +179,9 @@ const isWaiting = ({ story: { phase } }: UpdatedParts): boolean =>
   phase === JobPhase.Queued || phase === JobPhase.Provisioning || phase === JobPhase.Evicting;
 
 /** Tells the deadline that an edit has given a job which waits for chips. */
-function waitText({ wait: { endsAt } }: UpdatedParts): string {
+function waitText({ wait: { endsAt, laterSeconds } }: UpdatedParts): string {
+  if (laterSeconds !== undefined)
+    return `; from when it stands in line it waits for chips for ${durationText(laterSeconds)} at most (timeouts.queue)`;
   const until = endsAt === undefined ? 'without an end' : `until ${utc(endsAt)} at most`;
   return `; it waits for chips ${until} (timeouts.queue${endsAt === undefined ? ' is not set' : ''})`;
 }

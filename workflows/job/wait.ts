@@ -38,7 +38,7 @@ export class Wait {
   constructor(parts: WaitParts, { waitingSince, attempt, submittedAt, spec, others }: Pick<JobCarry, WaitKey>) {
     this.#parts = parts;
     // A job that never had its slices waits since its submit, whatever the previous run knew, or since the others ended.
-    const since = spec.after === undefined ? submittedAt : others?.overAt;
+    const since = spec.after === undefined && others === undefined ? submittedAt : others?.overAt;
     this.#since = waitingSince ?? (attempt.number === 0 ? since : undefined);
   }
 
@@ -54,6 +54,11 @@ export class Wait {
   /** The end of `timeouts.queue` of a job that waits now. */
   get endsAt(): EpochMs | undefined {
     return this.#endOf(this.#timeouts);
+  }
+
+  /** `timeouts.queue` of a job whose wait for chips has not begun, in seconds. */
+  get laterSeconds(): number | undefined {
+    return this.#since === undefined ? this.#timeouts.queue : undefined;
   }
 
   #endOf({ queue }: NonNullable<JobSpec['timeouts']>): EpochMs | undefined {

@@ -19,7 +19,7 @@ import { clockTime } from '../../terminal/render/quantities.js';
 import { unattended } from '../../jobs/unattended.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { isOutage, pause } from '../../../client/outage.js';
-import { painted, printPainted } from '../../terminal/print.js';
+import { asTyped, painted, printErr, printPainted } from '../../terminal/print.js';
 import type { FailingWorkflows } from '../../../contract/janitor.js';
 import { failingWorkflowsObject } from '../../../domain/store-layout.js';
 import type { JobRow } from '../../../client/job-rows.js';
@@ -39,7 +39,7 @@ export function list(flags: ListFlags): Promise<number> {
     if (flags.watch === true) return watch(boardNow);
     const board = await boardNow();
     // A name that is wrong looks like a group without members.
-    if (flags.group !== undefined && board.total === 0) await client.group(flags.group);
+    if (flags.group !== undefined && board.total === 0) await tellOfGroup(client, flags.group);
     const text =
       flags.output === 'json'
         ? JSON.stringify(asJson(board), null, 2)
@@ -47,6 +47,13 @@ export function list(flags: ListFlags): Promise<number> {
     printPainted(`${text}\n`);
     return ExitCode.Done;
   });
+}
+
+/** @throws GroupNotFound */
+async function tellOfGroup(client: JobClient, id: string): Promise<void> {
+  const { endedAt } = await client.group(id);
+  if (endedAt === undefined)
+    printErr(asTyped(`group ${id}: no member has begun; \`jobctl status ${id}\` says what it waits for\n`));
 }
 
 async function boardOf(

@@ -1,4 +1,4 @@
-import { orderOf, withIds } from '../../../domain/job-file/documents.js';
+import { orderOf, outsideOf, withIds } from '../../../domain/job-file/documents.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type GoodJob, placed } from '../../job/job-file.js';
@@ -17,6 +17,8 @@ interface Several {
   readonly command: readonly string[] | undefined;
   /** Reads one job of the file. */
   readonly read: (text: string) => Promise<GoodJob>;
+  /** Whether a job or a group has this id. */
+  readonly isThere: (id: string) => Promise<boolean>;
   /** @param onSubmitted hears of the job as soon as it is there */
   readonly submit: (job: GoodJob, onSubmitted: (submitted: { readonly id: string }) => void) => Promise<unknown>;
 }
@@ -26,7 +28,7 @@ export async function submitSeveral(
   file: string,
   documents: readonly string[],
   flags: Flags,
-  { command, read, submit }: Several,
+  { command, read, isThere, submit }: Several,
 ): Promise<number> {
   const forOne = Object.entries({ '--name': flags.name, '--wait': flags.wait, '--host': flags.host, '--': command });
   const [wrong] = forOne.find(([, value]) => value !== undefined) ?? [];
@@ -38,6 +40,7 @@ export async function submitSeveral(
     );
   const jobs = await readAll(documents, read);
   const order = mustHaveOrder(file, documents, jobs);
+  if (flags.dryRun !== true) await mustBeThere(file, documents, jobs, isThere);
   const ids = new Map<string, string>();
   for (const index of order) {
     const job = jobs[index] as GoodJob;
@@ -57,6 +60,27 @@ export async function submitSeveral(
     }
   }
   return ExitCode.Done;
+}
+
+/** @throws CliError for ids of other jobs that are not there, before anything is submitted */
+async function mustBeThere(
+  file: string,
+  documents: readonly string[],
+  jobs: readonly GoodJob[],
+  isThere: Several['isThere'],
+): Promise<void> {
+  const outside = outsideOf(jobs);
+  const known = await Promise.all(outside.map(({ id }) => isThere(id)));
+  const problems = outside.flatMap(({ id, document, meant }, index) => {
+    if (known[index] === true) return [];
+    const problem = {
+      ...{ path: ['after'], value: id },
+      message: `names '${id}', which is no job of this file, and no job or group that there is`,
+      ...(meant !== undefined && { hint: `did you mean ${meant}?` }),
+    };
+    return [placed({ file, source: documents[document] ?? '', set: [] }, problem)];
+  });
+  if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
 }
 
 /** The order in which they are submitted. @throws CliError for a circle, or a name that is missing or stands twice */

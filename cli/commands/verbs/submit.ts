@@ -3,6 +3,7 @@ import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { jobDocuments } from '../../../domain/job-file/documents.js';
 import { sweepOptions } from '../../../domain/job-file/sweep.js';
 import { formatProblem, showValue } from '../../../domain/problem.js';
+import { JobNotFound } from '../../../client/errors.js';
 import type { Submitted } from '../../../client/submissions.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { farBuckets, zonesOfJob } from '../../place/bucket-regions.js';
@@ -81,9 +82,23 @@ export async function submit(
     return submitSeveral(file, documents, flags, {
       command,
       read: (text) => readJob(file, text, flags, command),
+      isThere: (id) => isThere(id, flags),
       submit: (job, onSubmitted) => submitRead(job, file, { ...flags, verdict: false }, onSubmitted),
     });
   return submitRead(await readJob(file, source, flags, command), file, flags);
+}
+
+async function isThere(id: string, flags: SubmitFlags): Promise<boolean> {
+  const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
+  return withClient(context, (client) =>
+    client.row(id).then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof JobNotFound)) throw error;
+        return error.isGroup;
+      },
+    ),
+  );
 }
 
 /** @param named the file, or `BY_FLAGS` @param onSubmitted hears of the job as soon as it is there */

@@ -1,3 +1,4 @@
+import { isAwaitedText } from '../../../domain/after.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { isOver, type JobRow } from '../../../client/job-rows.js';
@@ -127,6 +128,7 @@ export function verdictLines(id: string, verdict: FirstVerdict, now: number): re
 }
 
 function queuedLines(id: string, { why, position, of }: Extract<FirstVerdict, { kind: 'queued' }>): readonly string[] {
+  if (isAwaitedText(why)) return [`queued: ${oneLine(why)}; its pool hears of it then`];
   if (position === undefined || of === undefined)
     return [`queued: ${oneLine(why)}`, asTyped(`  its place in line is not known yet; \`jobctl why ${id}\` tells it`)];
   return [

@@ -1,3 +1,4 @@
+import { isAwaitedText } from '../../../domain/after.js';
 import { hookText } from '../../../domain/hooks.js';
 import { isDone } from '../../../domain/job-state.js';
 import { awaitedHost } from '../../../domain/modules/command.js';
@@ -206,10 +207,10 @@ function awaited(view: JobView, now: EpochMs): readonly string[] {
   ];
 }
 
-function doing({ phase, phaseSince, submittedAt, endedAt, attempts }: JobRow, now: EpochMs): string {
+function doing({ phase, phaseSince, submittedAt, endedAt, attempts, why = '' }: JobRow, now: EpochMs): string {
   const since = formatDuration(now - phaseSince);
   if (endedAt !== undefined) return `${phase} after ${formatExactDuration(endedAt - submittedAt)}`;
-  if (phase === 'queued') return `waits for its pool, for ${since}`;
+  if (phase === 'queued') return `waits for ${isAwaitedText(why) ? 'other jobs' : 'its pool'}, for ${since}`;
   const attempt = attempts > 0 ? `, attempt ${attempts}` : '';
   return `is ${phase.replace('-', ' ')}${attempt}, for ${since}`;
 }

@@ -83,7 +83,8 @@ export function foreignDocuments(documents: readonly unknown[], file: string): F
     : first;
 }
 
-const ONE_JOB = 'a job file is one job: put each into a file of its own, and `jobctl validate FILE` says what to write';
+const ONE_JOB =
+  'each is a job: put each into a file of its own, of which `jobctl validate FILE` says what to write (one file with `---` between them is several jobs)';
 const isManifest = (tree: Mapping): boolean => hasKeys(tree, 'apiVersion', 'kind');
 const hasKeys = (tree: Mapping, ...keys: readonly string[]): boolean => keys.every((key) => Object.hasOwn(tree, key));
 const kindOf = (manifest: Mapping): string => `a manifest of Kubernetes (${shownOf(manifest['kind'])})`;

@@ -39,6 +39,11 @@ const KEYS: Readonly<Record<string, Hint>> = {
   use_spot: () => 'write tpu: {pricing: spot}',
   queue: () => 'jobctl has no list of tasks: each task is a job, and its pool queues them by quota',
   'job.environment': environment,
+  depends_on: write((value) => `after: ${value}`),
+  dependsOn: write((value) => `after: ${value}`),
+  dependencies: write((value) => `after: ${value}`),
+  dependency: write((value) => `after: ${value}`),
+  needs: write((value) => `after: ${value}`),
   resumable: () =>
     'a fork of JobMan has it: its env is env, its prepare.command script: {run: ..}, and outputs: {paths: [..], restore: true} brings checkpoints back',
   worker_num: () => 'jobctl has no list of tasks: each task is a job, and its pool queues them by quota',
