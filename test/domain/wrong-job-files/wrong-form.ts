@@ -34,7 +34,9 @@ name: b
 ---
 b: 2
 `,
-    want: ['train.yaml:2:1: not YAML: more than one document, where one job is wanted (`submit` and `validate` take several, with --- before each)'],
+    want: [
+      'train.yaml:2:1: not YAML: more than one document, where one job is wanted (`submit` and `validate` take several, with --- before each)',
+    ],
   },
   'a tag of another language': {
     text: `${TPU}name: !!python/object:os.system x
