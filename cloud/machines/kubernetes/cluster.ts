@@ -1,9 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { Agent as HttpAgent } from 'node:http';
-import { Agent, type AgentOptions } from 'node:https';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type {
   AuthorizationV1Api,
   BatchV1Api,
@@ -102,11 +99,9 @@ function ownAccountOf(config: KubeConfig): OwnAccount | undefined {
 }
 
 /** Limits every call and reports its end; the client itself has no time limit. */
-const bounded = ({ callTimeoutMs = CALL_TIMEOUT_MS, onCall }: ClusterConfig, sameAgent = agentsByCredentials()) => ({
+const bounded = ({ callTimeoutMs = CALL_TIMEOUT_MS, onCall }: ClusterConfig) => ({
   pre: async (request: RequestContext): Promise<RequestContext> => {
     request.setSignal(AbortSignal.timeout(callTimeoutMs));
-    const agent = request.getAgent();
-    if (agent !== undefined) request.setAgent(sameAgent(agent));
     return request;
   },
   post: async (response: ResponseContext): Promise<ResponseContext> => {
@@ -114,25 +109,6 @@ const bounded = ({ callTimeoutMs = CALL_TIMEOUT_MS, onCall }: ClusterConfig, sam
     return response;
   },
 });
-
-/**
- * Returns the agent of the call before if the credentials are the same, so that its connection is used again. The client makes an
- * agent for each call, and each of them would need a TLS handshake of its own.
- */
-function agentsByCredentials(): (agent: HttpAgent) => HttpAgent {
-  let last: { readonly options: AgentOptions; readonly agent: Agent } | undefined;
-  return (agent) => {
-    // Those of a proxy are of other classes.
-    if (!(agent instanceof Agent) || Object.getPrototypeOf(agent) !== Agent.prototype) return agent;
-    const { options } = agent;
-    if (last === undefined || !isDeepStrictEqual(last.options, options))
-      last = { options, agent: new Agent({ ...options, keepAlive: true, timeout: KEPT_MS }) };
-    return last.agent;
-  };
-}
-
-/** An idle connection is closed after this time, before a server or a load balancer closes it. */
-const KEPT_MS = 4_000;
 
 function kubeConfigOf(library: KubernetesLibrary, { kubeconfig, context }: ClusterConfig): KubeConfig {
   const config = loaded(library, kubeconfig);
