@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Followed, OtherEnded } from './after.js';
 import type { Bounds } from '../domain/bounds.js';
 import { MOST_SLICES, REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
 import { MOST_TIERS } from '../quota/quota-config.js';
@@ -113,6 +114,11 @@ const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('gone') }),
 ]);
 export const sliceNewsForm: Form<SliceNewsFrom> = form(z.object({ name: text(), run: text(), news: sliceNews }));
+
+// Messages between workflows that wait for one another (contract/after.ts).
+const otherId = (): z.ZodString => z.string().min(1).max(100);
+export const followedForm: Form<Followed> = form(z.object({ v: z.literal(1), follower: otherId() }));
+export const otherEndedForm: Form<OtherEnded> = form(z.object({ v: z.literal(1), id: otherId() }));
 
 export const cancelNoteForm: Form<CancelNote> = form(z.object({ ...humanCall(), verb: text().exactOptional() }));
 

@@ -4,10 +4,8 @@ import { given, section, text } from './job-file/fields.js';
 import type { Report } from './job-file/report.js';
 import type { Path } from './problem.js';
 
-/** The end of a job or group, as another one that waits for it sees it. */
-export type PastEnd = 'succeeded' | 'failed' | 'cancelled' | 'terminated' | 'refused';
-/** `missing`: Temporal knows no such job or group. */
-export type PastState = PastEnd | 'open' | 'missing';
+/** The state of a job or group, as another one that waits for it sees it. `missing`: Temporal knows no such job or group. */
+export type PastState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'terminated' | 'refused' | 'missing';
 
 /**
  * Jobs and groups that must have ended before a job asks for its lease (docs/adr/0158): in success, in any way, or without
@@ -120,7 +118,7 @@ const PAST_WORDS: Readonly<Record<Exclude<PastState, 'missing'>, string>> = {
 /** Most ids that a sentence names. */
 const MOST_NAMED = 5;
 
-/** `prep-7f3k, if it succeeds`: the jobs that are still open. Completes "waits for". */
+/** The jobs that are still open, and how they are to end: `prep-7f3k to succeed`. Completes "waits for". */
 export function awaitedText(after: AfterSpec, open: ReadonlySet<string>): string {
   const parts = CONDITIONS.flatMap(({ field, key }) => {
     const waited = (after[field] ?? []).filter((id) => open.has(id));
@@ -142,6 +140,6 @@ const wantedText = (key: (typeof CONDITIONS)[number]['key'], count: number): str
   }
 };
 
-/** Whether the reason of a queued job is that it waits for others. */
+/** Whether the reason of a queued job is that it waits for others: a row has the sentence of `awaitedText`, and no kind of event. */
 export const isAwaitedText = (why: string): boolean =>
   / to (succeed|end|end without success|end, each without success)(;|$)/.test(why) && why.startsWith('waits for ');

@@ -1,6 +1,5 @@
 import {
   allHandlersFinished,
-  ApplicationFailure,
   CancellationScope,
   condition,
   continueAsNew,
@@ -9,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { JobAuthorization } from '../contract/authorization.js';
-import { groupInputForm, memberNewsForm, retryForm } from '../contract/group-forms.js';
+import { memberNewsForm, retryForm } from '../contract/group-forms.js';
 import {
   describeGroupQuery,
   type GroupCarry,
@@ -24,11 +23,10 @@ import {
 } from '../contract/group.js';
 import { cancelNoteForm } from '../contract/job-forms.js';
 import { cancelNoteSignal, type JobInput } from '../contract/job.js';
-import { hasMember, isArray, type JobArray, readArray } from '../domain/array/array.js';
+import { hasMember } from '../domain/array/array.js';
 import {
   countsText,
   freshState,
-  groupIdProblem,
   LAST_ROUND,
   markOfResult,
   memberId,
@@ -37,13 +35,10 @@ import {
   retriedIndexes,
   retryText,
 } from '../domain/array/group-state.js';
-import { FailureType } from '../domain/errors.js';
-import { MAX_JOB_ID } from '../domain/identity.js';
 import type { Asker } from '../domain/job-state.js';
-import { formatProblems } from '../domain/problem.js';
-import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 import { count } from '../domain/units.js';
 import { groupReading, groupWork } from './activity-options.js';
+import { checkedInput, type CheckedInput, groupId } from './group/input.js';
 import { MemberMarks } from './group/member-marks.js';
 import { Inbox, mustBeForm, refusal } from './inbox.js';
 import { askerOf } from './job/requests.js';
@@ -65,29 +60,6 @@ export async function group(input: GroupInput): Promise<GroupResult> {
   return isOver ? owner.result() : continueAsNew<typeof group>(owner.nextInput());
 }
 
-function checkedInput(input: GroupInput): GroupInput & { readonly array: JobArray } {
-  const checked = groupInputForm(input);
-  if (checked.kind === 'unknown-version') throw invalid(`version ${checked.version} is not known: update the worker`);
-  if (checked.kind === 'malformed') throw invalid(checked.reason);
-  const { job } = input.submission;
-  if (!isArray(job)) throw invalid('submission.job: has no array');
-  const read = readArray(job);
-  if (!read.ok) throw invalid(formatProblems(read.problems));
-  const id = groupIdProblem(groupId(), read.array.size, MAX_JOB_ID);
-  if (id !== undefined) throw invalid(`workflow id: ${id}`);
-  for (const { marks, rounds } of [input.state, input.carry?.state].filter((each) => each !== undefined))
-    if (marks.length !== read.array.size || rounds.length !== read.array.size)
-      throw invalid(`state: is of ${marks.length} places, and the array has ${read.array.size}`);
-  return { ...input, array: read.array };
-}
-
-const invalid = (why: string): ApplicationFailure =>
-  ApplicationFailure.create({
-    type: FailureType.InvalidInput,
-    nonRetryable: true,
-    message: `the input of the workflow group: ${why}`,
-  });
-
 /** Members that one activity starts or cancels. */
 const BATCH = 100;
 /** Time after which open members are compared with Temporal's Visibility: a terminated one tells nobody. */
@@ -100,7 +72,7 @@ const MOST_NOTES = 100;
 
 /** Acts for a group: starts its members, asks them to end, hears of their ends, and answers people. */
 class GroupOwner {
-  readonly #input: GroupInput & { readonly array: JobArray };
+  readonly #input: CheckedInput;
   readonly #group: string;
   readonly #inbox: Inbox;
   readonly #members: MemberMarks;
@@ -118,7 +90,7 @@ class GroupOwner {
   /** Others that it waits for before it starts a member, in words. */
   #awaited = '';
 
-  constructor(input: GroupInput & { readonly array: JobArray }) {
+  constructor(input: CheckedInput) {
     const { array, carry } = input;
     this.#input = input;
     this.#group = groupId();
@@ -346,8 +318,6 @@ class GroupOwner {
     setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(counts)}`, ...awaited], ''));
   }
 }
-
-const groupId = (): string => workflowInfo().workflowId.slice(OWN_ID_PREFIXES.group.length);
 
 const NOBODY: Asker = { by: '' };
 

@@ -1,6 +1,7 @@
 import { condition, getExternalWorkflowHandle, isCancellation, log, workflowInfo } from '@temporalio/workflow';
-import { followedForm, otherEndedForm } from '../contract/after-forms.js';
+import type { SignalDefinition } from '@temporalio/common';
 import { followedSignal, otherEndedSignal, type OthersCarry } from '../contract/after.js';
+import { followedForm, otherEndedForm } from '../contract/job-forms.js';
 import { type AfterDue, afterDue, type AfterSpec, awaitedText, idsAfter, type PastState } from '../domain/after.js';
 import { isValidJobId } from '../domain/identity.js';
 import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
@@ -153,11 +154,11 @@ const isJobOrGroup = (workflow: string): boolean =>
 /** @returns false if there is no such open workflow */
 async function tell<Message>(
   workflow: string,
-  definition: Parameters<ReturnType<typeof getExternalWorkflowHandle>['signal']>[0],
+  definition: SignalDefinition<[Message]>,
   message: Message,
 ): Promise<boolean> {
   try {
-    await getExternalWorkflowHandle(workflow).signal(definition as never, ...([message] as never));
+    await getExternalWorkflowHandle(workflow).signal(definition, message);
     return true;
   } catch (error) {
     if (isCancellation(error)) throw error;

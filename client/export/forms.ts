@@ -1,4 +1,3 @@
-import { followedForm, otherEndedForm } from '../../contract/after-forms.js';
 import { type AfterActivities, followedSignal, otherEndedSignal } from '../../contract/after.js';
 import { z } from 'zod';
 import * as buildForms from '../../contract/build-forms.js';
@@ -72,8 +71,8 @@ const SIGNALS: Readonly<Record<string, PayloadForm>> = {
   [job.cancelNoteSignal.name]: of(jobForms.cancelNoteForm),
   [buildNewsSignal.name]: of(buildForms.buildNewsForm),
   [buildLeftSignal.name]: of(buildForms.buildLeftForm),
-  [followedSignal.name]: of(followedForm),
-  [otherEndedSignal.name]: of(otherEndedForm),
+  [followedSignal.name]: of(jobForms.followedForm),
+  [otherEndedSignal.name]: of(jobForms.otherEndedForm),
   [slice.releaseSliceSignal.name]: of(sliceForms.releaseForm),
   [slice.giveUpSignal.name]: of(sliceForms.giveUpForm),
   [slice.leaseAnswerSignal.name]: of(sliceForms.leaseAnswerForm),

@@ -265,8 +265,8 @@ export type MemberFile =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * The job file of one member: without `array` and `after`, which are the group's, its references replaced, its variables in `env`. It is an ordinary job file: run
- * alone it does what the member does.
+ * The job file of one member: without `array` and `after`, which are the group's, its references replaced, its variables in `env`.
+ * It is an ordinary job file: run alone it does what the member does.
  */
 export function memberFile(job: Mapping, array: JobArray, index: number): MemberFile {
   const values = assignmentAt(array, index);

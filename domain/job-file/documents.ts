@@ -1,10 +1,10 @@
-import { afterForm, type AfterSpec, idsAfter, resolveAfter } from '../after.js';
+import { idsAfter } from '../after.js';
+import type { JobArray } from '../array/array.js';
+import type { JobSpec } from '../job-spec.js';
 import { nearestWord } from '../nearest-word.js';
 import type { Problem } from '../problem.js';
-import { section } from './fields.js';
 import { foreignDocuments } from './foreign/files.js';
 import { isMapping, valueAt } from './plain-tree.js';
-import { checkForm, Report } from './report.js';
 import { YamlSource } from './yaml-source.js';
 
 /** Most jobs of one file. */
@@ -38,6 +38,8 @@ export function jobDocuments(text: string, file: string): readonly string[] {
 interface Linked {
   /** Its file as plain JSON. */
   readonly raw: unknown;
+  readonly spec: Pick<JobSpec, 'after'>;
+  readonly array?: Pick<JobArray, 'after'>;
 }
 
 /** A problem in one of the documents. */
@@ -48,13 +50,7 @@ type Order =
   | { readonly ok: false; readonly problems: readonly Placed[] };
 
 const nameOf = ({ raw }: Linked): unknown => valueAt(raw, ['name']);
-const AFTER = { schema: section({ after: afterForm().nullish() }), title: 'a job file' };
-
-function afterOf({ raw }: Linked): AfterSpec {
-  const { form } = checkForm(AFTER, { after: valueAt(raw, ['after']) });
-  return resolveAfter(form.after, new Report([])) ?? {};
-}
-
+const othersOf = ({ spec, array }: Linked): readonly string[] => idsAfter(spec.after ?? array?.after ?? {});
 /** The order in which jobs of one file can be submitted: each behind those of the file that its `after` names. */
 export function orderOf(jobs: readonly Linked[]): Order {
   if (jobs.length > MOST_DOCUMENTS)
@@ -83,7 +79,7 @@ export function orderOf(jobs: readonly Linked[]): Order {
   });
   if (unnamed.length > 0) return wrong(unnamed);
   const behind = jobs.map((job) =>
-    idsAfter(afterOf(job))
+    othersOf(job)
       .map((id) => names.indexOf(id))
       .filter((index) => index !== -1),
   );
@@ -122,7 +118,7 @@ export function outsideOf(
   const names = jobs.map(nameOf).filter((name) => typeof name === 'string');
   const found = new Map<string, number>();
   for (const [document, job] of jobs.entries())
-    for (const id of idsAfter(afterOf(job))) if (!names.includes(id) && !found.has(id)) found.set(id, document);
+    for (const id of othersOf(job)) if (!names.includes(id) && !found.has(id)) found.set(id, document);
   return [...found].map(([id, document]) => {
     const meant = nearestWord(id, names);
     return { id, document, ...(meant !== undefined && { meant }) };

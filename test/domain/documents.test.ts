@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { resolveJob } from '../../domain/job-file/resolve.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import { jobDocuments, orderOf, outsideOf, withIds } from '../../domain/job-file/documents.js';
 
@@ -30,7 +31,14 @@ describe('a job file of several jobs', () => {
     assert.equal(second.split('\n').indexOf('name: b'), text.split('\n').indexOf('name: b'));
   });
 
-  const named = (name: string, after?: unknown) => ({ raw: { name, ...(after === undefined ? {} : { after }) } });
+  /** As the command line reads it. */
+  const named = (name: string, after: unknown = null, more: object = {}) => {
+    const machines = { accelerator: 'v5litepod-1', zone: 'us-central1-a' };
+    const file = { name, tpu: machines, command: { run: 'true' }, after, ...more };
+    const read = resolveJob(file, { mayBeArray: true });
+    assert.ok(read.ok);
+    return read;
+  };
 
   it('is read with Windows ends of lines as with others', () => {
     const text = `${job('a')}---\n${job('b')}`;
@@ -68,6 +76,11 @@ describe('a job file of several jobs', () => {
   const ORDERS: readonly [string, Parameters<typeof orderOf>[0], string][] = [
     ['as they stand', [named('a'), named('b')], '0 1'],
     ['each behind those that it waits for', [named('c', ['b', 'a']), named('b', { any: 'a' }), named('a')], '2 1 0'],
+    [
+      'an array behind what it waits for',
+      [named('sum', 'exp'), named('exp', 'prep', { array: { matrix: { i: '1..3' } } }), named('prep')],
+      '2 1 0',
+    ],
     ['ids of other jobs are no part of it', [named('a', 'elsewhere-7f3k')], '0'],
     ['a circle of one', [named('a', 'a')], '0: waits for itself: a waits for a'],
     [
@@ -76,7 +89,7 @@ describe('a job file of several jobs', () => {
       '1: waits for itself: a waits for b waits for a',
     ],
     ['two of one name', [named('a'), named('a')], "1: 'a' is the name of another job of this file too"],
-    ['one without a name', [named('a'), { raw: {} }], '1: is missing: each job of a file of several has one'],
+    ['one without a name', [named('a'), { raw: {}, spec: {} }], '1: is missing: each job of a file of several has one'],
   ];
   for (const [what, jobs, expected] of ORDERS) it(what, () => assert.equal(orderText(...jobs), expected));
 

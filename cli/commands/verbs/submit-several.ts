@@ -1,7 +1,8 @@
-import { orderOf, outsideOf, withIds } from '../../../domain/job-file/documents.js';
+import { outsideOf, withIds } from '../../../domain/job-file/documents.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type GoodJob, placed } from '../../job/job-file.js';
+import { mustHaveOrder, readAll } from '../../job/several-jobs.js';
 import { asTyped, printOut, tellLine } from '../../terminal/print.js';
 
 /** Flags of `submit` that matter here. */
@@ -17,8 +18,8 @@ interface Several {
   readonly command: readonly string[] | undefined;
   /** Reads one job of the file. */
   readonly read: (text: string) => Promise<GoodJob>;
-  /** Whether a job or a group has this id. */
-  readonly isThere: (id: string) => Promise<boolean>;
+  /** Those of these ids that neither a job nor a group has. */
+  readonly missingOf: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** @param onSubmitted hears of the job as soon as it is there */
   readonly submit: (job: GoodJob, onSubmitted: (submitted: { readonly id: string }) => void) => Promise<unknown>;
 }
@@ -28,7 +29,7 @@ export async function submitSeveral(
   file: string,
   documents: readonly string[],
   flags: Flags,
-  { command, read, isThere, submit }: Several,
+  { command, read, missingOf, submit }: Several,
 ): Promise<number> {
   const forOne = Object.entries({ '--name': flags.name, '--wait': flags.wait, '--host': flags.host, '--': command });
   const [wrong] = forOne.find(([, value]) => value !== undefined) ?? [];
@@ -40,7 +41,7 @@ export async function submitSeveral(
     );
   const jobs = await readAll(documents, read);
   const order = mustHaveOrder(file, documents, jobs);
-  if (flags.dryRun !== true) await mustBeThere(file, documents, jobs, isThere);
+  if (flags.dryRun !== true) await mustBeThere(file, documents, jobs, missingOf);
   const ids = new Map<string, string>();
   for (const index of order) {
     const job = jobs[index] as GoodJob;
@@ -67,12 +68,13 @@ async function mustBeThere(
   file: string,
   documents: readonly string[],
   jobs: readonly GoodJob[],
-  isThere: Several['isThere'],
+  missingOf: Several['missingOf'],
 ): Promise<void> {
   const outside = outsideOf(jobs);
-  const known = await Promise.all(outside.map(({ id }) => isThere(id)));
-  const problems = outside.flatMap(({ id, document, meant }, index) => {
-    if (known[index] === true) return [];
+  if (outside.length === 0) return;
+  const missing = await missingOf(outside.map(({ id }) => id));
+  const problems = outside.flatMap(({ id, document, meant }) => {
+    if (!missing.has(id)) return [];
     const problem = {
       ...{ path: ['after'], value: id },
       message: `names '${id}', which is no job of this file, and no job or group that there is`,
@@ -81,36 +83,4 @@ async function mustBeThere(
     return [placed({ file, source: documents[document] ?? '', set: [] }, problem)];
   });
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
-}
-
-/** The order in which they are submitted. @throws CliError for a circle, or a name that is missing or stands twice */
-export function mustHaveOrder(
-  file: string,
-  documents: readonly string[],
-  jobs: readonly { readonly raw: unknown }[],
-): readonly number[] {
-  const ordered = orderOf(jobs);
-  if (ordered.ok) return ordered.order;
-  const problems = ordered.problems.map(({ document, ...problem }) =>
-    placed({ file, source: documents[document] ?? '', set: [] }, problem),
-  );
-  throw new CliError(ExitCode.Usage, formatProblems(problems));
-}
-
-/** @throws CliError with the problems of all */
-export async function readAll<T>(
-  documents: readonly string[],
-  read: (text: string) => Promise<T>,
-): Promise<readonly T[]> {
-  const jobs: T[] = [];
-  const problems: string[] = [];
-  for (const text of documents)
-    try {
-      jobs.push(await read(text));
-    } catch (error) {
-      if (!(error instanceof CliError)) throw error;
-      problems.push(error.message);
-    }
-  if (problems.length > 0) throw new CliError(ExitCode.Usage, problems.join('\n'));
-  return jobs;
 }

@@ -3,6 +3,7 @@ import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { jobDocuments } from '../../../domain/job-file/documents.js';
 import { sweepOptions } from '../../../domain/job-file/sweep.js';
 import { formatProblem, showValue } from '../../../domain/problem.js';
+import { eachOf } from '../../../domain/semaphore.js';
 import { JobNotFound } from '../../../client/errors.js';
 import type { Submitted } from '../../../client/submissions.js';
 import type { JobClient } from '../../../client/job-client.js';
@@ -34,13 +35,11 @@ import { removeScratchFolder } from '../../job/packing/pack-tree.js';
 import { tellLine, printErr, printOut, asTyped } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { announce, answer, both, follow, header, printJson, asSubmitted } from '../../jobs/submitting/after-submit.js';
+import { hiddenText, shownLines } from '../../jobs/submitting/shown-lines.js';
 import { submitSeveral } from './submit-several.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
-import { askedSize } from '../../../domain/machines.js';
 import { count } from '../../../domain/units.js';
-import type { JobSpec } from '../../../domain/job-spec.js';
-import type { ShownLines } from '../../jobs/watch/follow-to-end.js';
 
 export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly local?: true;
@@ -82,24 +81,29 @@ export async function submit(
     return submitSeveral(file, documents, flags, {
       command,
       read: (text) => readJob(file, text, flags, command),
-      isThere: (id) => isThere(id, flags),
+      missingOf: (ids) => missingOf(ids, flags),
       submit: (job, onSubmitted) => submitRead(job, file, { ...flags, verdict: false }, onSubmitted),
     });
   return submitRead(await readJob(file, source, flags, command), file, flags);
 }
 
-async function isThere(id: string, flags: SubmitFlags): Promise<boolean> {
+async function missingOf(ids: readonly string[], flags: SubmitFlags): Promise<ReadonlySet<string>> {
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
-  return withClient(context, (client) =>
-    client.row(id).then(
-      () => true,
-      (error: unknown) => {
+  const missing = new Set<string>();
+  await withClient(context, (client) =>
+    eachOf(ids, LOOKED_AT_ONCE, async (id) => {
+      try {
+        await client.row(id);
+      } catch (error) {
         if (!(error instanceof JobNotFound)) throw error;
-        return error.isGroup;
-      },
-    ),
+        if (!error.isGroup) missing.add(id);
+      }
+    }),
   );
+  return missing;
 }
+
+const LOOKED_AT_ONCE = 10;
 
 /** @param named the file, or `BY_FLAGS` @param onSubmitted hears of the job as soon as it is there */
 export async function submitRead(
@@ -327,42 +331,6 @@ const shown = (word: string): string => showValue(word.slice(1, -1));
 function isQuoted(word: string): boolean {
   return word.length > 2 && /^'(?:[^']|'\\'')*'$/.test(word);
 }
-
-/**
- * The hosts whose lines `submit --wait` shows: the first host that runs the command, unless `asked` names others.
- * @throws CliError for a host that the job does not have
- */
-function shownLines(spec: JobSpec, asked: HostChoice | undefined): ShownLines {
-  const { hosts: count } = askedSize(spec);
-  if (asked === 'all') return { hostsOfSlice: hostsOfSlice(spec) };
-  const absent = asked?.find((host) => host >= count);
-  if (absent !== undefined) {
-    const has = count === 1 ? 'it has one, with index 0' : `it has ${count}: 0 to ${count - 1}`;
-    throw new CliError(ExitCode.Usage, `--host ${absent}: the job has no such host`, has);
-  }
-  return { hosts: asked ?? [runningHosts(spec)[0] ?? 0], hostsOfSlice: hostsOfSlice(spec) };
-}
-
-/** Message printed once, before the first line. Undefined: the lines of all hosts are shown. */
-function hiddenText(id: string, spec: JobSpec, { hosts }: ShownLines): string | undefined {
-  const running = runningHosts(spec);
-  if (hosts === undefined || spec.command === undefined || running.every((host) => hosts.includes(host)))
-    return undefined;
-  const shown = `host${hosts.length === 1 ? '' : 's'} ${hosts.join(', ')}`;
-  return asTyped(
-    `lines of ${shown} of ${running.length} are shown; \`--host all\` shows all, \`jobctl logs ${id} --host N\` another's`,
-  );
-}
-
-/** Host numbers over all slices; `command.workers` counts within each slice. */
-function runningHosts(spec: JobSpec): readonly number[] {
-  const { hosts: count } = askedSize(spec);
-  const all = Array.from({ length: count }, (_, host) => host);
-  const hosts = spec.command?.hosts ?? 'all';
-  return hosts === 'all' ? all : all.filter((host) => hosts.includes(host % hostsOfSlice(spec)));
-}
-
-const hostsOfSlice = (spec: JobSpec): number => Math.max(1, Math.round(askedSize(spec).hosts / spec.slices));
 
 /** Flags of `SubmitFlags` that `jobctl launch` has too. */
 type Common = Omit<SubmitFlags, 'tpu' | 'zone' | 'slices' | 'pricing' | 'spot' | 'bundle' | 'wait'> & {

@@ -18,7 +18,7 @@ import {
 } from '../../terminal/render/operator-files.js';
 import { type GoodJob, placed, readJobSource, readJobText, readText, type WrittenJob } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { mustHaveOrder, readAll } from './submit-several.js';
+import { mustHaveOrder, readAll } from '../../job/several-jobs.js';
 import { commandSummary } from '../../terminal/render/job-header.js';
 import { renderTable } from '../../terminal/render/columns.js';
 
@@ -41,7 +41,9 @@ async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
   switch (kind) {
     case 'job': {
       const documents = jobDocuments(readJobSource(file), file);
-      return documents.length > 1 ? judgeJobs(file, documents, flags) : judgeJob(file, documents[0] ?? '', flags);
+      const pool = flags.poolFile === undefined ? undefined : await readPoolFile(flags.poolFile);
+      const judgeOne = (text: string): Promise<JobVerdict> => judgeJob(file, text, flags.set ?? [], pool);
+      return documents.length > 1 ? judgeJobs(file, documents, judgeOne) : judgeOne(documents[0] ?? '');
     }
     case 'pool': {
       const { defaults, rules, choices, limits } = await readPoolFile(file);
@@ -70,15 +72,27 @@ function kindOf(file: string): FileKind {
   return QUOTA_TABLE.test(readText(file, WANTED)) ? 'quota' : 'pool';
 }
 
+interface JobVerdict extends Verdict {
+  readonly job: GoodJob;
+}
+
 /** Several jobs of one file. */
-async function judgeJobs(file: string, documents: readonly string[], flags: ValidateFlags): Promise<Verdict> {
-  const verdicts = await readAll(documents, (text) => judgeJob(file, text, flags));
-  mustHaveOrder(file, documents, verdicts);
+async function judgeJobs(
+  file: string,
+  documents: readonly string[],
+  judgeOne: (text: string) => Promise<JobVerdict>,
+): Promise<Verdict> {
+  const verdicts = await readAll(documents, judgeOne);
+  mustHaveOrder(
+    file,
+    documents,
+    verdicts.map(({ job }) => job),
+  );
   return {
     notes: verdicts.flatMap(({ notes }) => notes),
-    lines: verdicts.flatMap(({ lines, raw }, index) => [
+    lines: verdicts.flatMap(({ lines, job }, index) => [
       ...(index === 0 ? [] : ['']),
-      `job ${String((raw as { name: string }).name)}`,
+      `job ${job.spec.name}`,
       ...lines,
     ]),
     json: { jobs: verdicts.map(({ json }) => json), warnings: verdicts.flatMap(({ json }) => json.warnings) },
@@ -88,9 +102,9 @@ async function judgeJobs(file: string, documents: readonly string[], flags: Vali
 async function judgeJob(
   file: string,
   source: string,
-  { set = [], poolFile }: ValidateFlags,
-): Promise<Verdict & { readonly raw: unknown }> {
-  const pool = poolFile === undefined ? undefined : await readPoolFile(poolFile);
+  set: readonly string[],
+  pool: GoodPoolFile | undefined,
+): Promise<JobVerdict> {
   const known = pool === undefined ? { isZoneStrict: true as const } : { pool: pool.defaults };
   const job = await readJobText(file, source, { set, ...known, isDry: true, mayBeArray: true });
   const { spec, warnings, leftToPool } = job;
@@ -98,7 +112,7 @@ async function judgeJob(
   const notes = warnings.map((warning) => `${file}: warning: ${warning}`);
   const members = job.array && memberIndexes(job.array).length;
   const json = { ...(members !== undefined && { members }), spec, leftToPool, warnings };
-  return { notes, lines: jobEssentials(job), json, raw: job.raw };
+  return { notes, lines: jobEssentials(job), json, job };
 }
 
 /**
