@@ -52,6 +52,7 @@ const CONFIGURATION = [
   'package-lock.json',
   'scripts/build.ts',
   'scripts/build-inputs.ts',
+  'scripts/bundle-cli.ts',
   'scripts/packages.ts',
   'scripts/split-packages.ts',
   'scripts/without-types.ts',

@@ -56,6 +56,8 @@ async function compileAll({ folders, sources, fingerprint }: BuildInputs): Promi
   removeOrphans(folders, new Set(sources));
   const { splitModules } = await import('./split-packages.js');
   splitModules(ROOT, COMPILED);
+  const { bundleCli } = await import('./bundle-cli.js');
+  await bundleCli(ROOT, COMPILED);
   copyOthers(sources);
   await bundleWorkflows();
   writeFileSync(STAMP, fingerprint);

@@ -5,6 +5,8 @@ export interface PackageLayout {
   readonly folder: string;
   /** Compiled modules, without their ending, that the package offers. It carries what they import, unless another does. */
   readonly entries: readonly string[];
+  /** Of these, the one that is bundled (scripts/bundle-cli.ts): it needs no other module of this package. */
+  readonly bundled?: string;
   /** .. whose declarations are published, with all that these name. */
   readonly typed: readonly string[];
   /** Folders of sources that are this package's alone. Paths inside `dist` begin below `strip`. */
@@ -26,6 +28,7 @@ export const PACKAGES: readonly PackageLayout[] = [
     name: 'jobctl',
     folder: '.',
     entries: ['client/index', 'cli/main', 'contract/index'],
+    bundled: 'cli/main',
     typed: ['client/index', 'contract/index'],
     owns: ['client', 'cli'],
   },

@@ -6,13 +6,16 @@ import { internalSpecifier, type PackageLayout, PACKAGES } from './packages.js';
 
 /**
  * Divides what was compiled among the packages: each module is in one, with its imports of another's rewritten from
- * `../domain/slice.js` to `jobctl/internal/domain/slice.js`. Sources keep relative imports throughout.
+ * `../domain/slice.js` to `jobctl/internal/domain/slice.js`. Sources keep relative imports throughout. Modules that the command
+ * line alone imports are in its bundle.
  * @param compiled the folder of all compiled modules
  */
 export function splitModules(root: string, compiled: string): void {
   const owners = ownersOf(compiled);
+  const entries = PACKAGES.flatMap((layout) => layout.entries.filter((entry) => entry !== layout.bundled));
+  const imported = reachedFrom(compiled, entries.map(fileOf), () => false);
   for (const layout of PACKAGES) {
-    const modules = [...owners].filter(([, owner]) => owner === layout).map(([module]) => module);
+    const modules = [...imported].filter((module) => owners.get(module) === layout);
     write(root, layout, IS_MODULE, modules, (module) => rewritten(compiled, module, owners));
   }
 }
@@ -28,6 +31,8 @@ export function splitDeclarations(root: string, compiled: string): void {
 
 /** Workflow bundles, which lie beside the modules, are the build's own. */
 const IS_MODULE = /^(?!\.)(?!workflow-bundle[^/]*$).*\.js$/;
+/** Written by scripts/bundle-cli.ts. */
+const BUNDLE = /^cli\//;
 const IS_DECLARATION = /^(?!\.).*\.d\.ts$/;
 
 /** A file of the same kind whose source is gone would still be found by an import, and be packed. */
@@ -41,7 +46,9 @@ function write(
   const dist = join(root, layout.folder, 'dist');
   for (const file of files) writeIfChanged(join(dist, placeIn(layout, file)), textOf(file));
   const written = new Set(files.map((file) => placeIn(layout, file)));
-  for (const file of filesUnder(dist, '.')) if (kind.test(file) && !written.has(file)) rmSync(join(dist, file));
+  for (const file of filesUnder(dist, '.')) {
+    if (kind.test(file) && !BUNDLE.test(file) && !written.has(file)) rmSync(join(dist, file));
+  }
   for (const folder of emptyFoldersUnder(dist, '.')) {
     if (!relative(dist, folder).startsWith('.')) rmSync(folder, { recursive: true, force: true });
   }
@@ -51,14 +58,15 @@ type Owners = ReadonlyMap<string, PackageLayout>;
 
 const placeIn = ({ strip = '' }: PackageLayout, module: string): string => module.slice(strip.length);
 
+const fileOf = (entry: string): string => `${entry}.js`;
+
 /** Which package carries each module that any of them reaches. */
 function ownersOf(compiled: string): Owners {
   const owners = new Map<string, PackageLayout>();
   for (const layout of PACKAGES) {
     const isForeign = (module: string): boolean =>
       PACKAGES.some((other) => other !== layout && other.owns.some((folder) => module.startsWith(`${folder}/`)));
-    const entries = layout.entries.map((entry) => `${entry}.js`);
-    for (const module of reachedFrom(compiled, entries, isForeign)) {
+    for (const module of reachedFrom(compiled, layout.entries.map(fileOf), isForeign)) {
       if (!owners.has(module)) owners.set(module, layout);
     }
   }

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Area } from './areas.js';
@@ -13,8 +13,14 @@ const PROPERTY_CASES = 60;
 const PROPERTY_SEED = 1;
 /** A mutant may have spoiled what its successors share, e.g. a global. So often the tests must pass on unchanged code. */
 const MUTANTS_BETWEEN_CONTROLS = 200;
-/** A change that makes a loop endless is killed by time: this and three times what the tests took unchanged. */
+/**
+ * A change that makes a loop endless is killed by processor time: this and three times what the tests took unchanged. Another program
+ * beside it changes nothing.
+ */
 const PATIENCE_MS = 5_000;
+/** A child that waits for what no longer comes uses no processor. Its own patience with a test is shorter than this (run-mutants.ts). */
+const LONGEST_WAIT_MS = 600_000;
+const LOOK_EVERY_MS = 500;
 
 export interface Judged extends Omit<Mutant, 'status'> {
   /** Timeout: the process with the tests did not answer, or died. */
@@ -58,7 +64,7 @@ class Tests {
   readonly #script: string;
   readonly #area: string;
   #child: ChildProcess | undefined;
-  #patienceMs = 600_000;
+  #patienceMs = Number.POSITIVE_INFINITY;
 
   constructor(script: string, area: string) {
     this.#script = script;
@@ -74,7 +80,7 @@ class Tests {
       return by === undefined ? { status } : { status, by };
     }
     this.end();
-    console.log(`mutant ${mutant}: no answer in ${this.#patienceMs} ms`);
+    console.log(`mutant ${mutant}: no answer in ${this.#patienceMs} ms of a processor`);
     return { status: 'Timeout' };
   }
 
@@ -96,7 +102,7 @@ class Tests {
       // Tests log what their mutants break.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    const began = await answerOf(child, 600_000);
+    const began = await answerOf(child, Number.POSITIVE_INFINITY);
     if (began?.tookMs === undefined)
       throw new Error(`${this.#area}: unchanged code fails: ${began?.by ?? 'no answer'}`);
     this.#patienceMs = PATIENCE_MS + 3 * began.tookMs;
@@ -104,11 +110,14 @@ class Tests {
   }
 }
 
-/** The child's next message; undefined if it ends, or does not answer in time. */
+/** The child's next message; undefined if it ends, or has used that much of a processor. */
 async function answerOf(child: ChildProcess, patienceMs: number): Promise<Answer | undefined> {
   const stop = new AbortController();
   const { signal } = stop;
-  const over = setTimeout(() => stop.abort(), patienceMs);
+  const [began, asked] = [Date.now(), cpuMsOf(child)];
+  const looks = setInterval(() => {
+    if (cpuMsOf(child) - asked > patienceMs || Date.now() - began > LONGEST_WAIT_MS) stop.abort();
+  }, LOOK_EVERY_MS);
   const ended = once(child, 'exit', { signal }).then(() => []);
   try {
     const [answer] = (await Promise.race([once(child, 'message', { signal }), ended])) as readonly Answer[];
@@ -116,7 +125,20 @@ async function answerOf(child: ChildProcess, patienceMs: number): Promise<Answer
   } catch {
     return undefined;
   } finally {
-    clearTimeout(over);
+    clearInterval(looks);
     stop.abort();
+  }
+}
+
+/** Linux counts in hundredths of a second. The program's name, which may hold spaces, is in parentheses. */
+function cpuMsOf({ pid }: ChildProcess): number {
+  try {
+    const [user = 0, system = 0] = (readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1] ?? '')
+      .split(' ')
+      .slice(11, 13)
+      .map(Number);
+    return 10 * (user + system);
+  } catch {
+    return 0;
   }
 }
