@@ -1,7 +1,7 @@
 import { type AccessRule, CHANGING_ROLES, READING_ROLES } from '../domain/access.js';
 import { JOB_REQUESTS, type JobRequest, type JobVerb } from './job-requests.js';
 
-/** Rights to the requests of people to a job. */
+/** The rights that the requests of JOB_REQUESTS need. */
 const requests = Object.fromEntries(
   Object.values(JOB_REQUESTS).map(({ access, right }) => [access, { scope: 'job', ...right }]),
 ) as { readonly [Verb in JobVerb as JobRequest<Verb>['access']]: AccessRule };

@@ -4,7 +4,7 @@ import { signal } from './define.js';
 
 // Messages between workflows that wait for one another (docs/adr/0158). Each is a hint to look: the truth is what Temporal says.
 
-/** To a job or group: the workflow `follower` waits for its end. */
+/** Message to a job or group: the workflow `follower` waits for its end. */
 export interface Followed {
   readonly v: 1;
   /** Id of the workflow of a job or group. */
@@ -12,7 +12,7 @@ export interface Followed {
 }
 export const followedSignal = signal<[Followed]>('followed');
 
-/** To a follower: the job or group `id` has ended. */
+/** Message to a follower: the job or group `id` has ended. */
 export interface OtherEnded {
   readonly v: 1;
   readonly id: string;
@@ -32,14 +32,14 @@ export interface AfterActivities {
   lookAtOthers(input: { readonly ids: readonly string[] }): Promise<readonly LookedAt[]>;
 }
 
-/** Others as the workflow that waits for them knows them. Plain JSON. */
+/** The state that a job or group carries over while it waits for others. Plain JSON. */
 export interface OthersCarry {
-  /** It looked, and had to wait. */
+  /** A look has found one of the others open. */
   readonly hasWaited?: true;
-  /** Those that have ended. */
+  /** The jobs and groups that have ended. */
   readonly ends?: readonly Pick<LookedAt, 'id' | 'state'>[];
   /** Time at which the wait was over. */
   readonly overAt?: EpochMs;
-  /** Milliseconds to its next look, if nothing is told before. */
+  /** Milliseconds until it looks again, unless one of them reports its end before. */
   readonly lookMs?: number;
 }

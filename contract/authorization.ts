@@ -11,7 +11,7 @@ import { type Form, form } from './form.js';
  */
 export interface JobAuthorization {
   readonly v: 1;
-  /** The job's id. For members of an array: their group's, and in a retry that with `-r<round>`. */
+  /** The job's id. For a member of an array: its group's id, in a retry followed by `-r<round>`. */
   readonly job: string;
   readonly pool: string;
   /** The quota project that the job runs in. */
@@ -30,7 +30,7 @@ export interface JobAuthorization {
   readonly signature: string;
 }
 
-/** The text that is signed is made of all of this. */
+/** The fields that the signed text holds. */
 export type AuthorizationStatement = Omit<JobAuthorization, 'signature'>;
 
 const name = z.string().regex(QUOTA_NAME);
@@ -57,12 +57,12 @@ interface SignedInput {
 
 /**
  * The signed part of a job's input: all of it except the signature itself, the state that its workflow carries over, and its
- * place in an array. The id of a member says its place, and the statement its group (docs/adr/0157).
+ * place in an array. The place need not be signed: a member's id tells it, and the statement names the group (docs/adr/0157).
  */
 export function submittedText({ authorization: _, carry: __, member: ___, ...submitted }: SignedInput): string {
   return canonicalJson(submitted);
 }
 
-/** The first line keeps a signature from being taken for a signature of something else that the key may ever sign. */
+/** The text that is signed. Its first line names its purpose, so that it cannot pass for another text that the key signs. */
 export const signedText = (statement: AuthorizationStatement): string =>
   `jobctl job submission v1\n${canonicalJson(statement)}`;

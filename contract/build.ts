@@ -26,7 +26,7 @@ export interface BuildCarry {
   /** Tries whose pod ended without a result. */
   readonly lost: number;
   readonly unansweredUntil: EpochMs;
-  /** Messages of a version that the worker did not know. Absent: none. */
+  /** Messages whose version the worker did not know, kept for a later one. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
 
@@ -51,7 +51,7 @@ export type BuildNews =
       readonly lines: readonly string[];
     };
 
-/** build -> job. `run` is the job's. */
+/** build -> job. `run`: the first run id of the job's chain. */
 export interface BuildNewsFrom {
   readonly v: 1;
   readonly build: string;
@@ -68,13 +68,13 @@ export interface JoinBuildInput {
   readonly build: RemoteBuild;
 }
 
-/** `id` is the workflow's. */
+/** `id`: id of the build's workflow. */
 export type JoinedBuild =
   | { readonly kind: 'waiting'; readonly id: string }
   /** The image was built before. */
   | { readonly kind: 'built'; readonly id: string; readonly digest: string };
 
-/** One try of the build of a workflow. */
+/** One try of a build. */
 export interface BuildTry {
   /** The workflow's id. */
   readonly id: string;
@@ -88,7 +88,7 @@ export interface AwaitBuildInput extends BuildTry {
 }
 
 export interface DeleteBuildInput extends BuildTry {
-  /** An answer that nothing is there proves nothing before this time: an unanswered create may still take effect. */
+  /** Before this time, a look that finds nothing proves nothing: an unanswered create may still take effect. */
   readonly notBefore: EpochMs;
 }
 

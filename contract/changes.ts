@@ -1,6 +1,6 @@
 /**
- * Changes of workflow code that open workflows live through (docs/adr/0037). Temporal replays a history on today's code. A
- * change that would act differently from the history therefore keeps the old way beside the new one, until no open workflow
+ * A change of workflow code that is made while workflows are open (docs/adr/0037). Temporal replays a history on today's code. A
+ * change that would act differently from the history therefore keeps the old way beside the new one, as long as an open workflow
  * needs it.
  */
 export interface Change {
@@ -13,7 +13,7 @@ export interface Change {
   /**
    * `known`: the code has both ways, and the installation's switch decides which one a workflow takes.
    * `required`: the old way is gone. A worker takes no work unless the change is in force and no open workflow of these types
-   * began before that. `jobctl setup server` says so beforehand.
+   * began before that. `jobctl setup server` checks both beforehand.
    */
   readonly phase: 'known' | 'required';
 }
@@ -31,7 +31,7 @@ export const ACTIVATION_DELAY_MS = 120_000;
 export interface ChangeSwitch {
   /** New workflows take the new way from this time on: milliseconds since 1970. */
   readonly activeFrom: number;
-  /** From this time on no other workflow takes the new way. Workflows that carry its marker go on with it. */
+  /** From this time on, no further workflow takes the new way. Workflows that carry its marker go on with it. */
   readonly inactiveFrom?: number;
   /** The user who moved it last. */
   readonly by: string;

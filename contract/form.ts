@@ -14,7 +14,7 @@ export type Checked<T> =
 /** Checks a value that crosses a border, once. Never throws. */
 export interface Form<T> {
   (value: unknown): Checked<T>;
-  /** Checked first: no field of the value can be larger than the whole. */
+  /** Bounds of the whole value, of any version. They are checked before its fields. */
   readonly bounds: Bounds;
   readonly schema: z.ZodType<T>;
 }

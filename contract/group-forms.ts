@@ -14,8 +14,8 @@ const text = z.string();
 const round = z.int().min(0).max(LAST_ROUND);
 const state = z.object({ marks: text.max(MOST_MEMBERS), rounds: text.max(MOST_MEMBERS) });
 /**
- * Each member's worker checks it. Its own form has patterns of shared modules, which a workflow's sandbox freezes, and zod writes
- * to a pattern.
+ * Checks only these two keys: each member's worker checks the whole statement. A workflow cannot use the full form. Its patterns
+ * belong to shared modules, which the workflow's sandbox freezes, and zod writes to a pattern.
  */
 const authorization = z.looseObject({ v: z.literal(1), job: text }) as unknown as z.ZodType<JobAuthorization>;
 
@@ -57,8 +57,9 @@ export const memberForm: Form<JobMember> = form(
 );
 
 /**
- * The job file that a job lives by: for a member its own, made of the array's. Pure: the workflow and its worker make the same.
- * @returns the problems of a member that its array does not have, or of an array without a member
+ * The file of one job: the job file itself, or for a member of an array the file made for it from the array's. Pure, so that the
+ * workflow and its worker make the same file.
+ * @returns problems if the array has no such member, or if the file has an array but the input names no member
  */
 export function ownFile(input: Pick<JobInput, 'job' | 'member'>): Extract<MemberFile, { ok: false }> | OwnFile {
   const { job } = input;

@@ -23,18 +23,18 @@ export interface GroupInput {
 export interface GroupCarry {
   readonly state: GroupState;
   readonly authorizations: Readonly<Record<string, JobAuthorization>>;
-  /** A person has cancelled the group. Absent: nobody. `by` is empty if no name was told. */
+  /** A person has cancelled the group. Absent: nobody. `by` is empty if the name is not known. */
   readonly cancelledBy?: Asker;
   readonly notes: readonly MemberNote[];
-  /** Absent: it waits for no others, or has not looked yet. */
+  /** Absent: the group waits for no others, or has not looked at them yet. */
   readonly others?: OthersCarry;
   /** Workflows that wait for its end. Absent: none. */
   readonly followers?: readonly string[];
-  /** Messages of a version that the worker did not know. Absent: none. */
+  /** Messages whose version the worker did not know, kept for a later one. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
 
-/** A sentence about a member that has no job to say it. */
+/** A sentence about a member that never became a job, and so cannot tell it itself. */
 export type MemberNote = readonly [index: number, text: string];
 
 /** Result of the workflow: all that a later retry needs. */
@@ -60,7 +60,7 @@ export interface GroupView {
 /** Columns of a group that are not search attributes. */
 export interface GroupMemo {
   readonly name: string;
-  /** Hash of the submission's content, as of a job (`JobMemo`). */
+  /** Hash of the submission's content, as in `JobMemo`. */
   readonly contentHash: string;
   readonly members: number;
 }
@@ -69,7 +69,7 @@ export const describeGroupQuery = query<GroupView>('describeGroup');
 
 /** A person wants the failed members to run again. */
 export interface RetryCall extends HumanCall {
-  /** The round that the caller expects this retry to be: a second one that came first makes it wrong. */
+  /** The round that the caller expects of this retry. If another retry was accepted first, the call is refused. */
   readonly round: number;
   /** Statement of a server for the round, in a pool in verified mode. */
   readonly authorization?: JobAuthorization;
@@ -99,17 +99,17 @@ export interface StartedMembers {
 }
 
 export interface GroupActivities {
-  /** Starts members. Repeating is safe: a workflow that is this member already is not started again. */
+  /** Starts members. Repeating is safe: a member whose workflow exists is not started again. */
   startMembers(input: StartMembersInput): Promise<StartedMembers>;
   /** Asks members to end as cancelled. Those that have ended stay as they are. */
   cancelMembers(input: { readonly ids: readonly string[]; readonly asker?: Asker }): Promise<void>;
-  /** The members that Temporal knows, each in its last round; `.` for those that it does not know. */
+  /** The state as Temporal shows it: each member's mark in its last round, `UNSEEN` for a member that Temporal does not know. */
   compareMembers(input: { readonly group: string; readonly state: GroupState }): Promise<GroupState>;
-  /** Tells a group the end of a member. Without an open group there is nobody to tell. */
+  /** Tells a group the end of a member. Does nothing if the group is not open. */
   tellGroup(input: { readonly group: string; readonly news: MemberNews }): Promise<void>;
 }
 
-/** The mark of a place of which `compareMembers` found nothing. */
+/** The mark that `compareMembers` returns for a place of which Temporal knows no member. */
 export const UNSEEN = '.';
 
 /** `null`, Python's None, counts as absent, as in a job file. */

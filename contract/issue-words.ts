@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { storePlaceProblem } from '../domain/store-place.js';
 
-/** Returns the problem of a configuration value in a user's words: zod's are for programmers, our own checks bring theirs. */
+/** Returns the problem of a configuration value in a user's words. Replaces zod's own messages, which are for programmers. */
 export function issueWords(issue: z.core.$ZodIssue): string {
   const { message } = issue;
   if (message.endsWith('received undefined')) return 'is missing';

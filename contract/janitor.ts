@@ -11,12 +11,12 @@ export interface JanitorReport {
   readonly resources: number;
   readonly reclaimed: readonly string[];
   readonly unknown: readonly string[];
-  /** Slices that outlived their job, and why: `NAME: ..`. Wedged ones are among `reclaimed` too. */
+  /** Slices that outlived their job, and why: `NAME: ..`. Those that were replaced are in `reclaimed` too. */
   readonly stuck: readonly string[];
   /** Open workflows of any type whose workflow task fails on every try: `ID: ..`. */
   readonly failing: readonly string[];
   readonly wokenPools: readonly string[];
-  /** Accounts, and `zone of account`, that were not listed; what is ours there was not looked at. */
+  /** Accounts, and zones as `ZONE of ACCOUNT`, that could not be listed. Our resources there were not checked. */
   readonly unlisted: readonly string[];
   readonly stopped?: string;
 }

@@ -90,10 +90,10 @@ export type SetUpEnd =
   /** `restored`: a sentence about the files of an earlier attempt that the hosts got back. */
   | { readonly kind: 'ready'; readonly restored?: string }
   | { readonly kind: 'module-failed'; readonly at: HostPlace; readonly module: string; readonly message: string }
-  /** A failure that the job cannot fix: the host does not answer, or a failure that may pass did not. Its slice is deleted. */
+  /** A failure that is not the job's: the host does not answer, or a temporary failure does not pass. Its slice is deleted. */
   | { readonly kind: 'host-bad'; readonly at: HostPlace; readonly module: string; readonly message: string }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
-  /** The provider listed hosts in another order than that of their workers. The set-up begins again with these hosts. */
+  /** The provider did not list the hosts in the order of their worker numbers. The set-up begins again with these hosts. */
   | {
       readonly kind: 'renumbered';
       readonly slices: readonly { readonly index: number; readonly hosts: readonly SliceHost[] }[];
@@ -132,7 +132,7 @@ export interface AttemptRecord {
 export interface JobActivities {
   /** Checks the job against this installation (project, pool, key), stores its spec, freezes its settings. */
   acceptJob(input: AcceptJobInput): Promise<AcceptedJob>;
-  /** Names the queue of one live worker, whose connections serve the attempt from now on. */
+  /** Returns the task queue of one live worker, whose connections serve the attempt from now on. */
   claimWorker(): Promise<{ readonly taskQueue: string }>;
   setUpHosts(input: AttemptInput): Promise<SetUpEnd>;
   /** Runs some of the attempt's modules once more, on any worker. Repeating is safe. */

@@ -5,7 +5,7 @@ import { type Bounds, MOST_KEY_CHARACTERS, MOST_OF_AN_EDIT, MOST_SET } from '../
 import { MOST_SLICES } from '../domain/slice.js';
 import { type HumanCall, update } from './define.js';
 
-/** Keys are told by a function of these, because each command reads the rows, and must not load zod for it. */
+/** Tools for the function that builds the keys of a request. Every command reads the rows, so only that function may need zod. */
 export interface KeyParts {
   readonly z: typeof Zod;
   /** Text that Temporal and Google take. */
@@ -18,17 +18,17 @@ interface Told<Body extends string> {
   readonly right: { readonly what: string; readonly roles: readonly AccessRole[] };
   /** Name of the form of the body in contract/api/changes.ts, if it differs: it has narrower bounds, or takes a file as text. */
   readonly body?: Body;
-  /** Absent: those of any message. */
+  /** Bounds of the update. Absent: those of any message. */
   readonly bounds?: Bounds;
   /** Every key may be missing. */
   readonly mayLackBody?: true;
-  /** Done twice it acts twice: no client repeats it in doubt. */
+  /** True: a second call would act a second time, so no client repeats a call whose answer it did not get. */
   readonly isOnce: boolean;
 }
 
 /**
  * @param word in the path, in the access table and on the command line
- * @param keys of the call beside those of `HumanCall`, and of the body over HTTP beside `from` and `verb`
+ * @param keys of the call, without those of `HumanCall`. The body over HTTP has the same, beside `from` and `verb`
  */
 const request = <const Word extends string, K extends Keys, const Body extends string = `${Word}Body`>(
   word: Word,
@@ -67,9 +67,9 @@ const edit = ({ z, text }: KeyParts) => ({
 });
 
 /**
- * The requests of people to a job, each told once (docs/adr/0145): its operation, its right, the form of its update and of its
- * body. It is answered with a sentence, and needs a worker. The workflow's handler is in workflows/job/updates.ts. The comment of
- * a row documents the method of `JobClient`.
+ * The requests that people send to a job, each defined once (docs/adr/0145): its operation, its right, and the form of its update
+ * and of its body. The answer is a sentence, and needs a worker. The workflow's handler is in workflows/job/updates.ts. The
+ * comment of a row documents the method of `JobClient`.
  */
 export const JOB_REQUESTS = {
   /**
@@ -147,12 +147,12 @@ type Fixed<T> = T extends readonly (infer Each)[]
     ? { readonly [Key in keyof T]: Fixed<T[Key]> }
     : T;
 export type JobCall<Verb extends JobVerb> = HumanCall & Fixed<Zod.output<Zod.ZodObject<KeysOf<Verb>>>>;
-/** Another job file for later attempts: a whole file, or single values that change in the file in force. */
+/** Another job file for later attempts: a whole file, or single values to change in the file in force. */
 export type EditCall = JobCall<'resume'>;
 
 /**
- * To a job, by people (docs/adr/0022). Its validator refuses a request that makes no sense in the job's state, else the job
- * notes it. The answer is a sentence. The job carries out a noted request when it gets to it.
+ * Updates that people send to a job (docs/adr/0022). A validator refuses a request that makes no sense in the job's state. The
+ * job notes any other request, answers with a sentence, and carries the request out when it gets to it.
  */
 export const JOB_UPDATES = Object.fromEntries(JOB_VERBS.map((verb) => [verb, update(verb)])) as {
   readonly [Verb in JobVerb]: UpdateDefinition<{ readonly message: string }, [JobCall<Verb>]>;

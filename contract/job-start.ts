@@ -6,7 +6,7 @@ import type { JobSearchAttribute } from '../domain/temporal-server.js';
 import { memberIn } from './group.js';
 import type { JobInput, JobMemo } from './job.js';
 
-/** Columns of a job's row from its start on, for all who start one: a client, or a worker that starts members of an array. */
+/** Columns of a job's row when it starts, for all who start one: a client, or a worker that starts members of an array. */
 export interface JobStart {
   readonly memo: JobMemo;
   readonly attributes: Readonly<Partial<Record<JobSearchAttribute, string>>>;

@@ -35,7 +35,7 @@ export interface JobMemo {
   readonly phaseSince?: EpochMs;
   /** One sentence: the reason why the job waits, or its end. */
   readonly why?: string;
-  /** While it waits for its pool or for chips: when `timeouts.queue` ends it. Absent: it does not wait, or without a bound. */
+  /** Time at which `timeouts.queue` ends its wait for its pool or for chips. Absent: it does not wait, or without a bound. */
   readonly waitsUntil?: EpochMs;
   /** Set when the job has ended, or holds its slices with its outcome known. */
   readonly outcome?: Outcome;
@@ -67,16 +67,16 @@ export interface JobInput {
 }
 
 /**
- * The one argument of the signal by which `notify` tells a job's end. `run` is the first run id of the job's chain: two notices
- * of one job and run report the same end twice (an operator reset the job). `refused`: it never was one of our jobs, because its
- * file is wrong. `message` is the output of `jobctl validate`.
+ * The one argument of the signal by which `notify` reports a job's end. `run` is the first run id of the job's chain. Two notices
+ * of one job and run report the same end twice, because an operator reset the job. `refused`: no worker accepted the job, because
+ * its file is wrong, and `message` is the output of `jobctl validate`.
  */
 export type JobNotice = AboutJob &
   (
     | { readonly result: JobResult; readonly outcome: Outcome }
     | { readonly result: 'refused'; readonly message: string }
   );
-/** The same for an event before the job's end. */
+/** The one argument of that signal for an event before the job's end. */
 export type EventNotice = AboutJob & { readonly event: ToldEvent };
 
 interface AboutJob {
@@ -85,7 +85,7 @@ interface AboutJob {
   readonly run: string;
 }
 
-/** The worker's knowledge of the place where the job runs. Frozen when the job is accepted. */
+/** Facts about the installation in which the job runs, from its worker. Frozen when the job is accepted. */
 export interface JobSettings extends UsualAccounts {
   readonly owner: string;
   readonly label?: string;
@@ -120,7 +120,7 @@ export interface SliceView {
   readonly detail?: string;
   /** When `detail` began to hold. Absent: not known, if the worker runs an older jobctl. */
   readonly since?: EpochMs;
-  /** From then on its provider may delete it, as it was bought. Absent: it has no such end, or that is not known. */
+  /** Time from which the provider may delete the slice, as it was bought. Absent: no such time, or it is not known. */
   readonly endsAt?: EpochMs;
 }
 
@@ -153,18 +153,18 @@ export interface JobView {
   readonly slices: readonly SliceView[];
   /** Requests in other zones, beside `slices`, that exist or are being deleted (docs/adr/0101). Absent: there are none. */
   readonly rivals?: readonly SliceView[];
-  /** The last refusal of each zone since its slices were last all ready. Absent: none. */
+  /** The last refusal of each zone since all the job's slices were last ready. Absent: none. */
   readonly answers?: readonly (ZoneAnswer & ZoneTurn)[];
-  /** The next zone to ask, at this time, if none of those asked has the slices before. Absent: there is no next zone. */
+  /** The zone that is asked next, and when, unless the job gets its slices before. Absent: there is no next zone. */
   readonly nextZone?: { readonly zone: string; readonly at: EpochMs };
-  /** When `timeouts.queue` ends it, if it waits until then. Absent: it does not wait, or without a bound. */
+  /** Time at which `timeouts.queue` ends the job's wait. Absent: it does not wait, or without a bound. */
   readonly waitsUntil?: EpochMs;
-  /** The pool's last grant, and how its slices are bought. Absent: nothing yet, or by a pool without tiers. */
+  /** The pool's last grant, and how its slices are bought. Absent: no grant yet, or the pool has no tiers. */
   readonly granted?: Granted;
   /** Login for the job's hosts. Absent: the job is not accepted yet. */
   readonly login?: HostLogin;
   readonly outcome?: Outcome;
-  /** The last request of a person, until the job is done with it: a stop, until `resume`. */
+  /** The last request of a person, until the job has carried it out. A stop stays until `resume`. */
   readonly request?: { readonly kind: 'stop' | 'requeue' | 'restart' } & Asker;
   /** Actions of jobctl for the job, oldest first. The store keeps all of them. */
   readonly events: readonly ShownEvent[];
@@ -178,12 +178,12 @@ export interface ZoneAnswer {
   readonly message: string;
 }
 
-/** When a zone that refused is asked again, if nothing comes before. */
+/** When a zone that refused is asked again, unless the job gets its slices before. */
 export interface ZoneTurn {
   readonly againAt?: EpochMs;
-  /** Its turn comes after that of this zone: no time is known. */
+  /** The zone is asked after this other one, at a time that is not known. */
   readonly againAfter?: string;
-  /** It is asked again already. */
+  /** The zone has already been asked again. */
   readonly isAsked?: true;
 }
 
@@ -202,14 +202,14 @@ export interface LeaseNews {
   readonly number: number;
   readonly epoch: number;
 }
-/** The job holds the lease from now on, in a tier that is bought like this. */
+/** The job holds the lease from now on, in a tier that is bought as given here. */
 export interface LeaseGrant extends LeaseNews {
   readonly tier: number;
   readonly pricing?: Pricing;
   readonly reservation?: string;
   /** In a job with `zones: any`: its zones, best first. */
   readonly zones?: readonly string[];
-  /** Other tiers in which the job could have its chips too. */
+  /** Other tiers that could serve the job too. */
   readonly otherTiers?: readonly number[];
 }
 /** The pool wants the lease back, with notice and the job's grace. The job asks again with its first submit time. */
@@ -236,7 +236,7 @@ export interface SetUpProgress extends Pick<SetUpRecord, 'modules' | 'hosts' | '
 }
 export const setUpProgressSignal = signal<[SetUpProgress]>('setUpProgress');
 
-/** `what`: the thing that the worker of an attempt waits for before it can continue. Absent: it continues. */
+/** `what`: the thing that the worker of an attempt waits for. Absent: the worker no longer waits. */
 export interface AttemptTrouble {
   readonly v: 1;
   readonly attempt: number;
@@ -252,7 +252,7 @@ export const attemptTroubleSignal = signal<[AttemptTrouble]>('attemptTrouble');
 
 /** A host that its worker cannot reach. */
 export interface UnreachableHost extends HostPlace {
-  /** Time of its first miss in a row. */
+  /** Time of the first of its consecutive misses. */
   readonly since: EpochMs;
 }
 /** Hosts of an attempt that do not answer: each time the full list, up to its bound. Empty: all answer. */

@@ -40,7 +40,7 @@ export interface NoticesInput {
 export interface NoticesCarry {
   readonly heard: number;
   readonly lines: readonly NoticesLine[];
-  /** Messages of a version that the worker did not know. Absent: none. */
+  /** Messages whose version the worker did not know, kept for a later one. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
 

@@ -19,15 +19,15 @@ interface Told {
   readonly mayLackBody?: true;
   /** Absent: nothing (204). */
   readonly answer?: FormName | { readonly raw: string; readonly types: readonly [string, ...string[]] };
-  /** Words for 200 where something new is answered with 201. */
+  /** Description of the answer 200, for an operation that answers 201 if it creates something. */
   readonly known?: string;
 }
 
-/** Each row of a call that may change something says whether it may be repeated: the compiler asks. */
+/** Type that makes every row of a call with an effect say whether the call may be repeated. */
 type Repeating<Call extends string> = Call extends `GET ${string}`
   ? { readonly isOnce?: never }
   : {
-      /** Done twice it acts twice: no client repeats it in doubt. */
+      /** True: a second call would act a second time, so no client repeats a call whose answer it did not get. */
       readonly isOnce: boolean;
     };
 
@@ -44,8 +44,8 @@ const op = <
 ) => ({ call, access, summary, ...more });
 
 /**
- * The operations of `jobctl serve`, each told once (docs/adr/0145): the server's routes, their access and audit verbs, the
- * OpenAPI document, `HttpJobs` and the Python package take theirs from here. In the order of the OpenAPI document.
+ * The operations of `jobctl serve`, each defined once (docs/adr/0145), in the order of the OpenAPI document. The server's routes,
+ * their access and audit verbs, the OpenAPI document, `HttpJobs` and the Python package are derived from these rows.
  */
 const rows = {
   login: op('GET /v1/login', 'open', 'How to log in', { answer: 'loginSchema' }),
@@ -230,7 +230,7 @@ export type Params<Name extends OperationName> = Rows[Name]['call'] extends `${s
 /** A call as a client makes it. */
 export type BodySent<Name extends OperationName> = Sent<Name, 'body'>;
 export type QueryKey<Name extends OperationName> = keyof Sent<Name, 'query'>;
-/** The same as a server has checked it. */
+/** A call after a server has checked it. */
 export interface Asked<Name extends OperationName> {
   readonly params: Params<Name>;
   readonly query: Taken<Name, 'query'>;

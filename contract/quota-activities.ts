@@ -15,7 +15,7 @@ export interface GrantedLease extends LeaseId {
   readonly reservation?: string;
   /** In a job with `zones: any`: all its zones, best first as its pool sees them now. */
   readonly zones?: readonly string[];
-  /** Other tiers that could hold the job. Absent: there are none. */
+  /** Other tiers that could serve the job. Absent: there are none. */
   readonly otherTiers?: readonly number[];
 }
 /** A lease that its job must return. If `cause` is `beside`: only the request beside its first gang. */
@@ -37,7 +37,7 @@ export interface Deliveries {
   /** Slices for a new slice workflow to find and delete, if none is open. */
   readonly reclaims: readonly { readonly lease: LeaseId; readonly ref: MachineRef }[];
   readonly releases: readonly { readonly slice: string; readonly reason: string }[];
-  /** Slices that a person has given up. Absent: none, in a pool of an earlier build. */
+  /** Slices that a person has given up. Absent: none, or the pool's workflow runs an earlier build. */
   readonly giveUps?: readonly { readonly slice: string; readonly reason: string }[];
 }
 
@@ -59,7 +59,7 @@ export interface OpenSlice {
   readonly ref: MachineRef;
   /** False: only the cloud still has the slice, which must be reclaimed. */
   readonly isWorkflowOpen: boolean;
-  /** The cloud listed it, so its create was sent. */
+  /** The cloud lists the slice, so its create request was sent. */
   readonly isInCloud: boolean;
   /** Tier of its lease. Absent: the first. */
   readonly tier?: number;
@@ -96,12 +96,12 @@ export interface PoolFacts {
   readonly warnings?: readonly string[];
   /** All zones that the pool file names, in its order. Absent: it names none. */
   readonly zones?: readonly string[];
-  /** For jobs that name no Google project. */
+  /** The Google project of jobs that name none. */
   readonly googleProject?: string;
-  /** Mark of everything here as it was read: a later read with the same mark is equal. */
+  /** Identifies these contents: a later read with the same mark has the same contents. */
   readonly mark?: string;
 }
-/** Nothing differs from the facts that the workflow has, under the mark that it named. */
+/** The facts equal those that the workflow already has, whose mark it passed. */
 export interface SameFacts {
   readonly same: string;
 }
@@ -111,8 +111,8 @@ export interface QuotaActivities {
   sendLease(message: LeaseMessage): Promise<void>;
   deliver(batch: Deliveries): Promise<DeliveryReport>;
   /**
-   * @param known the mark of the workflow's facts. Absent: it has none; then, if a file is wrong now, the last good files are
-   * returned beside its problem
+   * @param known the mark of the facts that the workflow has. Absent: it has none. If a file is wrong now, the result then holds
+   * the last good files beside the problem.
    */
   loadPool(pool: string, known?: string): Promise<PoolFacts | SameFacts>;
   readOpenWork(pool: string): Promise<OpenWork>;

@@ -15,15 +15,16 @@ export interface QuotaInput {
 }
 
 /**
- * Priority among workflow tasks that wait in one queue. Without it a pool that loses its place in a worker's cache (its worker
- * ends, or a signal crosses a continue-as-new) waits behind the first task of every job just submitted: minutes at 4,000.
+ * Priority among workflow tasks that wait in one queue. A pool loses its place in a worker's cache if its worker ends, or if a
+ * signal crosses a continue-as-new. Without this priority its next task then waits behind the first task of every job just
+ * submitted: minutes at 4,000 jobs.
  */
 const BEFORE_ALL_JOBS = { priorityKey: 1 };
 
 /**
- * A task of a pool that lost its place in the worker's cache reads its whole history again: seconds at 10,000 jobs on a busy
- * computer (docs/runs.md). With Temporal's 10 s every such task was lost, and the pool stood still. This is also how long a pool
- * stands still after its worker is killed in the middle of a task.
+ * A task of a pool that lost its place in the worker's cache reads its whole history again, which takes seconds at 10,000 jobs on
+ * a busy computer (docs/runs.md). With Temporal's default of 10 s every such task timed out, and the pool stood still. A longer
+ * timeout has a price: a pool stands still for this long after its worker is killed in the middle of a task.
  */
 export const QUOTA_TASK_TIMEOUT_MS = 60_000;
 
@@ -55,8 +56,9 @@ export const leaseMessagesSignal = signal<[readonly LeaseMessage[]]>('leaseMessa
 export const wakeSignal = signal<[]>('wake');
 export const quotaStateQuery = query<PoolState>('state');
 /**
- * From quota, in pages because an answer is one payload: page 0 first, then the others while `version` stays the same. Only for
- * workers: the publisher asks for `published` (`PackedPoolState`), the comparison with open workflows asks for `holders`.
+ * From quota, in pages, because one answer is one payload. Ask for page 0 first, then for the others while `version` stays the
+ * same. Only for workers: the publisher asks for `published` (`PackedPoolState`), the comparison with open workflows for
+ * `holders`.
  */
 export const publishedQuery = pagedQuery('published');
 export const holdersQuery = pagedQuery('holders');
@@ -72,7 +74,7 @@ export interface AdmissionCall extends HumanCall {
   readonly reason?: string;
 }
 export interface PriorityCall extends HumanCall {
-  /** The verified user who asked a server that lets them act for `by`: the history names them. Absent: `by`. */
+  /** The verified user who sent the call, if a server lets them act for `by`. The history then names this user. Absent: `by`. */
   readonly askedBy?: string;
   readonly job: string;
   /** 1 (first) to 5. */
@@ -84,7 +86,7 @@ export interface ReleaseCall extends HumanCall {
   /** The operator's evidence. */
   readonly because: string;
 }
-/** To quota, by people. A call is refused by its validator, or done when it answers. The answer is a sentence. */
+/** From people to quota. A validator refuses a wrong call. Any other call is carried out before it answers, with a sentence. */
 export const applyUpdate = update<ApplyCall>('apply');
 export const admissionUpdate = update<AdmissionCall>('admission');
 export const priorityUpdate = update<PriorityCall>('priority');
@@ -100,7 +102,7 @@ export interface PoolState {
   /** Absent: the workflow knows all holders, and grants. */
   readonly rebuilding?: Rebuilding;
   readonly leases: readonly PoolLease[];
-  /** The requests asked first, at most `MOST_WAITING`. */
+  /** The requests that the pool considers first, at most `MOST_WAITING`. */
   readonly waiting: readonly PoolLease[];
   readonly waitingCount: number;
 }

@@ -15,7 +15,7 @@ import type {
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
 
-/** `allowed`: its pool has room for it beside the job's first gang, and the provider is asked. */
+/** `allowed`: the pool has room for the slice beside the job's first gang, so the provider is asked. */
 export type SliceNews =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'progress'; readonly detail: string }
@@ -23,7 +23,7 @@ export type SliceNews =
   | ({ readonly kind: 'lost' } & SliceLossReason)
   | { readonly kind: 'gone' };
 
-/** Reasons for a slice's loss. `lease`: its lease does not stand. `refused`: the provider refused its request. */
+/** Reasons for a slice's loss. `lease`: its lease is no longer held. `refused`: the provider refused its request. */
 export type SliceLossReason =
   | { readonly cause: LostCause | 'lease'; readonly message: string }
   | { readonly cause: 'refused'; readonly scope: RefusalScope; readonly message: string };
@@ -49,7 +49,7 @@ export interface SliceCarry {
   readonly unansweredUntil: EpochMs;
   /** See `DeleteSliceInput`. Absent: not known, if the run began before this was kept. */
   readonly isNeverAccepted?: true;
-  /** Messages of a version that the worker did not know. Absent: none. */
+  /** Messages whose version the worker did not know, kept for a later one. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
 
@@ -66,9 +66,9 @@ export interface SliceMemo {
 export const releaseSliceSignal = signal<[{ readonly reason: string }]>('release');
 /** quota -> slice: a person vouches that nothing is left, so the workflow no longer waits for the deletion (docs/adr/0099). */
 export const giveUpSignal = signal<[{ readonly reason: string }]>('giveUp');
-/** job -> slice: a job that was reset, or continued, asks for the slice's news again. */
+/** job -> slice: a job that was reset, or continued as new, asks for the slice's news again. */
 export const attachSignal = signal<[]>('attach');
-/** quota -> slice: whether the lease that the slice named stands in this epoch. */
+/** quota -> slice: whether the lease that the slice named is held in this epoch. */
 export const leaseAnswerSignal = signal<[{ readonly epoch: number; readonly isHeld: boolean }]>('leaseAnswer');
 
 export interface AwaitSliceInput {
@@ -88,7 +88,7 @@ export interface DeleteSliceInput {
   readonly timings: Timings;
   /** No create call for the slice was ever accepted or left in doubt: each was refused as a whole, or none was sent. */
   readonly isNeverAccepted?: true;
-  /** Lease whose pool hears of a deletion that does not end. Absent: nobody is told, if the run began before this existed. */
+  /** Lease whose pool is told of a deletion that does not end. Absent: no pool is told, as the run began before this key. */
   readonly lease?: LeaseId;
 }
 

@@ -1,6 +1,5 @@
 import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 
-/** Workflow types. */
 export const WorkflowType = {
   Job: 'job',
   Slice: 'slice',

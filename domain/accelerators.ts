@@ -39,7 +39,7 @@ export const GENERATION_FACTS: Readonly<Record<Generation, GenerationFacts>> = {
 
 /** From 64 chips on, a v5p slice is made of cubes of 4x4x4 chips, so its type's number is a multiple of 128. */
 const CUBE_SIDE = 4;
-/** In cubes. Up to 96 all that fit, then two more (AI-Hypercomputer/xpk system_characteristics.py, 2026-06-25). */
+/** Sizes of v5p slices in cubes: all up to 96, then two more (AI-Hypercomputer/xpk system_characteristics.py, 2026-06-25). */
 const V5P_CUBES = [...Array.from({ length: 96 }, (_, index) => index + 1), 108, 140];
 /** Most cubes along one axis: v5p-8576 would be 4x4x268, which Google does not have (ibid.). */
 const LONGEST_AXIS = 64;
@@ -146,7 +146,7 @@ export function quotaUnitsOf(accelerator: AcceleratorType): number {
   return Number(accelerator.type.slice(accelerator.type.lastIndexOf('-') + 1));
 }
 
-/** Chips in so many quota units of a type, for people. Undefined for a type that is not Cloud TPU's: files may have any. */
+/** Chips in a number of quota units, for people. Undefined for a type that is not Cloud TPU's: files may have any. */
 export function chipsOfUnits(type: string, units: number): number | undefined {
   if (!Object.hasOwn(GENERATION_FACTS, type)) return undefined;
   return GENERATION_FACTS[type as Generation].nameCounts === 'cores' ? units / CORES_PER_CHIP : units;

@@ -32,7 +32,7 @@ export interface AccessRule {
   /** Completes "may not ..". */
   readonly what: string;
   readonly roles: readonly AccessRole[];
-  /** The pool's setting of its readers changes the roles. */
+  /** The pool's setting `[access] readers` adds or removes roles. */
   readonly isReading?: true;
 }
 
@@ -46,7 +46,7 @@ export const READING_ROLES = [
   'operator',
 ] as const satisfies readonly AccessRole[];
 
-/** Subjects that may read logs and outputs beside those of the table (pool file, `[access] readers`). */
+/** Readers of logs and outputs (`[access] readers`). `project`: as in the table. `owner`: no other members. `pool`: everyone. */
 export type Readers = 'owner' | 'project' | 'pool';
 
 function rolesFor({ roles, isReading }: AccessRule, readers: Readers): readonly AccessRole[] {
@@ -74,7 +74,7 @@ export interface AccessObject {
 }
 
 export type AccessAnswer =
-  | { readonly isAllowed: true; /** The role that it was allowed for. */ readonly as: AccessRole }
+  | { readonly isAllowed: true; /** The role that has the right. */ readonly as: AccessRole }
   | { readonly isAllowed: false; /** One sentence: who may not do what, and who may. */ readonly why: string };
 
 /** Pure and total: refuses whatever the rule does not allow to one of the roles. */

@@ -4,7 +4,7 @@ import { given, section, text } from './job-file/fields.js';
 import type { Report } from './job-file/report.js';
 import type { Path } from './problem.js';
 
-/** The state of a job or group, as another one that waits for it sees it. `missing`: Temporal knows no such job or group. */
+/** The state of a job or group for another that waits for it. `missing`: Temporal knows no such job or group. */
 export type PastState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'terminated' | 'refused' | 'missing';
 
 /**
@@ -24,7 +24,7 @@ const CONDITIONS = [
   { key: 'not_ok', field: 'notOk', is: (state: PastState) => state !== 'succeeded' && state !== 'missing' },
 ] as const;
 
-/** Most ids of one job: each is looked at by itself. */
+/** Most ids of one job. Each id costs a look of its own. */
 export const MOST_AFTER = 100;
 
 const ids = () => z.array(text(), { error: 'a list of ids' });
@@ -86,7 +86,7 @@ export const idsAfter = (after: AfterSpec): readonly string[] => CONDITIONS.flat
 export type AfterDue =
   | { readonly do: 'go' }
   | { readonly do: 'wait' }
-  /** One of them ended so that the job can never begin. */
+  /** One of them ended in a way that does not meet its condition, so the job can never begin. */
   | { readonly do: 'give up'; readonly why: string };
 
 /** @param states of ids that were looked at; an id without one is open */
@@ -140,6 +140,6 @@ const wantedText = (key: (typeof CONDITIONS)[number]['key'], count: number): str
   }
 };
 
-/** Whether the reason of a queued job is that it waits for others: a row has the sentence of `awaitedText`, and no kind of event. */
+/** Whether a queued job waits for others, read from the sentence of `awaitedText`: a row does not have the event's kind. */
 export const isAwaitedText = (why: string): boolean =>
   / to (succeed|end|end without success|end, each without success)(;|$)/.test(why) && why.startsWith('waits for ');

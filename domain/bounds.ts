@@ -49,8 +49,9 @@ export const MOST_INPUT_BYTES = 384 * 2 ** 10;
 
 /** Bounds of a call that edits a job: the file, the values set in it, its text, and the names of its files. */
 export const MOST_OF_AN_EDIT: Bounds = { characters: MOST_INPUT_BYTES, values: 15_000, levels: 50 };
-/** Values that one edit sets, and characters of a key in the path of one. */
+/** Most values that one edit may set. */
 export const MOST_SET = 1_000;
+/** Most characters of a key in the path of a value that an edit sets. */
 export const MOST_KEY_CHARACTERS = 200;
 
 /** Temporal's own limit for the content of one command (`limit.blobSize.error`, 2 MiB), less its additions to a JSON value. */
@@ -84,7 +85,7 @@ export function inputSizeProblem(input: unknown, most: number = MOST_INPUT_BYTES
   return `input: the job is ${bytes} bytes of JSON, and ${most} are the most\n  ${TOO_LARGE_HINT}`;
 }
 
-/** Most characters of a quota file: thousands of projects, or of members. Apart from its parser, which forms need not load. */
+/** Most characters of a quota file: thousands of projects, or of members. Not in the file's parser, which forms must not load. */
 export const MOST_QUOTA_FILE = 256 * 2 ** 10;
 /** Most characters of a pool file: thousands of machines. */
 export const MOST_POOL_FILE = 512 * 2 ** 10;

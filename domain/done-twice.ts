@@ -15,19 +15,19 @@ interface WorkAgain {
   readonly from: string;
   /** The last mark that had been reached before, or the attempt's own last mark if it did not get so far. */
   readonly to: string;
-  /** The attempt began where the job once began. */
+  /** The attempt began where the job's first attempt had begun. */
   readonly isAll?: true;
 }
 
 export interface PrintedBy {
   readonly attempt: number;
-  /** Output of its first host. Of a long output: the beginning and the end. */
+  /** Output of the attempt's first host. Of a long output: the beginning and the end. */
   readonly text: string;
   /** The attempt before it was lost or failed. Otherwise its command was begun anew on purpose, or nobody knows why. */
   readonly isAfterLoss: boolean;
 }
 
-/** @param attempts in order. @returns undefined if nothing was done twice, or it is not sure */
+/** @param attempts in order. @returns undefined if no work was repeated, or if that is unsure */
 export function doneTwice(attempts: readonly PrintedBy[]): DoneTwice | undefined {
   const counter = workCounter(attempts.map(({ text }) => text));
   const unit = counter?.find((each) => each !== undefined)?.unit;
@@ -50,11 +50,11 @@ export function doneTwice(attempts: readonly PrintedBy[]): DoneTwice | undefined
 
 /** The work of an attempt, and of those before it that were lost. */
 interface Done {
-  /** Counted by the attempt that began it. */
+  /** Marks of the attempt that began the work. */
   readonly begin: CountedMarks;
-  /** The job began with it. */
+  /** The job began with this work. */
   readonly isFirst: boolean;
-  /** Counted by the attempt that came furthest. */
+  /** Marks of the attempt that came furthest. */
   readonly furthest: CountedMarks;
   readonly marks: readonly ProgressMark[];
 }
@@ -67,14 +67,18 @@ const withMarks = (done: Done, counted: CountedMarks): Done => ({
   marks: [...done.marks, ...counted.marks],
 });
 
-/** A bar is drawn by the clock, so not each mark comes again. Over more marks than these a counter has leapt. */
+/**
+ * Most marks of earlier attempts between two successive marks. A progress bar is drawn by the clock, so it does not print every
+ * mark again. A counter that passes over more marks has leapt.
+ */
 const MOST_SKIPPED = 2;
-/** A leap further on is a part of a long log that was not read. */
+/** Leaps count only among this many first marks. A later one is a gap in the output: the middle of a long log is not read. */
 const EARLY_MARKS = 20;
 
 /**
- * Marks before a leap over marks of earlier attempts prove nothing, nor does a single mark: many programs print where they go on.
- * A counter that begins where the work began has begun a second cycle, a phase or a shard, unless all that was printed before is the same.
+ * Returns the work that one attempt repeated. Marks before a leap over marks of earlier attempts prove nothing, nor does a single
+ * mark: many programs print where they resume. A counter that begins where the work began may count a second cycle, phase or
+ * shard. It counts as repetition only if the output before it is the same and the earlier count was not complete.
  */
 function workAgain(counted: CountedMarks, done: Done): Omit<WorkAgain, 'attempt'> | 'unsure' | undefined {
   const { begin, furthest, isFirst } = done;
@@ -101,7 +105,7 @@ function skipped(from: ProgressMark, to: ProgressMark | undefined, { marks }: Do
 const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size === b.size && [...a].every((line) => b.has(line));
 
-/** Attempts that are named. A job may be preempted hundreds of times. */
+/** Most attempts that the sentence names. A job may be preempted hundreds of times. */
 const MOST_NAMED = 3;
 
 /** `step 51 to 57 by attempt 2, step 1 to 80 by attempt 3, from its beginning`. */

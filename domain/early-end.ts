@@ -1,18 +1,18 @@
 import { smallest } from './extremes.js';
 import type { EpochMs } from './units.js';
 
-/** A slice that its provider ends at a known time, as it was bought (docs/adr/0141). */
+/** A slice that may have an end set by its provider, by the terms of its purchase (docs/adr/0141). */
 interface EndingSlice {
-  /** Absent: it has no such end, or that is not known. */
+  /** Absent: there is no such end, or it is not known. */
   readonly endsAt?: EpochMs;
   /** When it was ready. */
   readonly since?: EpochMs;
 }
 
-/** Time between the end of a command's grace and that of its slice: for its last lines and outputs. */
+/** Time between the end of the command's grace and the end of the slice, in which the last lines and outputs are stored. */
 const AFTER_GRACE_MS = 120_000;
 
-/** When the command on a slice is told to save. A slice of a short life leaves its command half of it. Undefined: never. */
+/** When a slice's command is told to save: not before half of the slice's life is over. Undefined: the slice has no end. */
 export function savesAt({ endsAt, since }: EndingSlice, graceSeconds: number): EpochMs | undefined {
   if (endsAt === undefined) return undefined;
   const life = since === undefined ? Infinity : Math.max(0, endsAt - since);
@@ -27,7 +27,7 @@ export const firstEnd = (slices: readonly EndingSlice[]): EpochMs | undefined =>
 export const firstSave = (slices: readonly EndingSlice[], graceSeconds: number): EpochMs | undefined =>
   soonest(slices.flatMap((slice) => savesAt(slice, graceSeconds) ?? []));
 
-/** Slices that are replaced together: those whose own time to save comes before the first of them may be gone. */
+/** Slices that are replaced together: those whose command must save before the first of all slices may be gone. */
 export function endingWith<S extends EndingSlice>(slices: readonly S[], graceSeconds: number): readonly S[] {
   const first = firstEnd(slices) ?? -Infinity;
   return slices.filter((slice) => (savesAt(slice, graceSeconds) ?? Infinity) <= first);
@@ -38,11 +38,13 @@ const soonest = (times: readonly EpochMs[]): EpochMs | undefined => (times.lengt
 /** The reason why a command is stopped, as in its $JOBCTL_NOTICE_FILE (docs/job-states.md). */
 export interface StopNotice {
   /**
-   * `quota`: its chips go to another job, and it will run again. `cancel`: it will not run again. `attempt`: another host or
-   * slice failed, or no host has printed anything for `timeouts.no_output`. `stop`: a person stopped, restarted or requeued it,
-   * and it will run again when they say so. `preemption`: the provider takes the host, within 30 s on a Spot VM (the runner
-   * itself writes this), another host of its gang, or, once their run duration is over, its slices (a stop writes both). `unattended`: no worker has contacted the host for
-   * `max_unattended` (the runner writes this).
+   * `quota`: the job's chips go to another job. The job will run again.
+   * `cancel`: the job will not run again.
+   * `attempt`: another host or slice failed, or no host has printed anything for `timeouts.no_output`.
+   * `stop`: a person stopped, restarted or requeued the job. It will run again when they say so.
+   * `preemption`: the provider takes the host, on a Spot VM within 30 s (the runner writes this). Or it takes another host of the
+   * gang, or its slices because their run duration is over (a stop writes these two).
+   * `unattended`: no worker has contacted the host for `max_unattended` (the runner writes this).
    */
   readonly cause: 'quota' | 'cancel' | 'attempt' | 'stop' | 'preemption' | 'unattended';
   /** One sentence. */

@@ -1,4 +1,4 @@
-/** Reasons why a file cannot be used, by the system's code: its own words (`ENOENT: no such file ..`) are for programmers. */
+/** Reasons why a file cannot be used, by the system's code. Its own words (`ENOENT: no such file ..`) are for programmers. */
 const BY_CODE: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EDQUOT: 'the disk quota is used up',
@@ -34,7 +34,7 @@ export function notJson(error: unknown, text: string): string {
 /** The message of whatever was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Something of a job's input is wrong, and is found only as it is used: no repetition, on no other machine, changes it. */
+/** The job's input is wrong, which shows only when it is used. A retry does not help, on any machine. */
 export class WrongInput extends RangeError {}
 
 /**
@@ -44,7 +44,7 @@ export class WrongInput extends RangeError {}
 export const FailureType = {
   /** The job's input is wrong. The message is that of `jobctl validate`. Never retried. */
   InvalidJob: 'InvalidJob',
-  /** An input without its form of `contract/`, or with a text that no shell can hold. Never retried. */
+  /** An input that does not match its form in `contract/`, or a text that no shell can hold. Never retried. */
   InvalidInput: 'InvalidInput',
   /** The command failed, or a retry budget is spent: the job's `Outcome` is the failure's only detail. */
   JobFailed: 'JobFailed',
@@ -54,7 +54,7 @@ export const FailureType = {
   Unavailable: 'Unavailable',
   /** An outside system refused for good: no permission, no such project. Temporal never retries it. */
   Refused: 'Refused',
-  /** A worker of another installation got the task: it decides nothing, and a worker of the right installation repeats it. */
+  /** A worker of another installation got the task. It decides nothing, and a worker of the right installation repeats it. */
   ForeignQueue: 'ForeignQueue',
   /** The target of a call does not exist. Only in jobctl's own workflows. */
   NotFound: 'NotFound',

@@ -24,7 +24,7 @@ export function isValidJobId(id: string): boolean {
 
 /** Letters of random suffixes, without those that are easily taken for one another. */
 const SUFFIX_LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
-/** Bytes of a suffix: random ones, or the hash of an idempotency key, which must differ for every other key. */
+/** Number of bytes in a suffix: random bytes, or the hash of an idempotency key, which must be unique for each key. */
 export const SUFFIX_BYTES = { random: 4, ofKey: 9 } as const;
 
 /** Makes one letter of each byte. */
@@ -70,7 +70,7 @@ export function jobLevelName(prefix: string | undefined, job: string): string {
   return `${prefix ?? DEFAULT_NAME_PREFIX}-${job}`;
 }
 
-/** Matches `--name exp-s1`: without a mark it would have the resource of slice 1 of `--name exp`. */
+/** Matches a job's id such as `exp-s1`. Without a hash its slice would have the name of slice 1 of the job `exp`. */
 const ENDS_LIKE_A_SLICE = /-s\d+$/;
 
 /**
@@ -83,7 +83,7 @@ export function sliceName(parts: {
   /** From 0. Absent if the job has one slice. */
   readonly slice?: number | undefined;
   readonly generation: number;
-  /** For a request for several slices: their number. The name leaves room for `-<slices - 1>`, as in its last slice's. */
+  /** Number of slices, if one request is for several. The name leaves room for `-<slices - 1>`, as its last slice has. */
   readonly slices?: number | undefined;
 }): string {
   const base = jobLevelName(parts.prefix, parts.job);
@@ -104,7 +104,7 @@ const LABELS = {
   generation: 'jobctl-generation',
   spec: 'jobctl-spec',
 } as const;
-/** Seconds that a flex-start slice lives. The label tells a later reader why the slice ended. */
+/** Label with the seconds that a flex-start slice may live. It shows later why the slice ended. */
 const RUN_LABEL = 'jobctl-run-seconds';
 /** Number of labels that we put on a resource. */
 export const OWN_LABELS = Object.keys(LABELS).length + 1;

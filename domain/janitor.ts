@@ -1,4 +1,4 @@
-/** If one sweep finds more orphans than this, the error is probably ours, not the world's: nothing is deleted then. */
+/** If one sweep finds more orphans than this, the fault is probably in jobctl or its configuration, so nothing is deleted. */
 export const MOST_DELETIONS_PER_SWEEP = 5;
 
 /**
@@ -8,9 +8,9 @@ export const MOST_DELETIONS_PER_SWEEP = 5;
 export const WEDGED_FROM_ATTEMPT = 5;
 
 export interface ResourceFacts {
-  /** The cloud listed it. Otherwise its workflow was listed as open, which may be a moment old: a closed one has ended well. */
+  /** The cloud listed the slice. False: only its workflow was listed as open, and may have ended well a moment later. */
   readonly isInCloud: boolean;
-  /** `unknown`: Temporal has no such workflow (any more): a store restored from a backup, or another installation's. */
+  /** `unknown`: Temporal does not know it: its store was restored from a backup, or the slice is another installation's. */
   readonly slice: 'open' | 'closed' | 'unknown';
   readonly isJobOpen: boolean;
   /** Milliseconds since the job's chain of runs closed. Absent: the job is open, or Temporal does not know it. */

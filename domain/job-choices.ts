@@ -30,7 +30,7 @@ export const notifyChoices = (rules: readonly NotifyRule[]): readonly Choice[] =
     })),
   );
 
-/** Places below `to`, and values in the form of `[allow] notify`. */
+/** Paths below `to`, each with its value in the form of `[allow] notify`. */
 function targetChoices(to: NotifyTarget): readonly (readonly [Path, string])[] {
   if ('workflow' in to) return [[['workflow', 'id'], to.workflow.id]];
   if ('webhook' in to) return [[['webhook'], to.webhook]];
@@ -40,8 +40,8 @@ function targetChoices(to: NotifyTarget): readonly (readonly [Path, string])[] {
 }
 
 /**
- * The choices of a job whose image a cluster builds. The build's namespace is a choice of pods, even if the job has none, and the
- * build's Secrets log in there. @param spec with its machines as the pool completes them
+ * The choices of a job whose image a cluster builds. The build's namespace counts as a place of pods, even if the job has no
+ * pods. The build's Secrets are in that namespace. @param spec with its machines as the pool completes them
  */
 export function buildChoices(job: unknown, spec: JobSpec): readonly Choice[] {
   const resolved = resolveJob(job);

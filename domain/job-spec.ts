@@ -28,12 +28,12 @@ interface CommonSpec extends SetUpSpec {
   /** Variables of the command whose values are in the installation's secret store: variable -> name of the secret. */
   readonly secrets?: Readonly<Record<string, string>>;
   /**
-   * The pricing that the job's own file demands: only tiers of that pricing serve the job. Absent: any tier, with `tpu.pricing`
-   * (the pool's default, else spot) if it names no pricing. Not in `tpu`, whose hash names the created resource.
+   * The pricing that the job's own file demands: only tiers of that pricing serve the job. Absent: any tier serves it, and one
+   * without a pricing uses `tpu.pricing` (the pool's default, else spot). Not in `tpu`, whose hash names the created resource.
    */
   readonly namedPricing?: Pricing;
   readonly remoteUser?: string;
-  /** The key that connects. `privateKey`: a file of the submitter, or `secret:NAME`. */
+  /** The key with which workers connect to hosts. `privateKey`: a file of the submitter, or `secret:NAME`. */
   readonly ssh?: { readonly privateKey: string; readonly publicKey?: string };
   readonly command?: CommandSpec;
   /** Seconds between SIGTERM and SIGKILL. */
@@ -44,14 +44,14 @@ interface CommonSpec extends SetUpSpec {
   readonly keep?: { readonly when: 'on-failure' | 'always'; readonly seconds: number };
   /** Every end of the command, success too, is followed by a new attempt. */
   readonly loop?: true;
-  /** In seconds. Absent: no limit, and for `stop` `DEFAULT_STOP_SECONDS`. */
+  /** In seconds. A key that is absent sets no limit, except `stop`, which is then `DEFAULT_STOP_SECONDS`. */
   readonly timeouts?: JobTimeouts;
   readonly hooks?: HookSpecs;
   /** Absent: `DEFAULT_OUTPUTS`. */
   readonly outputs?: OutputsSpec;
   /** Seconds without contact from a worker after which a host itself ends the command. Absent: `DEFAULT_UNATTENDED_SECONDS`. */
   readonly maxUnattended?: number | 'never';
-  /** Others whose ends it waits for. Absent: none. */
+  /** Jobs and groups whose ends it waits for. Absent: none. */
   readonly after?: AfterSpec;
   /** Who is told of which events. Absent: nobody. */
   readonly notify?: readonly NotifyRule[];

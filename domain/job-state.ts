@@ -5,11 +5,11 @@ import type { OutputsReport } from './outputs.js';
 import type { EpochMs } from './units.js';
 
 /**
- * The phases of a job. Each says who moves the job on, and what a crash leaves behind (the picture: docs/job-states.md).
- * The job's workflow makes every move, and no crash of ours loses it. A crash can only leave something outside of it.
+ * The phases of a job. Each says who moves the job on, and what a crash leaves behind (the picture: docs/job-states.md). The
+ * job's workflow makes every move, and no crash of jobctl loses it. A crash can only leave something outside of the workflow.
  */
 export const JobPhase = {
-  /** Waits for its pool's quota. The quota workflow's grant moves it on. A crash leaves a waiting request, asked again. */
+  /** Waits for its pool's quota. The quota workflow's grant moves it on. A crash leaves a request, which is asked again. */
   Queued: 'queued',
   /** Its slices were requested. The slice workflows move it on. A crash leaves slices, which their workflows own. */
   Provisioning: 'provisioning',
@@ -25,7 +25,7 @@ export const JobPhase = {
   Released: 'released',
   /** `keep`: the outcome is final and stored, slices are kept for people. Moved on like `paused`. A crash leaves them kept. */
   Holding: 'holding',
-  /** The outcome is known and final. Logs are completed, slices told to go. A crash leaves the outcome as it is. */
+  /** The outcome is known and final. Logs are completed, slices are released. A crash leaves the outcome as it is. */
   Finishing: 'finishing',
   Succeeded: 'succeeded',
   Failed: 'failed',
@@ -55,7 +55,7 @@ export function askerText({ by, from, verb }: Asker): string {
   return `${by}${from === undefined ? '' : ` on ${from}`}${verb === undefined ? '' : ` (jobctl ${verb})`}`;
 }
 
-/** Why the job ended. `by` names the account that it is charged to (docs/design.md, "Separate budgets"). */
+/** The reason for a job's end. `by`: the budget that pays, or the user who cancelled (docs/design.md, "Separate budgets"). */
 export interface OutcomeCause {
   readonly by: 'task' | 'infrastructure' | 'preemption' | 'user';
   /** One sentence for the user, naming host, value and place. */
@@ -67,7 +67,7 @@ export interface OutcomeCause {
   readonly host?: number;
 }
 
-/** The end of a job. Made once, final: a later failure of the clean-up changes its own status, never this. */
+/** The end of a job. Made once, and final: a failure of the clean-up never changes it. */
 export interface Outcome {
   readonly result: JobResult;
   /** The command's own exit code: that of the first host that failed, else 0. Absent if no command ended. */

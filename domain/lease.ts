@@ -13,10 +13,9 @@ export interface LeaseId {
 }
 
 export const leaseKey = (lease: LeaseId): string => `${lease.job}/${lease.run}/${lease.number}`;
-/** The job of a lease key: job ids hold no '/'. Text that is not a lease key is its own job: `quota plan` takes any ids. */
+/** The job of a lease key: the text before `/`, which no job id holds. Other text stays as it is: `quota plan` takes any ids. */
 export const jobOfLeaseKey = (key: string): string => key.split('/', 1)[0] ?? key;
 
-/** A job's demand on its pool. */
 export interface Demand {
   readonly project: string;
   readonly user: string;
@@ -41,7 +40,7 @@ export interface AskedFor {
   readonly pricing: Pricing;
 }
 
-/** Refusals that concern a zone, by whose words people learn what to mend. Others are the request's, or the whole installation's. */
+/** Scopes of refusals whose message the pool is told: those of one zone. Others concern one request or the installation. */
 export const TOLD_SCOPES = ['zone', 'zone-lasting', 'permission', 'unknown'] as const satisfies readonly RefusalScope[];
 
 /** A provider's refusal of a slice, as reported to the pool. */
@@ -63,11 +62,11 @@ export interface LeaseMessage {
   readonly body: LeaseMessageBody;
 }
 
-/** Progress of a deletion: reported to the pool once it has lasted for `giveBackMs`, and by each heartbeat to those who wait. */
+/** Progress of a deletion. The pool is told of it once it has lasted for `giveBackMs`. Heartbeats tell it to users who wait. */
 export interface StuckDeletion {
-  /** Start of the deletion, and the time from which an answer could be believed. */
+  /** Start of the deletion. If later: the time from which an answer that nothing is there can be believed. */
   readonly since: EpochMs;
-  /** The last observation, or the last answer. */
+  /** The provider's last answer, or the last state seen. */
   readonly answer: string;
   /** The answer does not change by itself: a missing right, project or zone. */
   readonly isFinal?: true;
@@ -94,22 +93,22 @@ export type LeaseMessageBody =
       readonly slices: readonly MachineRef[];
       /** Time of its first request under this number, from which its aging counts. */
       readonly askedAt?: EpochMs;
-      /** The grant's tier, for a pool that has lost its memory. The following fields serve it too. */
+      /** The grant's tier. Like the fields below, it is for a pool that has lost its state. */
       readonly tier?: number;
       /** All of its slices are ready, in this zone. */
       readonly zone?: string;
       /** The job is paused and keeps its slices. */
       readonly isParked?: boolean;
     }
-  /** The job lets go. The lease is free once each of these slices was seen gone. */
+  /** The job returns the lease, which is free once each of these slices was seen gone. */
   | { readonly kind: 'release'; readonly slices: readonly MachineRef[] }
-  /** A slice is about to send its create call and asks whether the lease stands. It asks a new epoch again. */
+  /** A slice is about to send its create call, and asks whether the lease is held. It asks again in a new epoch. */
   | {
       readonly kind: 'slice';
       readonly ref: MachineRef;
       /** The slice is requested beside the job's present request, in another zone: only if its pool has room for both. */
       readonly isBeside?: true;
-      /** Absent: its kind of machines has no capacity that a pool could learn. */
+      /** Absent: a pool cannot learn the capacity of its kind of machines. */
       readonly asks?: AskedFor;
     }
   /**

@@ -8,14 +8,14 @@ export interface LeftProcesses {
   readonly named: readonly { readonly pid: number; readonly command: string }[];
 }
 
-/** The same for an attempt, host by host. */
+/** Those processes of a whole attempt, host by host. */
 export interface LeftReport {
   readonly hosts: readonly ({ readonly place: string } & LeftProcesses)[];
   /** Number of other hosts. Absent: 0. */
   readonly otherHosts?: number;
 }
 
-/** More than a runner writes. Bounded, because the host may be anybody's. */
+/** Most lines that are read: more than a runner writes. The text may be forged, because a host is not trusted. */
 const MOST_LINES = 8;
 const MOST_COMMAND = 200;
 const MOST_HOSTS = 5;
@@ -31,7 +31,7 @@ export function leftProcesses(text: string): LeftProcesses | undefined {
   return { count: Math.max(Number(first), named.length), named };
 }
 
-/** The form in which the runner writes them into an exit record. */
+/** The form in which the runner writes the processes into an exit record. */
 export const leftProcessesText = ({ count: all, named }: LeftProcesses): string =>
   [all, ...named.map(({ pid, command }) => `${pid} ${command}`)].join('\n');
 

@@ -5,7 +5,7 @@
 export const Metric = {
   /** Gauge {phase}: open jobs of the namespace. Every worker reports the same: take the maximum, not the sum. */
   OpenJobs: 'jobctl_open_jobs',
-  /** Counter {result, by}: jobs that ended. `by` is the account of a failure, or `none`. */
+  /** Counter {result, by}: jobs that ended. `by`: the budget that a failure is charged to, or `none`. */
   JobsEnded: 'jobctl_jobs_ended_total',
   /** Histogram {pool}: from the request for a lease to its grant. */
   QueueTime: 'jobctl_queue_time_seconds',
@@ -37,7 +37,7 @@ export const Metric = {
   BrokenMachines: 'jobctl_broken_machines_total',
   /** Counter {workflow, signal, reason}: messages that a workflow dropped (`malformed`) or kept (`unknown-version`). */
   RefusedMessages: 'jobctl_refused_messages_total',
-  /** Counter: completed sweeps of the janitor, and looks that found nothing for one. */
+  /** Counter: completed sweeps of the janitor, and looks of a worker that found no need for a sweep. */
   Sweeps: 'jobctl_sweeps_total',
   /** Counter {api, method, code}: calls to Google; code is gRPC's name, or the port's error. */
   CloudCalls: 'jobctl_cloud_calls_total',

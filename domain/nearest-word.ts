@@ -22,13 +22,13 @@ export function editDistance(a: string, b: string): number {
 
 const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;
 
-/** Longer words are not compared, and further known words are not looked at: the time is the product of all three. */
+/** Longer words are not compared, nor more words than `MOST_KNOWN`. The time grows with both lengths and with the number. */
 const MOST_CHARACTERS = 60;
 const MOST_KNOWN = 200;
 
 /**
- * The known word that `word` probably means: at most a third of its letters differ, or two if that is more, ignoring case and
- * `-`/`_` and `-y`/`-ies`; or the only one that starts with it. Of equals the first. Undefined if none is near.
+ * The known word that `word` probably means, ignoring case, `-`/`_` and `-y`/`-ies`: the nearest in which at most a third of the
+ * letters differ, or two if that is more. Otherwise it is the only word that starts with `word`. Undefined: there is none.
  */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   if (word.length > MOST_CHARACTERS) return undefined;

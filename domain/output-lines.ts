@@ -2,10 +2,10 @@ import type { Outcome } from './job-state.js';
 
 /** Text between a failure's sentence and the last lines of the step's output. */
 export const LAST_LINES = '; its last lines:\n';
-/** Replaces those lines. */
+/** Put in the place of those lines. */
 export const OUTPUT_HIDDEN = ' (the rest is for those who may read its logs)';
 
-/** If a build does not end by itself, the same sentence has the last line of its output (cloud/builds/kubernetes-builds.ts). */
+/** Matches the sentence on a build without a result. The last line of its output follows (cloud/builds/kubernetes-builds.ts). */
 const BUILD_LINE = /(BuildKit ended with (?:code -?\d+|\w+)): .*/;
 
 /**
@@ -41,7 +41,7 @@ export function toldWithoutOutput<T extends Told>(told: T): T {
   };
 }
 
-/** The sentence has all texts of the facts. */
+/** An event's sentence has all texts of its facts. So if it holds no output, neither do they. */
 const eventWithoutOutput = <Event extends { readonly text: string }>(event: Event): Event =>
   withoutOutput(event.text) === event.text ? event : (eachWithoutOutput(event) as Event);
 
@@ -68,9 +68,9 @@ function outcomeWithoutOutput(outcome: Outcome): Outcome {
 }
 
 /**
- * Time for which a stretch of log may be held back before it is cut into an object, in ms. Freshness costs one object per cut and
- * host (docs/design.md, "Logs and the store"): it is fine while somebody follows the job (docs/adr/0150) and while a run is young,
- * since people look at it, and else coarse: 2,880 objects a day.
+ * Time in ms for which a stretch of log may be held back before it is cut into an object. Each cut costs one object per host
+ * (docs/design.md, "Logs and the store"). Cuts are frequent while somebody follows the job (docs/adr/0150), or while a run is
+ * young, because people look at it then. Otherwise they are rare: 2,880 objects a day.
  * @param ageMs since this stream was opened.
  */
 export function cutAfterMs(ageMs: number, isFollowed: boolean): number {
@@ -78,7 +78,7 @@ export function cutAfterMs(ageMs: number, isFollowed: boolean): number {
   return ageMs < 10 * 60_000 ? 2_000 : 30_000;
 }
 
-/** Age until which a stream is cut finely whether it is followed or not, in ms. */
+/** Age in ms until which cuts are frequent, whether the stream is followed or not. */
 export const FINE_MS = 60_000;
 
 /** Bytes after which a stretch is cut at once. They also bound the memory per host. */

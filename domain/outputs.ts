@@ -21,7 +21,7 @@ const LEAST_EVERY_SECONDS = 10;
 const MOST_EVERY_SECONDS = 24 * 3600;
 /** Meanwhile slices are held, and billed. */
 const MOST_WAIT_SECONDS = 6 * 3600;
-/** All patterns are words of the run's plan on each host. */
+/** Most patterns of a job. Each is a word of the run's plan on each host. */
 const MOST_PATTERNS = 100;
 
 const pathsForm = () => z.array(text(), { error: 'a list of paths or patterns' });
@@ -95,7 +95,7 @@ function checkPattern(pattern: string, path: readonly (string | number)[], repor
   else if (/[\n\r\0]/.test(pattern)) report.wrong(path, pattern, 'of several lines', 'use ? for such a character');
 }
 
-/** Only a warning: such a name is rare, but possible. */
+/** A warning about a pattern that is taken literally. Not a problem, since such a name is rare but possible. */
 function literalPart(pattern: string): string | undefined {
   const [variable] = /\$(?:\w+|\{[^{}]*\}|\()/.exec(pattern) ?? [];
   if (variable !== undefined)
@@ -150,10 +150,10 @@ interface MissingOutputs {
 /** Stored files of one attempt at its end. The report never changes the outcome. */
 export interface OutputsReport {
   readonly attempt: number;
-  /** Files of all hosts that stored their last files. */
+  /** Number of files, of all hosts that stored their last files. */
   readonly files: number;
   readonly bytes: number;
-  /** Hosts that stored their last files. */
+  /** Number of hosts that stored their last files. */
   readonly hosts: number;
   /** Hosts whose last files are not stored, or not known to be. Files of an earlier round stay. Absent: none. */
   readonly missing?: readonly MissingOutputs[];

@@ -59,7 +59,7 @@ export function formatProblems(problems: readonly Problem[]): string {
   return [...shown, ...(more === 0 ? [] : [`.. and ${more} more ${more === 1 ? 'problem' : 'problems'}`])].join('\n');
 }
 
-/** Characters of a failure. It crosses Temporal twice, also in its stack, and a task may bring at most 4 MiB. */
+/** Most characters of a failure's message. It crosses Temporal twice, also in the stack, and a task may bring at most 4 MiB. */
 const MOST_CHARACTERS = 32_768;
 
 /** Cuts a message with parts from outside, such as a key of a megabyte, to the length that a failure may have. */

@@ -18,8 +18,9 @@ interface DefaultMeasure extends ProgressMeasure {
 
 interface MarkInLine {
   readonly mark: ProgressMark;
-  /** The line before the first number, with its word, and behind the last number. */
+  /** The line up to its first number, including the counter's word. */
   readonly before: string;
+  /** The line behind its last number. */
   readonly after: string;
 }
 
@@ -45,8 +46,8 @@ const STEP = counter('step|train_step|training_step');
 const ITERATION = counter('iteration|iter|it');
 const BATCH = counter('batch');
 /**
- * tqdm: ` 12%|##  | 12/100 [00:01<00:08, 9.8it/s]`. A bar with `?it/s` shows the beginning, before any work is done. Or as many
- * print in PyTorch: `[640/60000 (1%)]`.
+ * tqdm: ` 12%|##  | 12/100 [00:01<00:08, 9.8it/s]`. A bar with `?it/s` shows the beginning, before any work is done. Also the
+ * counter of many PyTorch programs: `[640/60000 (1%)]`.
  */
 const BAR = /(?<![\d.])(\d+)\/\d+ (?:\[[^\],]*, +(?!\?)|\(\d+%\))/;
 /** `57% done`, `progress: 57%`. Any other percentage may be an accuracy or a load. */
@@ -112,8 +113,8 @@ function wholeNumber(text: string | undefined): number | undefined {
 const LEAST_MARKS = 2;
 
 /**
- * The first measure, and for it the first host, whose number never falls within an attempt. A number that falls (steps counted
- * anew in each epoch, two loops that both count) does not show the place of the work.
+ * Chooses the first measure, and for it the first host, whose number never falls within an attempt. A number that falls does not
+ * show the place of the work: steps may be counted anew in each epoch, or two loops may both count.
  * @returns the reason, if there is no such measure
  */
 export function readProgress(
@@ -160,7 +161,7 @@ function firstFall(marks: readonly ProgressMark[]): readonly [ProgressMark, Prog
   return undefined;
 }
 
-/** Takes marks in order. */
+/** Drops repeated marks. Takes marks in order. */
 function distinct(marks: readonly ProgressMark[]): readonly ProgressMark[] {
   return marks.filter((mark, index) => index === 0 || compareMarks(mark, marks[index - 1] as ProgressMark) !== 0);
 }
@@ -179,11 +180,11 @@ export interface CountedMarks {
   readonly unit: string;
   /** Ascending, each once. */
   readonly marks: readonly ProgressMark[];
-  /** The mark stays the same over many lines: it is coarser than the work. */
+  /** Each mark stands on two or more lines on average: the counter is coarser than the work. */
   readonly isCoarse: boolean;
-  /** It has reached the total that it prints: what comes next is counted anew. */
+  /** The counter has reached the total that it prints. Marks after that are a new count. */
   readonly isComplete: boolean;
-  /** It was printed until the end, or near it. Another one counts a part of the start. */
+  /** The counter was still printed in the second half of the output. Otherwise it counts a part of the start. */
   readonly isMain: boolean;
   /** Lines before the first mark, without what differs in each run. */
   readonly preamble: ReadonlySet<string>;
@@ -192,12 +193,12 @@ export interface CountedMarks {
 /** A counter's marks, by attempt; undefined: the attempt printed none. */
 type WorkCounter = readonly (CountedMarks | undefined)[];
 
-/** Fewer marks in one attempt may be a greeting. */
+/** Least marks of a counter in one attempt. A single one may be part of a greeting. */
 const LEAST_COUNTED = 2;
 
 /**
- * The counter of a job's work: of all kinds of lines whose number never falls within an attempt the one with most marks. Lines are
- * of one kind if the same words stand around the number, and the same total.
+ * The counter of a job's work. Lines are of one kind if the same words stand around their number, with the same total. The
+ * counter is the kind with most marks, among those whose number never falls within an attempt.
  */
 export function workCounter(texts: readonly string[]): WorkCounter | undefined {
   const attempts = texts.map(countersIn);
@@ -273,7 +274,7 @@ function countedLine(line: string) {
   return undefined;
 }
 
-/** Only times follow a bar's number. */
+/** Matches the rest of a bar behind its number. Only times follow, no word of a counter. */
 const BAR_END = /^\/\d+ [[(]/;
 const DRAWN_BAR = /(?<!\d)\d{1,3}%\|[^|]*\|/g;
 

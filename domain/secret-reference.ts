@@ -4,13 +4,13 @@ export const SECRET_NAME_RULE = "a secret's name: a letter, then letters, digits
 
 /** Names of projects that can precede the first `--` of a secret's name unchanged. */
 const OWNER = /^[a-z](?:-?[a-z0-9_])*$/;
-/** The reason why other names cannot. */
+/** The rule for such names, in words. */
 export const OWNER_RULE =
   "a project's name as it stands in a secret's: a letter, then letters, digits, _ and single dashes inside";
 
 /**
  * Prefix of the names of a project's secrets, if secrets belong to projects (verified mode): `vision--wandb`. Undefined: the
- * project owns no secrets, because `vision.a` in the letters of secrets could be another project's name (docs/adr/0087).
+ * project owns no secrets, because its name, such as `vision.a`, would need letters that secrets' names lack (docs/adr/0087).
  */
 export const projectSecretPrefix = (project: string): string | undefined =>
   OWNER.test(project.toLowerCase()) ? `${project.toLowerCase()}--` : undefined;

@@ -1,4 +1,4 @@
-/** Runs at most `permits` works at a time. The others wait in the order of their calls. */
+/** Runs at most `permits` tasks at a time. The others wait in the order of their calls. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -20,7 +20,7 @@ export class Semaphore {
   }
 }
 
-/** Calls `act` for each item, `width` at a time. Rejects with the first error; the other lanes go on, with further items too. */
+/** Calls `act` for each item, `width` at a time. Rejects with the first error, but the other calls go on, with new items too. */
 export async function eachOf<Item>(
   items: readonly Item[],
   width: number,

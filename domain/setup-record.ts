@@ -110,8 +110,8 @@ function stepText({ host, module, step, endedAt, code, tries }: SetUpStepRecord,
 }
 
 /**
- * The meaning of a failed step of a set-up. `transient`: caused by the network, a registry, a lock or the disk, so worth waiting
- * for. `permanent`: no repetition helps. `unknown`: the step is tried a few times.
+ * The meaning of a failed step of a set-up. `transient`: caused by the network, a registry, a lock or the disk, so a retry may
+ * help. `permanent`: no retry helps. `unknown`: the step is tried a few times.
  */
 export interface SetUpFailure {
   readonly kind: 'transient' | 'permanent' | 'unknown';
@@ -119,7 +119,7 @@ export interface SetUpFailure {
   readonly reason?: string;
 }
 
-/** The reaction to it. `module-failed` ends the job, `host-bad` costs the slice. */
+/** The reaction to a failed step. `module-failed` ends the job, `host-bad` costs the slice. */
 type SetUpVerdict =
   | { readonly kind: 'again'; readonly afterMs: number }
   | { readonly kind: 'give-up'; readonly as: 'module-failed' | 'host-bad' };

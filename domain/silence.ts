@@ -10,7 +10,7 @@ export type HostSilence =
   /** The host was not reached, cannot tell, has not begun its command, or its command ends otherwise than with code 0. */
   | { readonly kind: 'unknown' }
   | {
-      /** `ended`: with code 0. The other hosts then get the whole time again: the work they wait for may take as long. */
+      /** `ended`: with code 0. This is a sign of life too: the other hosts then have the whole limit again. */
       readonly kind: 'running' | 'ended';
       readonly slice: number;
       readonly host: number;
@@ -64,7 +64,7 @@ export function silenceOf(hosts: readonly HostSilence[], limitMs: number): Silen
   const known = hosts.flatMap((host) => (host.kind === 'unknown' ? [] : [host]));
   const [latest] = known.toSorted((a, b) => a.quietMs - b.quietMs || a.slice - b.slice || a.host - b.host);
   if (latest === undefined || known.length < hosts.length) return { kind: 'unknown' };
-  // If all of them ended, that is how the attempt ends.
+  // If all of them have ended, the attempt ends by that, not by silence.
   if (known.every(({ kind }) => kind === 'ended')) return { kind: 'unknown' };
   if (latest.quietMs < limitMs) return { kind: 'not-yet', dueInMs: limitMs - latest.quietMs };
   const { slice, host, quietMs } = latest;
@@ -84,9 +84,9 @@ export interface SilentHost {
 
 /** A host's output over time, as one worker has seen it. */
 export interface Rhythm {
-  /** From the start, or from the worker's first look, to the latest output. */
+  /** Milliseconds from the command's start, or from the worker's first look, to the latest output. */
   readonly forMs: number;
-  /** Its longest silence in that time. */
+  /** The longest silence in that time, in milliseconds. */
   readonly longestMs: number;
 }
 
@@ -96,7 +96,7 @@ export const UNHEARD: Rhythm = { forMs: 0, longestMs: 0 };
 export const NOTE_AFTER_MS = 10 * 60_000;
 /** A silence that is so many times longer than every one before it is not a slow step. */
 const LONGER_THAN_EVER = 10;
-/** Many programs print their start on every host, and then on one. So a host must have gone on for that many silences. */
+/** Many programs first print on every host, and then on one. So a rhythm must last for this many of its longest silences. */
 const LEAST_SILENCES = 5;
 
 export const heardAgain = ({ forMs, longestMs }: Rhythm, afterMs: number): Rhythm => ({
@@ -120,8 +120,8 @@ export interface Heard {
 }
 
 /**
- * Time until a host is due to be noted; 0 or less: now. Infinity: it has no rhythm, or none of the others has printed in the second
- * half of its silence.
+ * Time until a host is due to be noted. 0 or less: it is due now. Infinity: its output has no rhythm, or no other host has
+ * printed in the second half of its silence.
  */
 export function noteDueMs({ rhythm, quietMs }: Heard, others: readonly Heard[], leastMs: number): number {
   const doOthersGoOn = others.some((other) => other.rhythm.forMs > 0 && other.quietMs < quietMs / 2);

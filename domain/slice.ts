@@ -5,7 +5,7 @@ export const MOST_REQUESTS = 4;
 /** Slices of one job. */
 export const MOST_SLICES = 256;
 
-/** Hosts of one job, up to which a number from outside is believed. The largest jobs have some thousands. */
+/** Most hosts of one job that a number from outside may claim. The largest jobs have some thousands. */
 export const MOST_HOSTS = 100_000;
 
 /**
@@ -15,7 +15,7 @@ export const MOST_HOSTS = 100_000;
 export const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved', 'flex-start'] as const;
 export type Pricing = (typeof PRICINGS)[number];
 
-/** The purchase by a lease's tier, from its grant. A tier without a pricing leaves the pricing to the job. */
+/** The terms on which slices are bought, from the tier of their lease's grant. A tier without a pricing leaves it to the job. */
 export interface TierPurchase {
   readonly pricing?: Pricing;
   /** Only with pricing `reserved`. */
@@ -92,7 +92,7 @@ export interface PodHost {
   readonly uid: string;
 }
 
-/** A host's facts that only some ways have. */
+/** Facts of a host that only some of the ways to reach hosts have. */
 type HostFacts = Pick<SshHost, 'externalIp' | 'own'> & { readonly reach: Reach };
 
 /** Facts about a way to reach hosts. */
@@ -105,7 +105,7 @@ interface ReachFacts {
   own(host: HostFacts): OwnHost | undefined;
 }
 
-/** A new way is a row here and in `WAYS` of cloud/hosts/reaches.ts. */
+/** A new way to reach hosts is a row here and in `WAYS` of cloud/hosts/reaches.ts. */
 const REACHES: { readonly [R in Reach]: ReachFacts } = {
   ssh: { areContainers: false, externalIp: ({ externalIp }) => externalIp, own: ({ own }) => own },
   pod: { areContainers: true, externalIp: () => undefined, own: () => undefined },
@@ -115,11 +115,11 @@ export const reachFacts = (reach: Reach): ReachFacts => REACHES[reach];
 export const externalIpOf = (host: HostFacts): string | undefined => REACHES[host.reach].externalIp(host);
 export const ownHostOf = (host: HostFacts | undefined): OwnHost | undefined => host && REACHES[host.reach].own(host);
 
-/** The part of a machine that a host of these is. Undefined: it is a whole one. */
+/** The slot that a host of these is. Undefined: it is a whole machine, or no machine of a pool's own. */
 export const slotOf = (hosts: readonly SliceHost[], host: number): MachineSlot | undefined =>
   ownHostOf(hosts.find(({ index }) => index === host))?.slot;
 
-/** The meaning of the provider's answer about one slice. A failed call is not an answer: ports throw instead. */
+/** The provider's answer about one slice, as jobctl understands it. A failed call is not an answer: ports throw instead. */
 export type Condition =
   /** Requested, not there yet. `detail` is the provider's state in its own words. */
   | {
@@ -127,9 +127,9 @@ export type Condition =
       readonly detail: string;
       /** The provider calls the slice ready, but has not given the addresses of all its hosts. */
       readonly isIncomplete?: true;
-      /** `detail` says why the slice is not there. After this time people want to read it. Absent: it says nothing. */
+      /** Time after which people are told `detail`, which says why the slice is not there. Absent: `detail` gives no reason. */
       readonly tellAfterMs?: number;
-      /** If the provider queues requests: the request is in the queue, or got chips, in the provider's word for that. */
+      /** If the provider queues requests: this one is in the queue, or it got chips. `granted`: the provider's word for that. */
       readonly place?: 'queued' | { readonly granted: string };
     }
   | ReadyCondition
@@ -146,7 +146,6 @@ export type Condition =
   /** A resource with this name exists and has another owner. */
   | { readonly kind: 'foreign'; readonly message: string };
 
-/** The machines of one slice. */
 export interface SliceMachines {
   /** Provider's id of these very machines. Machines made anew under the same name have another id. */
   readonly uid: string;

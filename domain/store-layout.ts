@@ -30,7 +30,7 @@ export const FOLLOWED_PREFIX = 'followed/';
 export const followedObject = (job: string): string => `${FOLLOWED_PREFIX}${job}`;
 /** A packed folder of the submitter, by the archive's content. */
 export const bundleObject = (sha256: string): string => `bundles/${sha256}.tar.gz`;
-/** SSH host keys of one node's VMs, one object each (cloud/hosts/host-key-record.ts). No node is ever made again under an id. */
+/** SSH host keys of one node's VMs, one object each (cloud/hosts/host-key-record.ts). No two nodes ever have the same `uid`. */
 export const hostKeysPrefix = (uid: string): string => `system/host-keys/${uid}/`;
 export const hostKeyObject = (uid: string, index: number): string => `${hostKeysPrefix(uid)}${index}`;
 /** Record of the set-up of an attempt, `SetUpRecord` of domain/setup-record.ts. Rewritten while the set-up runs. */
@@ -44,7 +44,7 @@ export const signObject = (job: string, attempt: number, host: number): string =
   `jobs/${job}/alive/a${attempt}/host-${host}`;
 /** Ends of an attempt's command on the hosts of a node. The host itself writes each one, once (docs/adr/0058). */
 export const exitRecordsPrefix = (job: string, attempt: number): string => `jobs/${job}/exits/a${attempt}/`;
-/** @param uid the node's: after a reset a job's attempts are counted anew, on other nodes */
+/** @param uid the node's. After a reset, a job's attempts are counted from the same number again, on other nodes */
 export const exitRecordObject = (job: string, attempt: number, uid: string, index: number): string =>
   `${exitRecordsPrefix(job, attempt)}${uid}-${index}`;
 /** Files that the commands of a job left on their hosts (docs/adr/0059): contents by hash, a manifest per attempt and host. */
@@ -68,12 +68,12 @@ export const ownerObject = 'system/owner';
 export const changesObject = 'system/changes.json';
 /** Workflows that stood still at the janitor's last sweep: `FailingWorkflows` of contract/janitor.ts. */
 export const failingWorkflowsObject = 'system/failing-workflows.json';
-/** Made or replaced by the worker that looks for all of them whether the janitor has something to do (docs/adr/0152). */
+/** Mark of the worker that looks, for all workers, whether the janitor has something to do (docs/adr/0152). */
 export const sweepLookObject = 'system/sweep-look.json';
 /**
  * One empty object for each account (a Google project) in which a job was accepted. There the janitor, a quota workflow without
- * memory and the audit look for our resources. Temporal forgets jobs, so it does not hold this. An operator removes the object
- * with the project.
+ * memory and the audit look for our resources. Temporal cannot hold this list, because it forgets jobs. An operator removes the
+ * object with the project.
  * @param prefix the one of the kind of machines (`MachineKind.accountsPrefix`)
  */
 export const accountObject = (prefix: string, account: string): string => `${prefix}${account}`;
@@ -110,7 +110,7 @@ export const poolHistoryObject = (pool: string, day: string, name: string): stri
 export const appliedFileObject = (pool: string, kind: 'quota' | 'pool'): string => `quota/${pool}/applied/${kind}`;
 /** All applied files, as a glob. */
 export const APPLIED_FILES = 'quota/*/applied/{quota,pool}';
-/** The pool's files when they were last right (activities/quota-source.ts). */
+/** The last files of the pool that were valid (activities/quota-source.ts). */
 export const lastGoodFilesObject = (pool: string): string => `quota/${pool}/last-good.json`;
 /** Open jobs of one user, if the pool limits them: `UserJobs` of quota/submission.ts. @param user a hash: names hold anything */
 export const userJobsObject = (pool: string, user: string): string => `quota/${pool}/users/${user}.json`;
@@ -138,8 +138,8 @@ export const logPrefix = (job: string, attempt: number, stream: string): string 
 export const logChunkObject = (prefix: string, host: string, offset: number): string =>
   `${prefix}host-${host}.${String(offset).padStart(OFFSET_DIGITS, '0')}`;
 /**
- * Says that the host's output behind `offset`, the end of its stored output, is not stored, and since when. In name order it
- * follows that output directly, and it is not part of it.
+ * Says that the host's output from `offset` on, the end of its stored output, is not stored, and since when. In name order the
+ * object follows that output directly, and is not part of it.
  */
 export const lostTailObject = (prefix: string, host: string, offset: number): string =>
   `${logChunkObject(prefix, host, offset)}.lost`;

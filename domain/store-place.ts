@@ -171,7 +171,7 @@ export function createBucketCommand(bucket: string, googleProject: string | unde
 
 /** The keys under which sections of job files, mounts of their specs and volumes of pods name a bucket. */
 const BUCKET_KEYS: ReadonlySet<string> = new Set(['bucket_name', 'bucket', 'bucketName']);
-/** With the variable or pattern that goes on with it: then it names no bucket yet. */
+/** Matches a bucket's URL, and a variable or pattern that goes on behind it: then the text does not name a bucket yet. */
 const GOOGLE_URL = /\bgs:\/\/([\w.-]+)([${*?%<[]?)/g;
 
 /**
@@ -218,7 +218,7 @@ export function nearFirst(places: readonly BucketPlace[], zones: readonly string
   return zones.toSorted((a, b) => farOf(a) - farOf(b));
 }
 
-/** `us` holds every us-.. region, `eu` every europe-.. one. The name of a dual region (nam4) hides its two: it counts as near. */
+/** `us` holds every us-.. region, `eu` every europe-.. one. A dual region (nam4) does not name its two, and counts as near. */
 function isNear({ location, locationType }: BucketPlace, region: string): boolean {
   if (locationType === 'dual-region') return true;
   if (locationType === 'multi-region') return region.startsWith(location);

@@ -145,7 +145,7 @@ function countOf(value: unknown, key: string): number {
   throw new ManifestWrong(`has ${key} ${JSON.stringify(value)}, which is no count`);
 }
 
-/** Date has no date beyond this. */
+/** The latest time that `Date` has. */
 const MOST_MS = 8.64e15;
 
 function timeOf(ms: number, key: string): number {

@@ -59,8 +59,8 @@ export function explainGaps({ missing, otherType }: SearchAttributeGaps, namespa
 export const queryText = (value: string): string => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
 /**
- * The oldest version of another owner's Temporal server that is accepted: a job was seen to run on it, the quick start on the
- * dev server of CLI 0.12.0 (2026-11-21). All tests use 1.29.1. A server that we choose ourselves is newer
+ * The oldest accepted version of a Temporal server that jobctl does not install. A job was seen to run on it: the quick start, on
+ * the dev server of CLI 0.12.0 (2026-11-21). All tests use 1.29.1. The server that jobctl installs is newer
  * (cli/local/dev/temporal-server/version.ts).
  */
 const OLDEST_SERVER = '1.23.0';

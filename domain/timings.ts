@@ -18,8 +18,8 @@ export interface Timings {
   /** Interval at which the workflow of a quiet pool compares its leases with open jobs and slices. */
   readonly reconcileMs: number;
   /**
-   * Interval at which workers look whether a pool's files have changed, or a holder of its leases was ended without a word
-   * (docs/adr/0151). A pool in which a job waits, or a lease is on its way, compares by itself that often.
+   * Interval at which workers look whether a pool's files have changed, or a holder of its leases was terminated (docs/adr/0151).
+   * A pool in which a job waits, or a lease is on its way, makes this comparison itself, as often.
    */
   readonly poolLookMs: number;
   /** Interval at which one of the workers looks whether the janitor has something to do (docs/adr/0152). */
@@ -27,8 +27,8 @@ export interface Timings {
   /** Time for which a quota workflow that lost its state lets visibility settle before it reads the open work. */
   readonly rebuildSettleMs: number;
   /**
-   * Longest time that it then waits for jobs that do not say what they hold (docs/adr/0035). Longer than a worker's restart,
-   * shorter than people's patience with a pool that grants nothing.
+   * Longest time that a rebuilding quota workflow waits for jobs that do not say what they hold (docs/adr/0035). Longer than a
+   * worker's restart, shorter than people's patience with a pool that grants nothing.
    */
   readonly rebuildBoundMs: number;
   /** Time from a job's end until the janitor replaces its slice if the slice's workflow tasks fail (docs/adr/0035). */

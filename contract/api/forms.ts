@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { JOB_REQUESTS, type JobRequest, type JobVerb, type KeysOf } from '../job-requests.js';
 import { text } from '../lease-forms.js';
-// In this order the OpenAPI document lists those that have an id.
+// The OpenAPI document lists the forms that have an id in this order.
 import * as hosts from './hosts.js';
 import * as groups from './groups.js';
 import * as jobs from './jobs.js';
@@ -12,7 +12,7 @@ import * as stored from './stored.js';
 import * as pools from './pools.js';
 import * as callers from './callers.js';
 
-/** Bodies of requests to a job that are not told in changes.ts. */
+/** Bodies of requests to a job that have no form in changes.ts. */
 const requestBodies = Object.fromEntries(
   Object.values(JOB_REQUESTS)
     .filter(({ body }) => !(body in changes))

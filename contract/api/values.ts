@@ -11,7 +11,7 @@ export const epochMs = z.int().min(0).describe('Milliseconds since 1970.');
 /** The end of the year 9999: later times have no ISO form that Temporal takes. */
 const LATEST_MS = 253_402_300_799_999;
 export const epochMsQuery = () => z.coerce.number().int().min(0).max(LATEST_MS);
-/** A database cuts a text at a NUL, and Temporal then asks it again and again (seen with 1.29 on SQLite). */
+/** A database may cut a text at a NUL. Temporal then repeats its query endlessly (seen with 1.29 on SQLite). */
 // oxlint-disable-next-line no-control-regex -- it is what must not be there
 export const noControl = [/^[^\u0000-\u001f\u007f]*$/, 'has control characters'] as const;
 export const jobId = z
@@ -23,7 +23,7 @@ export const jobId = z
 export const quotaName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits in small letters');
 export const fingerprint = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/, 'as `ssh-keygen -l` shows it');
-/** Any JSON value up to these bounds; a job file is checked by its own rules, with their messages. */
+/** Bounds of any JSON value. A job file that fits them is then checked by its own rules, with their messages. */
 const JSON_BOUNDS: Bounds = { ...MOST_OF_AN_EDIT, keyCharacters: 4_096 };
 export const json = z.unknown().refine((value) => beyond(value, JSON_BOUNDS) === undefined, {
   error: ({ input }) => beyond(input, JSON_BOUNDS) ?? '',

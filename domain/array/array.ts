@@ -27,7 +27,7 @@ export interface JobArray {
   /** Absent: all members may be open at once. */
   readonly maxParallel?: number;
   readonly isFailFast: boolean;
-  /** Others whose ends the group waits for, before it starts any member. Absent: none. */
+  /** Jobs and groups whose ends the group waits for, before it starts any member. Absent: none. */
   readonly after?: AfterSpec;
   /** Places of the matrix, excluded ones too: `MOST_MEMBERS` at most. */
   readonly size: number;
@@ -80,7 +80,7 @@ function axesOf(
   const at = ['array', 'matrix'];
   const names = isMapping(written) ? Object.keys(written) : [];
   const isEmpty = names.length === 0;
-  // It is no key of what was made of the file.
+  // The parsed matrix lacks this key, so it is looked for in what was written.
   if (names.includes('__proto__')) report.wrong([...at, '__proto__'], '__proto__', 'no name of an axis', AXIS_RULE);
   if (matrix === undefined) report.missing(at, 'name at least one axis, such as matrix: {seed: 1..5}');
   else if (Object.keys(matrix).length === 0 && isEmpty && !report.wasDropped(at))
@@ -107,7 +107,7 @@ function axesOf(
   });
 }
 
-/** References multiply a value: a file of thousands of them is bounded by this. */
+/** Most characters of one value. Every reference repeats the value, and a file may have thousands of references. */
 const MOST_CHARACTERS = 1_000;
 const LIKE_A_RANGE = /^\s*-?\d+\.\.+-?\d/;
 const RANGE = /^\s*(-?\d{1,15})\.\.(-?\d{1,15})\s*$/;
@@ -184,10 +184,10 @@ function checkExclude(axes: readonly Axis[], exclude: JobArray['exclude'], repor
   }
 }
 
-/** Each member is compared with each entry. */
+/** Most entries of `exclude`: each member is compared with each entry. */
 const MOST_EXCLUDED = 1_000;
 
-/** Keys that belong to the group: its id is made of the name, and one statement of a server is about pool, project and user. */
+/** Keys that all members share: the name makes the group's id, and a server's one statement covers pool, project and user. */
 const GROUP_KEYS = [['name'], ['job', 'name'], ['pool'], ['project'], ['user']] as const;
 
 function checkGroupKeys(job: Mapping, report: Report): void {
@@ -265,8 +265,8 @@ export type MemberFile =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * The job file of one member: without `array` and `after`, which are the group's, its references replaced, its variables in `env`.
- * It is an ordinary job file: run alone it does what the member does.
+ * The job file of one member, without `array` and `after`, which are the group's. Its references are replaced, and its variables
+ * stand in `env`. It is an ordinary job file: run alone it does what the member does.
  */
 export function memberFile(job: Mapping, array: JobArray, index: number): MemberFile {
   const values = assignmentAt(array, index);
@@ -321,8 +321,8 @@ const refused = (message: string, value: unknown): MemberFile => ({
 export const MOST_CHECKED = 100;
 
 /**
- * Members whose files stand for all: those in which each value of each axis comes first, as far as the bound allows, then others
- * at even distances. A member that is not among them is checked when it starts.
+ * Members that are checked in place of all. For each axis: members with its values in turn, the other axes at their first value,
+ * as many as the bound allows. Then others at even distances. A member that is not among them is checked when it starts.
  */
 export function sampleOf(array: JobArray): readonly number[] {
   const all = memberIndexes(array);
@@ -340,7 +340,7 @@ export function sampleOf(array: JobArray): readonly number[] {
   return [...sample].toSorted((a, b) => a - b);
 }
 
-/** A problem of one member, told with its index and parameters. */
+/** A problem of one member, with the member's index and parameters in its message. */
 export function ofMember(problem: Problem, array: JobArray, index: number): Problem {
   const { message, path } = problem;
   return { ...problem, path, message: `${message} (member ${index}: ${assignmentText(assignmentAt(array, index))})` };

@@ -39,7 +39,7 @@ const FAILED_MARKS: ReadonlySet<string> = new Set([
 ]);
 /** Whether a member of this mark makes `fail_fast` end the others. */
 export const hasFailed = (mark: string): boolean => FAILED_MARKS.has(mark);
-/** Whether `retry --failed` runs a member of this mark again: it failed, or `fail_fast` took its turn. */
+/** Whether `retry --failed` runs a member of this mark again: it failed, or `fail_fast` skipped it. */
 export const isRetried = (mark: string): boolean => hasFailed(mark) || mark === MemberMark.Skipped;
 
 /** The mark of a job that ended. */
@@ -128,7 +128,7 @@ export interface JobMember {
   readonly round?: number;
 }
 
-/** Beginning of the ids of a round's members, under which a server signs them. */
+/** The common beginning of the ids of a round's members. A server signs a round under this text. */
 export const roundPrefix = ({ group, round = 0 }: Pick<JobMember, 'group' | 'round'>): string =>
   round === 0 ? group : `${group}-r${round}`;
 
@@ -145,18 +145,18 @@ export function memberWithId(group: string, id: string): Required<JobMember> | u
   return memberId(member) === id && member.round <= LAST_ROUND ? member : undefined;
 }
 
-/** The group whose member has an id of this form, or undefined. Any job may have one. */
+/** The group that an id of this form names, or undefined. The form proves no membership: any job may have such an id. */
 export const groupOfMember = (id: string): string | undefined => MEMBER.exec(id)?.[1];
 const MEMBER = /^(.+?)(?:-r\d{1,2})?-\d{1,5}$/;
 
-/** A group of such an id would have the members of another group's retry. */
+/** A group with such an id would share the ids of its members with a retry of another group. */
 const LIKE_A_ROUND = /-r\d+$/;
 
-/** The longest id that a group may have, so that all its members have one in all rounds. @param most of a job's id */
+/** The longest id of a group whose members all have valid ids in all rounds. @param most characters of a job's id */
 export const mostOfGroupId = (size: number, most: number): number =>
   most - `-r${LAST_ROUND}-${Math.max(0, size - 1)}`.length;
 
-/** The reason why no group may have this id, with a remedy, or undefined. */
+/** The reason why no group may have this id, with a remedy, or undefined. @param most characters of a job's id */
 export function groupIdProblem(id: string, size: number, most: number): string | undefined {
   const longest = mostOfGroupId(size, most);
   if (id.length > longest)

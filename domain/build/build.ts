@@ -9,7 +9,7 @@ import type { BuildForm, BuildSpec } from './spec.js';
 const DEFAULT_PLATFORM = 'linux/amd64';
 const DEFAULT_DOCKERFILE = 'Dockerfile';
 
-/** A repository: host, path. As in `docker.image`, without tag and digest (github.com/distribution/reference, reference.go). */
+/** A repository: host and path, as in `docker.image` without tag and digest (github.com/distribution/reference, reference.go). */
 const REPOSITORY =
   /^(?:[A-Za-z0-9][\w.-]*(?::\d+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/;
 const TAG_OR_DIGEST = /(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/;
@@ -82,7 +82,7 @@ export function withImage(form: JobFile, build: BuildSpec, podSections: readonly
   return { ...form, [name]: { ...section, image: imageOf(build) } };
 }
 
-/** For workflows, and services that start them: they can build only a commit that a cluster can fetch. */
+/** Reports a build without a digest, unless a cluster can build its commit. For workflows, and services that start them. */
 export function refuseUnbuilt(build: BuildSpec, report: Report): void {
   if (build.digest !== undefined) return;
   if (build.remote.commit !== undefined) return refuseUnfetched(build, report);
@@ -91,7 +91,7 @@ export function refuseUnbuilt(build: BuildSpec, report: Report): void {
   report.missing(['build', 'digest'], hint);
 }
 
-/** For VMs, which run the command in the image only by the module docker. */
+/** Reports a build whose image is not used: VMs run the command in an image only with the module docker. */
 export function refuseUnused({ modules }: { readonly modules: readonly string[] }, report: Report): void {
   if (modules.includes('docker')) return;
   const hint = 'name docker in setup.modules (or job.env_type), or leave build out';

@@ -93,7 +93,7 @@ export function refuseUnfetched({ context, dockerfile, remote }: BuildSpec, repo
     report.wrong(['build', 'dockerfile'], dockerfile, 'not in build.context', `a file of the context ${INSIDE}`);
 }
 
-/** Returns the path without `.` and doubled slashes, or undefined if it leads out. */
+/** Returns the path without `.` and doubled slashes, or undefined if it leads out of the repository. */
 function folderOf(path: string): string | undefined {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   return path.startsWith('/') || path.startsWith('~') || parts.includes('..') ? undefined : parts.join('/');

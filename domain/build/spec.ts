@@ -58,7 +58,7 @@ export const buildForm = (): typeof schema => schema;
 
 export type BuildForm = z.infer<typeof schema>;
 
-/** The meaning of a look at a build in a cluster. A failed call is not an answer: the port throws instead. */
+/** Result of one look at a build in a cluster. A failed call is not a result: the port throws instead. */
 export type BuildCondition =
   /** Its pod has not started. `detail` says why, in Kubernetes' words. */
   | { readonly kind: 'waiting'; readonly detail: string }

@@ -21,7 +21,7 @@ export const placeText = ({ slice, host }: Place): string =>
 /** A slice, or all slices of one request (`atomic`). */
 export interface OneSlice {
   readonly slice: number;
-  /** Number of slices of the request. Absent: it is for this one. */
+  /** Number of slices of the request. Absent: the request is for this slice alone. */
   readonly requested?: number;
 }
 const sliceText = ({ slice, requested }: OneSlice): string =>
@@ -46,13 +46,13 @@ export interface Allowed {
 export interface Exit extends Place {
   readonly code: number;
   readonly signal?: string;
-  /** The code answers a request to end. */
+  /** The command ended because it was told to. */
   readonly isStopped?: true;
   /** Number of processes that the kernel killed for lack of memory. */
   readonly killedForMemory?: number;
   /** The code is one of `command.restart_on`. */
   readonly isRestartCode?: true;
-  /** The machine is at fault and replaced, or put aside by its name if it is one's own. */
+  /** The machine is at fault. `putAside`: name of a pool's own machine, which is put aside. Absent: the slice is replaced. */
   readonly machine?: { readonly sign: string; readonly putAside?: string };
 }
 
@@ -94,7 +94,7 @@ function silenceText({ seconds, last, first, stacks = 0 }: Silence): string {
   const sign = { output: 'the last output was', start: 'the last to begin was', end: 'the last to end was' }[last.what];
   const whose = `${placeText(last)}${last.what === 'output' ? "'s" : ''}`;
   const silence = `its command printed nothing for ${durationText(seconds)} on any of its hosts`;
-  // A command that hangs often hangs there.
+  // A command that hangs often hangs on the host that fell silent first.
   const since = first && `since ${first.hasPrinted ? '' : 'its start, '}${utc(first.at)}`;
   const fell = first === undefined ? '' : `${placeText(first)} was silent first, ${since}; `;
   const stored =
@@ -110,7 +110,7 @@ export const replacedText = (replace: Replaced): string =>
   replace === 'all' ? 'other machines' : `other machines for ${replace.map((index) => `slice ${index}`).join(', ')}`;
 
 /**
- * Kinds of events that end or interrupt work, each with its facts and its sentence. For each, a job says what it does about it
+ * Kinds of events that end or interrupt work, each with its facts and its sentence. A job adds what it does about the event
  * (`Reaction`).
  */
 export const CAUSES = {
@@ -176,7 +176,7 @@ export type Reaction =
   | { readonly do: 'save'; readonly seconds?: number }
   | { readonly do: 'end-set-up' };
 
-/** The work that a command has left, in words for the person or pool that asks for its end. */
+/** The time that a command has to save its work, in words for the person or pool that asks for its end. */
 const savingText = (seconds: number | undefined): string =>
   seconds === undefined ? 'its command has ended already' : `its command has ${seconds} s to save`;
 
@@ -214,7 +214,7 @@ export interface UnreadyHost {
 export interface UnreadyHosts {
   readonly hosts: number;
   readonly ready: number;
-  /** Hosts that were longest at one step, at most `MOST_NAMED`. Of hundreds of hosts nobody reads more. */
+  /** The hosts that have been at one step for longest, at most `MOST_NAMED`: nobody reads hundreds. */
   readonly slowest: readonly UnreadyHost[];
 }
 

@@ -5,14 +5,14 @@ import { type Told, toldText } from './kinds.js';
 /** An event of a job's life (docs/contract.md). Plain JSON: it is carried, stored and shown. */
 export type JobEvent = Told & {
   readonly at: EpochMs;
-  /** The phase that it begins, or in which the reason changes. Absent: it changes neither. */
+  /** The phase that the event begins, or whose reason it changes. Absent: neither. */
   readonly phase?: JobPhase;
   /** Parts of the phase's reason around this event's sentence. */
   readonly before?: string;
   readonly after?: string;
 };
 
-/** The form of events before there were kinds. */
+/** The form of events of earlier builds, which had no kinds. */
 export interface OldEvent {
   readonly at: EpochMs;
   readonly text: string;
@@ -24,16 +24,16 @@ export type CarriedEvent = JobEvent | OldEvent;
 export const readEvent = (event: CarriedEvent): JobEvent =>
   'kind' in event ? event : { at: event.at, kind: 'note', facts: { text: event.text } };
 
-/** The line of an event: its sentence, after the phase and beside other reasons of it. */
+/** The line of an event: the phase, then the event's sentence between the other parts of the phase's reason. */
 export function eventText({ phase, before, after, ...told }: JobEvent): string {
   const why = reasonOf([before, toldText(told), after]);
   return phase === undefined ? why : `${phase}: ${why}`;
 }
 
-/** The parts of a phase's reason, as one. */
+/** Joins the parts of a phase's reason. */
 export const reasonOf = (parts: readonly (string | undefined)[]): string => parts.filter((part) => part).join('; ');
 
-/** An event as people and programs see it. `kind` and `facts` are absent if a worker from before there were kinds told it. */
+/** An event as people and programs see it. Without `kind` and `facts` if it was told by an earlier build, which had no kinds. */
 export type ShownEvent = OldEvent &
   (JobEvent | { readonly kind?: never; readonly facts?: never; readonly phase?: never });
 

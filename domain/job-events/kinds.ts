@@ -13,20 +13,20 @@ type NoFacts = Readonly<Record<string, never>>;
 type FactsIn<S extends Sentence> = Parameters<S> extends readonly [infer Facts] ? Facts : NoFacts;
 type Causes = typeof CAUSES;
 
-/** The end or interruption of work, and what the job does about it. Absent: another event says, or nothing. */
+/** The end or interruption of work. `reaction`: what the job does about it. Absent: nothing, or another event tells it. */
 export type Cause = {
   [K in keyof Causes]: { readonly kind: K; readonly facts: FactsIn<Causes[K]> & { readonly reaction?: Reaction } };
 }[keyof Causes];
 export type CauseOf<K extends keyof Causes> = Extract<Cause, { kind: K }>;
 
 export const withReaction = (cause: Cause, reaction: Reaction): Cause =>
-  // Spread in a union, kind and facts lose each other.
+  // Spreading the union loses the link between kind and facts.
   ({ ...cause, facts: { ...cause.facts, reaction } }) as Cause;
 
 interface Because {
   readonly reason: string;
 }
-/** A trouble is told until it is over; then its sentence is empty. */
+/** A trouble, told until it is over. `isOver`: the end of the trouble, whose sentence is empty. */
 type Trouble<Facts> = Facts | { readonly isOver: true };
 
 const trouble =
@@ -68,13 +68,13 @@ function keptNoMoreText({ because, limit, asker }: KeptNoMore): string {
 interface Asked {
   readonly slices: number;
   readonly accelerator: string;
-  /** All that are asked at once. */
+  /** All zones that are asked at once. */
   readonly zones: readonly string[];
   /** If the job could be served in other tiers too: its tier, from 1 (best), and how it is bought. */
   readonly tier?: { readonly number: number; readonly pricing?: Pricing };
   /** Last answers of its other zones. Absent: there are none. */
   readonly answers?: string;
-  /** The zone that is asked from this time on, if nothing comes before. Absent: there is none. */
+  /** The zone that is asked next, and when, unless the job gets its slices before. Absent: there is none. */
   readonly next?: { readonly zone: string; readonly at: EpochMs };
 }
 function askedText({ answers, next, ...asked }: Asked): string {
@@ -90,7 +90,7 @@ function askedForText({ slices, accelerator, zones, tier }: Asked): string {
 }
 
 interface Unreachable {
-  /** The first of them. */
+  /** The first of the hosts that do not answer. */
   readonly hosts: readonly Place[];
   /** Number of hosts that are not named. Absent: 0. */
   readonly others?: number;
@@ -117,7 +117,7 @@ const endedText = ({ message }: Ended): string => message ?? BY_ITSELF;
  */
 export const KINDS = {
   ...CAUSES,
-  /** An event from before there were kinds. */
+  /** An event of an earlier build, which had no kinds. */
   note: ({ text }: { readonly text: string }) => text,
 
   // The pool.
@@ -153,7 +153,7 @@ export const KINDS = {
     readonly beside: string;
     readonly message: string;
   }) => `${zone} is given up beside ${beside}: ${message}`,
-  /** `reason`: the pool's. Absent: all slices are ready in the other zone. */
+  /** `reason`: the pool's reason. Absent: all slices are ready in the other zone. */
   'zone-given-up': ({
     zone,
     readyIn,
@@ -253,13 +253,13 @@ interface BackOff {
   readonly at?: EpochMs;
   readonly isNoZoneLeft?: true;
 }
-/** Times, and no remaining times: the sentence stands in lists until the pause is over. */
+/** The sentence names times, not how long is left, because lists show it unchanged until the pause is over. */
 function backOffText({ after, zone, at, isNoZoneLeft }: BackOff): string {
   const none = isNoZoneLeft ? '; each zone of the job refused it last' : '';
   const then = at === undefined ? '' : `; ${zone} is asked again at ${utc(at)}`;
   return `${toldText(after)}${none}${then}`;
 }
-/** `after`: it lost what it had asked for. `turnOf`: another zone takes its place in the line. Else all slices are ready there. */
+/** `after`: it lost its request in `from`. `turnOf`: another zone has its turn. Neither: all slices are ready in `to`. */
 interface Moved {
   readonly from: string;
   readonly to: string;

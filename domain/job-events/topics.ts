@@ -5,7 +5,7 @@ interface Topic {
   /** Completes "tell me when ..". */
   readonly when: string;
   readonly kinds: readonly EventKind[];
-  /** Events of any kind after which the job does this are of the topic too. */
+  /** Reactions of the job that make an event of any kind part of the topic. */
   readonly reactions?: readonly Reaction['do'][];
 }
 
@@ -101,8 +101,8 @@ export const BY_NAME_ALONE = [
 ] as const satisfies readonly EventKind[];
 
 /**
- * Kinds that nobody is told of. Notices about notices would never end; `submitted` comes before anybody is told of anything,
- * and `outcome-not-stored` after the end that is told. `holding` is told as the end that it is.
+ * Kinds that are never told. Notices about notices would never end. `submitted` happens before anything can be told, and
+ * `outcome-not-stored` after the job's end is told. `holding` is told as the job's end.
  */
 export const NEVER_TOLD = [
   'note',
@@ -160,7 +160,7 @@ const isTopic = (word: string): word is TopicName => Object.hasOwn(TOPICS, word)
 
 /** The event's kind, and that of the cause that it repeats. Empty: nobody is told of it. */
 function kindsIn({ kind, facts }: Told): readonly EventKind[] {
-  // The same trouble, when it is over.
+  // The end of a trouble is not told.
   if ('isOver' in facts) return [];
   if (kind === 'holding') return [facts.result];
   if ((NEVER_TOLD as readonly EventKind[]).includes(kind)) return [];

@@ -9,12 +9,12 @@ import { YamlSource } from './yaml-source.js';
 
 /** Most jobs of one file. */
 const MOST_DOCUMENTS = 100;
-/** In the first column, where no text of a value can be. */
+/** Matches a line that begins a document. No text of a value begins in the first column. */
 const MARK = /^---(?=\s|$)/;
 
 /**
- * The documents of a job file, each with blank lines in the place of those before it, so that problems keep their lines. A file of
- * another tool is left whole: whoever reads it knows it as such.
+ * The documents of a job file, each with blank lines in the place of those before it, so that problems keep their lines. A file
+ * of another tool is left whole, so that it is recognized later.
  */
 export function jobDocuments(text: string, file: string): readonly string[] {
   const lines = text.split('\n');
@@ -51,7 +51,7 @@ type Order =
 
 const nameOf = ({ raw }: Linked): unknown => valueAt(raw, ['name']);
 const othersOf = ({ spec, array }: Linked): readonly string[] => idsAfter(spec.after ?? array?.after ?? {});
-/** The order in which jobs of one file can be submitted: each behind those of the file that its `after` names. */
+/** The order in which jobs of one file can be submitted: each job after the jobs of the file that its `after` names. */
 export function orderOf(jobs: readonly Linked[]): Order {
   if (jobs.length > MOST_DOCUMENTS)
     return wrong([
@@ -111,7 +111,7 @@ function inCircle(names: readonly string[], behind: readonly (readonly number[])
   };
 }
 
-/** Ids of jobs that are not of the file, each where it is named first, with the name of the file that may be meant. */
+/** Ids in `after` that are not jobs of the file, each with the first document that names it. `meant`: the nearest name. */
 export function outsideOf(
   jobs: readonly Linked[],
 ): readonly { readonly id: string; readonly document: number; readonly meant?: string }[] {

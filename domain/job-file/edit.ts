@@ -55,7 +55,7 @@ const wrong = (problems: readonly Problem[]): CheckedEdit => ({ ...refused(probl
 
 const refused = (problems: readonly Problem[]) => ({ ok: false, message: formatProblems(problems) }) as const;
 
-/** Jobs that wait for each other would wait for ever, and only an edit could bring that about. */
+/** The problem of an edit that sets another `after`. Only such an edit could make jobs wait for each other for ever. */
 const otherAfter = (value: AfterSpec): Problem => ({
   ...{ path: ['after'], value },
   message: 'cannot be changed in a job that is open',
@@ -84,12 +84,12 @@ const isOfOtherSlices = (before: JobSpec, after: JobSpec): boolean =>
   JSON.stringify(machineRequestOf(before)) !== JSON.stringify(machineRequestOf(after)) ||
   FIXED.some((path) => JSON.stringify(valueAt(before, path)) !== JSON.stringify(valueAt(after, path)));
 
-/** Most keys that are tried alone. */
+/** Most changed keys that are tried one by one. */
 const MOST_TRIED = 100;
 
 /**
- * The keys of the edited file that would have made other slices, each with its value in the file: a spec has other names, other
- * units and values that follow from others.
+ * The changed keys that would have made other slices. Compares the files, not the specs: a spec has other names, other units and
+ * values that follow from others.
  */
 function changesOfSlices(was: { readonly job: unknown; readonly spec: JobSpec }, edited: unknown): readonly Problem[] {
   const blamed = changedPaths(was.job, edited)
@@ -103,7 +103,7 @@ function changesOfSlices(was: { readonly job: unknown; readonly spec: JobSpec },
   return [{ path: [], message: 'its slices would be others, and the job is open', hint: 'submit another job' }];
 }
 
-/** Paths of values that differ, as deep as both files have a section there. */
+/** Paths of values that differ. Looks into a section only if both files have one there. */
 function changedPaths(was: unknown, is: unknown, path: Path = []): readonly Path[] {
   if (JSON.stringify(was ?? null) === JSON.stringify(is ?? null)) return [];
   if (!isMapping(was) || !isMapping(is)) return [path];

@@ -12,14 +12,14 @@ import {
 } from './shell-text.js';
 
 /**
- * Finds lines of a shell text whose failure the exit code hides: the code is that of the last command, unless `set -e` is on.
- * Inside of blocks only what the text ends with is judged.
+ * Finds failures that the exit code of a shell text hides. The code is that of the last command, unless `set -e` is on. In a
+ * block, only failures at its end are reported.
  */
 
 const ENTERS = /^(?:cd|pushd)(?:\s|$)/;
 const STOPS_AT_FAILURE = /(?:^|[\s;&])(?:set\s+(?:-\S+\s+)*-[a-zA-Z]*e|set\s.*-o\s+errexit|trap\s.*\sERR)/;
 const GOES_ON = /(?:^|[\s;&])set\s+(?:\S+\s+)*(?:\+[a-zA-Z]*e|\+o\s+errexit)/;
-/** In a check, each of these is a part of the answer. */
+/** Matches commands that ask a question. In a check, each of them is a part of the answer. */
 const ASKS = /^(?:\[|test\s|command\s+-v\s)/;
 const READS_CODE = /\$\?|\$\{?PIPESTATUS/;
 /** A longer text is a program, and would take more time than a warning is worth. */
@@ -27,14 +27,14 @@ const MOST_JUDGED = 20_000;
 const MOST_DEPTH = 4;
 
 interface Hidden {
-  /** `end`: the end of the text hides it. `within`: a line before the end does. */
+  /** `end`: the last command hides the failure. `within`: an earlier command does. */
   readonly kind: 'end' | 'within';
   readonly text: string;
 }
 
 interface Scope {
   readonly script: Script;
-  /** Lines before the text. */
+  /** Number of lines above the text. */
   readonly above: number;
   readonly stops: boolean;
   readonly functions: ReadonlyMap<string, TopCommand>;
@@ -77,7 +77,7 @@ function judged(text: string, outer: Scope): readonly Hidden[] {
 
 const ending = (text: string): Hidden => ({ kind: 'end', text });
 
-/** Whether `set -e` is on at each command, and behind them. */
+/** Whether `set -e` is on at each command (`isStopped`), and after the last one (`stops`). */
 function errexit(commands: readonly TopCommand[], isOn: boolean) {
   const stopped = new Set<TopCommand>();
   let stops = isOn;
@@ -90,7 +90,7 @@ function errexit(commands: readonly TopCommand[], isOn: boolean) {
   return { stops, isStopped: (command: TopCommand) => stopped.has(command) };
 }
 
-/** Lines before the last. */
+/** Hidden failures of the commands before the last one. */
 function linesHidden(
   commands: readonly TopCommand[],
   isStopped: (command: TopCommand) => boolean,
@@ -162,7 +162,7 @@ const isInBackground = ({ text, end, spawns }: TopCommand, { functions }: Scope)
 const isSpawning = (called: TopCommand | undefined): boolean =>
   called?.spawns === true && !/(?:^|[\s;&])wait(?:[\s;]|$)/.test(called.text);
 
-/** The last act of a text, in the foreground. */
+/** Hidden failures of the last command that matters, if it runs in the foreground. */
 function actHidden(command: TopCommand, scope: Scope, isSole: boolean): readonly Hidden[] {
   const { text, parts } = command;
   const part = parts.at(-1);
@@ -196,7 +196,7 @@ function actHidden(command: TopCommand, scope: Scope, isSole: boolean): readonly
 const nested = ({ line }: TopCommand, { before, body }: Nested, scope: Scope): readonly Hidden[] =>
   judged(body, { ...scope, above: line - 1 + before.split('\n').length - 1, depth: scope.depth + 1 });
 
-/** Returns whether it is 0 in any case. */
+/** Returns whether the exit code of a text is 0 in any case. */
 function endsWell(text: string): boolean {
   const body = /^[{(]([^]*)[})]$/.exec(text)?.[1];
   const commands = topCommands(body ?? text);
@@ -205,7 +205,7 @@ function endsWell(text: string): boolean {
   );
 }
 
-/** Returns whether an `if` asks for the code of work, and ends with 0 though it is not 0. */
+/** Returns whether an `if` tests the exit code of work, but itself ends with 0 if the work fails. */
 function ifHidden({ text, marks }: TopCommand, { sort }: Script): boolean {
   const [then, otherwise] = marks;
   if (then?.word !== 'then' || marks.some(({ word }) => word === 'elif')) return false;
@@ -220,7 +220,7 @@ function ifHidden({ text, marks }: TopCommand, { sort }: Script): boolean {
   return (failed.trim() === '' || endsWell(failed)) && (succeeded.trim() === '' || isNot || endsWell(succeeded));
 }
 
-/** Returns whether a loop ends in one program of work: the turn that is last decides alone. */
+/** Returns whether the body of a loop ends with one program of work, so that only the last turn decides the exit code. */
 function turnsHidden(command: TopCommand, { stops }: Scope): boolean {
   const [body] = bodiesOf(command);
   if (stops || body === undefined || !/^for\s/.test(command.text)) return false;
@@ -231,7 +231,7 @@ function turnsHidden(command: TopCommand, { stops }: Scope): boolean {
   return last.end !== '&' && !last.isOpaque && last.parts.length === 1 && isWork(last.text) && !detaches(last.text);
 }
 
-/** The work whose exit code is read behind it, but decides nothing: all that follows ends with 0. */
+/** The work whose exit code is read behind it without effect, because all that follows ends with 0. */
 function readInVain(
   commands: readonly TopCommand[],
   isStopped: (command: TopCommand) => boolean,
@@ -246,7 +246,7 @@ function readInVain(
   return rest.every(endsWithZero) ? work : undefined;
 }
 
-/** `python3 train.py || RC=$?`, which goes on under set -e too. */
+/** Returns whether it is of the form `python3 train.py || RC=$?`, which goes on under set -e too. */
 const isKept = ({ parts }: TopCommand): boolean => {
   const [work, kept, ...more] = parts;
   return (

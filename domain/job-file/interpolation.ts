@@ -25,7 +25,7 @@ type Replacement = (
 ) => string;
 
 /**
- * Stops at the last brace: no reference ends behind it, and each that begins there would be searched to the end of the text.
+ * Stops at the last brace. No reference ends behind it, and a search from each `${` there would run to the end of the text.
  * @param literal replaces text that only looks like a reference, with its dollars
  */
 function replaceReferences(text: string, replace: Replacement, literal: (written: string) => string): string {
@@ -87,7 +87,7 @@ export const asLiteral = (text: string): string => replaceReferences(text, (refe
 
 const BACKSLASHED = /(?<!\\)\\(\$\{[^{}]+\})/g;
 
-/** Replaces each `\${X}`, from which JobMan's OmegaConf takes the backslash; here it stays, for the shell. */
+/** Replaces each `\${X}`. JobMan's OmegaConf took the backslash away; here it stays, for the shell. */
 export const replaceBackslashed = (text: string, textFor: (written: string, literal: string) => string): string =>
   text.replace(BACKSLASHED, (written, reference: string) => textFor(written, asLiteral(reference)));
 
@@ -95,7 +95,7 @@ export const replaceBackslashed = (text: string, textFor: (written: string, lite
 export const backslashStays = (written: string, literal: string): string =>
   `the backslash of ${written} stays, where JobMan took it away; for what JobMan made of it write ${literal}`;
 
-/** `interpolate` keeps it and `bindJobName` replaces it by a job's name: two jobs of one file have two names. */
+/** `interpolate` keeps this reference to the job's own name, and `bindJobName` replaces it: jobs of one file have two names. */
 export const TPU_NAME_REFERENCE = '${tpu.name}';
 const TPU_NAME = /(?<!\\|(?<!\\)\$)(\$+)\{tpu\.name\}/g;
 
@@ -108,7 +108,7 @@ export interface Interpolated {
   readonly problems: readonly Problem[];
 }
 
-/** Replaces `${oc.env:X}` everywhere. Only the submitter can: without `env` every such reference is a problem. */
+/** Replaces `${oc.env:X}` everywhere. Without `env`, as in a workflow, every such reference is a problem. */
 export function substituteEnvironment(
   tree: unknown,
   env: Environment | undefined,

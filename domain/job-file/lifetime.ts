@@ -13,8 +13,8 @@ export const LEAST_NO_OUTPUT_SECONDS = 5;
 /** Time for which a command runs on while no worker reaches its host, if `max_unattended` is absent: a long weekend. */
 export const DEFAULT_UNATTENDED_SECONDS = 72 * 3600;
 /**
- * With less, the death of a worker would cost commands. A host hears from its worker four times within the limit, so a quarter of it
- * may have passed. The next worker comes after the heartbeat timeout (90 s) and the claim (15 s), and connects.
+ * The shortest `max_unattended`: with less, commands would end when a worker dies. A host hears from its worker four times within
+ * the limit, so a quarter of it may have passed. The next worker connects after heartbeat timeout (90 s) and claim (15 s).
  */
 export const LEAST_UNATTENDED_SECONDS = 180;
 

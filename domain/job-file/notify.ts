@@ -22,7 +22,7 @@ import { type JobFile, jobFileSchema } from './sections.js';
  * workflow task again and again.
  */
 const MOST_ID = 255;
-/** Each target of an event is an event in a history. */
+/** Most rules of a job. Each target that is told of an event adds an event to the workflow's history. */
 const MOST_RULES = 10;
 const MOST_ADDRESSES = 10;
 const MOST_URL = 2_000;
@@ -100,7 +100,7 @@ function resolveTopics(on: RuleSection['on'], path: Path, report: Report): reado
   return on;
 }
 
-/** Undefined: it is wrong, and reported. */
+/** Undefined if the target is wrong, which is then reported. */
 function resolveTarget(word: TargetWord, to: TargetSection, path: Path, report: Report): NotifyTarget | undefined {
   const before = report.problems.length;
   const target = targetOf(word, to, path, report);
@@ -195,7 +195,7 @@ export function urlProblem(url: string): { readonly what: string; readonly hint:
   return undefined;
 }
 
-/** A password in a URL is not repeated. */
+/** A URL for messages, without its user and password. */
 const shownUrl = (url: string): string => url.replace(/\/\/[^/@]*@/, '//..@');
 
 function addresses(list: readonly string[], path: Path, report: Report): readonly string[] {
@@ -228,7 +228,7 @@ export function isMailAddress(address: string): boolean {
 
 // Before a job is accepted -----------------------------------------------------------------------------------------------
 
-/** Keys of a target that stand in a rule itself. @param path the wrong key's path from the top */
+/** Hint for a key of a target that stands in the rule itself. @param path the wrong key's path from the top */
 export function targetKeyHint(path: Path, value: unknown): string | undefined {
   const key = TARGET_WORDS.find((word) => word === path.at(-1));
   const isRule = path[0] === 'notify' && (path.length === 2 || (path.length === 3 && typeof path[1] === 'number'));

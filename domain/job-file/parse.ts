@@ -53,7 +53,7 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
   return refused([...resolved.problems.map((problem) => locate(problem, source, file, overridden)), ...flagProblems]);
 }
 
-/** Another tool's file is known by its keys, and read as that tool reads it. */
+/** Recognizes another tool's file by its keys, then reads it as that tool does. */
 function foreignIn(source: YamlSource, tree: Mapping, file: string): ForeignFile | undefined {
   const found = foreignTree(tree, file);
   return found === undefined ? undefined : (foreignTree(source.foreign()[0], file) ?? found);

@@ -115,8 +115,8 @@ function resolveOne(raw: Mapping, options: ResolveOptions): ResolvedJob {
 }
 
 /**
- * Warns of a `timeouts.provision` after which no zone is left to be asked, or with which one has no turn before all waiting ends. A
- * provider that refuses a request it has no capacity for (no `hedge`) is asked again in the same zone.
+ * Warns of a `timeouts.provision` that has no effect because the job has one zone, or with which a zone has no turn before
+ * `timeouts.queue` ends the wait. Without `hedge` there is no warning: that provider is asked again in the same zone.
  */
 function warnOfProvision(spec: JobSpec, report: Report): void {
   const { zones, hedge } = askedMachines(spec);
@@ -144,7 +144,7 @@ const JOB_FILE = {
   foreignHint: (path: Path, value: unknown) => targetKeyHint(path, value) ?? foreignKeyHint(path, value),
 };
 
-/** More than any job file has. A workflow task has 5 s to find all problems in them. */
+/** Most values of a job file: more than any has. A workflow task has 5 s to find all problems in them. */
 const MOST_VALUES = 5_000;
 const TOO_MANY: Problem = {
   path: [],
@@ -175,7 +175,7 @@ const tooLargeProblem = (bytes: number): Problem => ({
   hint: TOO_LARGE_HINT,
 });
 
-/** Named by its first three keys: 31 of them would say no more. */
+/** The problem names the first three keys of the path: all 31 would say no more. */
 function tooDeepProblem(raw: unknown, path: Path): Problem {
   const shown = formatPath(path.slice(0, 3));
   const message = `sections and lists below ${shown} lie more than ${MOST_LEVELS} levels deep in one another`;
@@ -296,8 +296,8 @@ function resolveIdentity(form: JobFile, report: Report): Pick<JobSpec, 'project'
 }
 
 /**
- * Warns of what JobMan did otherwise: it kept the slice until `delete`, and took a running VM of the file's name. Its job files
- * have a section `job` or `ssh`.
+ * Warns of differences from JobMan, which kept the slice until `delete`, and took a running VM of the file's name. JobMan's job
+ * files have a section `job` or `ssh`.
  */
 function warnUsersOfJobman(form: JobFile, saysKeep: boolean, report: Report): void {
   if (valueAt(form, ['tpu', 'name']) !== undefined)

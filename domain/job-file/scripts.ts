@@ -5,7 +5,7 @@ import type { Report } from './report.js';
 import { warnOfSecretIn } from './secret-looks.js';
 import type { JobFile } from './sections.js';
 
-/** In `boot`, of which nobody reads the exit code, and in `options` only secrets are looked for. */
+/** Sorts of shell text. `boot` and `options` are checked only for secrets: nobody reads the exit code of `boot`. */
 type Sort = Script['sort'] | 'boot' | 'options';
 
 /** The places of a job file that hold shell; `*` is any key or index. A test finds those that are missing here. */

@@ -21,11 +21,11 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
 ];
 
 const SECRET_NAME = /(^|_)(TOKEN|(API)?KEY|SECRET|CREDENTIALS?|PAT|PASS)$|PASSWORD|PASSWD|PASSPHRASE/i;
-/** Shorter values are words (PAD_TOKEN: <pad>). A value with blanks, or a slash in front, is a text or a path. */
+/** A value of fewer than 8 characters is a word (PAD_TOKEN: <pad>). One with blanks, or a slash in front, is a text or a path. */
 const SECRET_VALUE = /^(?![/~.])(?!\d+$)\S{8,}$/;
 const ANY_VALUE = /PASSWORD|PASSWD|PASSPHRASE/i;
 
-/** Whether a variable is one for a secret, by its name alone. */
+/** Whether a variable's name alone says that its value is a secret. */
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
 
 /** Whether a variable's value looks like a secret. */
@@ -68,7 +68,7 @@ const HANDED_ON: readonly RegExp[] = [
 /** Programs that take the key as a bare word. */
 const LOGS_IN = new RegExp(String.raw`(?<![\w-])(?<name>wandb)[ \t]+login[ \t]+(?:--relogin[ \t]+)?(?!-)${VALUE}`, 'g');
 
-/** Checks a script likewise: one warning for each name, and one for all values without a name. */
+/** Warns of values in a script that look like secrets: once for each name, and once for all values without a name. */
 export function warnOfSecretIn(path: Path, text: string, report: Report): void {
   for (const { name, what } of secretsIn(text)) {
     const holds = name === undefined ? `holds what looks like ${what}` : `gives ${name} what looks like ${what}`;
@@ -96,7 +96,7 @@ const IN_THE_CLEAR =
   'and is kept in the clear with the job. `jobctl secret put NAME --from-file FILE` keeps it, ' +
   'and secrets: {VARIABLE: NAME} gives it to the command';
 
-/** A variable alone; in single quotes too, since a whole command in double quotes may hold them. */
+/** Matches a value that is one variable. It is computed even in single quotes, since those may stand inside double quotes. */
 const VARIABLE = /^\$(\{\w+\}|[A-Z_][A-Z\d_]*)$/;
 
 /** A word that the shell computes on the host is not a secret in the file. */
@@ -129,7 +129,7 @@ const WRITTEN: readonly RegExp[] = [
     'i',
   ),
 ];
-/** A line of a file of keys, in YAML or JSON; one such as `sort_key: customer_id` has no random value. */
+/** Matches a line of a file of keys, in YAML or JSON. A line such as `sort_key: customer_id` has no random value. */
 const KEY_LINES = new RegExp(
   String.raw`(?<![\w$-])['"]?(?<name>[A-Za-z][\w-]{0,99})['"]?[ \t]*:[ \t]*['"]?(?<value>${RANDOM})(?![\w.-])`,
   'g',

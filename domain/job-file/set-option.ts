@@ -27,7 +27,7 @@ export interface JobOverrides {
   readonly bundle?: string | undefined;
   /** Words after `--`. Several words are quoted one by one, a single word is a shell line. */
   readonly command?: readonly string[] | undefined;
-  /** `${section.key}` in several words belongs to the program too. */
+  /** `${section.key}` in several words is not a reference, but text for the program. */
   readonly isLiteral?: boolean | undefined;
 }
 
@@ -77,7 +77,7 @@ function notASection({ flag }: Assignment, path: Path, value: unknown): Problem 
   return { file: flag, path, value, message: `${showValue(value)} is not a section, so no key can be set below it` };
 }
 
-/** Characters of an option that messages repeat at most. */
+/** Most characters of an option that a message repeats. */
 const MOST_SHOWN = 200;
 
 /** `tpu.zones[0]=us-east1-d`: a dotted path and a YAML value. */
@@ -138,7 +138,7 @@ function commandAssignments({ command, isLiteral = false, bundle }: JobOverrides
   return assignments;
 }
 
-/** The flags about machines, in the section that the job has; `tpu` if it has none yet. Flags that its kind has no key for are refused. */
+/** Assigns flags about machines in the section that the job has, or in `tpu`. Refuses flags for which that section has no key. */
 function machineAssignments(overrides: JobOverrides, tree: unknown): readonly (Assignment | Problem)[] {
   const section =
     REQUEST_SECTIONS.find(({ name }) => given(valueAt(tree, [name])) !== undefined) ?? REQUEST_SECTIONS[0];
@@ -159,7 +159,7 @@ function machineAssignments(overrides: JobOverrides, tree: unknown): readonly (A
   });
 }
 
-/** Words whose `${a.b}` is not a reference of a job file. Such text is in single quotes, which are closed and reopened in it. */
+/** Quotes words so that `${a.b}` in them is no reference: the single quotes around it are closed and reopened inside. */
 const literalWords = (words: readonly string[]): string => shellWords(words).replace(/\$\{(?=[^}]*\.)/g, () => "$''{");
 
 /** Keys of the file's `command` except its text. */

@@ -13,7 +13,7 @@ export const definedBy = ({ text, isOpaque }: TopCommand): string | undefined =>
   return found?.[1] ?? found?.[2];
 };
 
-/** A group or a function, with redirections behind it. */
+/** The body of a group or a function. Redirections may follow it. */
 export function bodyOf({ text }: TopCommand): Nested | undefined {
   const open = /^[{(]/.exec(text)?.[0] ?? (DEFINITION.test(text) ? '{' : undefined);
   if (open === undefined) return undefined;
@@ -27,14 +27,14 @@ export function bodyOf({ text }: TopCommand): Nested | undefined {
   return isWhole ? { before: text.slice(0, from), body: text.slice(from + 1, to) } : undefined;
 }
 
-/** Before the shell: variables, `sudo` and its like, or a container, whose exit code is that of its shell. */
+/** Matches a shell in a command, behind variables, `sudo` or the like, or a container that ends with the shell's code. */
 const INNER =
   /^((?:\w+=\S*\s+)*(?:(?:sudo|exec|env|nohup|time)\s+(?:-\w+\s+|\w+=\S*\s+)*)*(?:(?:docker|podman)\s+(?:run|exec)\s[^'"|;&\n]*?\s)?(?:(?:\S*\/)?(?:bash|sh|zsh)\s+(?:-o\s+\w+\s+|-\w+\s+)*?-\w*c|eval)\s+)('[^']*'|"(?:[^"\\]|\\[^])*")(?![\\'"\w$])/;
 
 interface InnerShell extends Nested {
   readonly hasPipefail: boolean;
   readonly stops: boolean;
-  /** It is the same shell, with its options. */
+  /** `eval` is the same shell, with the same options. */
   readonly isEval: boolean;
 }
 
@@ -54,7 +54,7 @@ export function innerShell(text: string): InnerShell | undefined {
 }
 
 export const BLOCK = /^(?:if|for|while|until|case|select)\s/;
-/** A loop without an end never gives its code to anybody. */
+/** Matches a loop without an end, whose exit code nobody ever gets. */
 const ENDLESS = /^(?:while\s+(?:true|:|1|\[\s*1\s*\])|until\s+false)\s*[;\n]/;
 export const isLoop = (text: string): boolean => /^(?:for|while|until|select)\s/.test(text) && !ENDLESS.test(text);
 

@@ -31,7 +31,7 @@ const MARKS = /^(?:then|elif|else|fi)$/;
 /** Words that are followed by another command. */
 const LEADS = /^(?:if|then|elif|else|while|until|do|\{|!|time)$/;
 
-/** Reads each character once. */
+/** Returns the commands at the top level of a text. Takes linear time. */
 export function topCommands(source: string): readonly TopCommand[] {
   const reader = new Reader();
   for (const token of tokens(source)) reader.take(token);
@@ -199,7 +199,7 @@ export function isWork(text: string): boolean {
   return RUNNERS.test(program) || /^(?:\.{1,2}\/|\S+\.(?:py|sh)$)/.test(program);
 }
 
-/** Returns whether the text takes the output of work: `echo $(python3 train.py)`. A one-liner of `python3 -c` is none. */
+/** Returns whether the text takes the output of work: `echo $(python3 train.py)`. A one-liner of `python3 -c` does not count. */
 export function takesWork(text: string): boolean {
   const taken = text
     .replaceAll(/'[^']*'/g, '_')
@@ -241,7 +241,7 @@ const FLAG =
 const DETACH = /^(?:--detach(?:=true)?|-[itPq]*d[itPq]*)$/;
 
 /**
- * Returns the positions of `-d` among the options of `docker run`, which end at its image: options behind that are its program's.
+ * Returns the positions of `-d` among the options of `docker run`. Options behind the image belong to its program.
  * @param words those behind `run`
  */
 export function detachOptions(words: readonly string[]): readonly number[] {

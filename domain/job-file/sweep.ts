@@ -7,8 +7,8 @@ const AXIS = /^[A-Za-z_][\w-]*$/;
 const OWN_NAMES = ['index', 'count'];
 
 /**
- * `--sweep env.LR=0.1,0.01` as values to set: an axis of the array, and a reference to it in the key. An axis has the last part of
- * its key as its name, or the whole key if another has that name.
+ * Turns `--sweep env.LR=0.1,0.01` into values to set: an axis of the array, and a reference to it in the key. An axis is named
+ * for the last part of its key, or for the whole key if another axis has that name.
  * @returns options as `--set` takes them, or the problem of the first sweep that is wrong
  */
 export function sweepOptions(sweeps: readonly string[]): readonly string[] | Problem {

@@ -59,7 +59,7 @@ function checkSecretName(path: Path, reference: string, report: Report): string 
   return name;
 }
 
-/** Variables that jobctl sets itself on every host. Those of an array are in the files of its members, which may also run alone. */
+/** Variables that jobctl sets itself on every host. Those of an array are in its members' files, which may also run alone. */
 const OWN_VARIABLE = /^(JOBCTL_(?!ARRAY_)|MEGASCALE_)/;
 
 function checkVariableName(path: Path, name: string, report: Report, value: unknown): void {

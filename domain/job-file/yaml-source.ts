@@ -29,7 +29,7 @@ const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
   ['tpu', 'metadata', '*'],
 ];
 
-/** Comparisons of keys: more than `MOST_VALUES` of a job file (resolve.ts) take in one section. */
+/** Most comparisons of keys. One section with `MOST_VALUES` keys (resolve.ts) needs fewer. */
 const MOST_COMPARED = 20_000_000;
 
 /** A job file's text as YAML 1.2 (with merge keys), and the positions of its values. */
@@ -58,7 +58,7 @@ export class YamlSource {
     if (inItself !== undefined) this.problems = [this.#notYaml(inItself, IN_ITSELF)];
   }
 
-  /** The parser compares each key with all before it. Beyond the most, each is the same, so that it stops at the first. */
+  /** Compares two keys for the parser, which compares each with all before it. Beyond the most it calls them equal, to stop. */
   #isSameKey = (one: unknown, other: unknown): boolean =>
     ++this.#compared > MOST_COMPARED || (isScalar(one) && isScalar(other) && one.value === other.value);
 
@@ -74,7 +74,7 @@ export class YamlSource {
     return { ...this.#position(offset), path: [], message: `not YAML: ${words}` };
   }
 
-  /** The documents of another tool's file, as that tool reads them; none if one of them is no YAML. */
+  /** The documents of another tool's file, as that tool reads them. Empty if one of them is not YAML. */
   foreign(): readonly unknown[] {
     return this.#compared > MOST_COMPARED || tooDeepAt(this.#text) !== undefined ? [] : pythonDocuments(this.#text);
   }
@@ -171,7 +171,7 @@ interface Open {
 
 /**
  * Returns the offset at which a text is nested so deeply that composing it could exhaust the stack. `yaml` catches that error,
- * but V8 does not always let it: an expression first compiled there ends the whole process. Reading tokens takes no stack.
+ * but a regular expression that V8 first compiles there ends the whole process. Reading tokens takes no stack.
  */
 export function tooDeepAt(text: string): number | undefined {
   const open: Open[] = [...new Parser().parse(text)].map((token) => ({ token, level: 0 }));
@@ -211,7 +211,7 @@ const OF_ENVIRONMENT = new Set(['env', 'envs', 'secrets']);
 /** More aliases than any file has below its variables. */
 const MOST_ALIASES = 500;
 
-/** The documents of another tool's file as the tool reads them: PyYAML is of YAML 1.1. None if one is no YAML. */
+/** The documents of another tool's file as PyYAML (YAML 1.1) reads them. Empty if one of them is not YAML. */
 function pythonDocuments(text: string): readonly unknown[] {
   const all = parseAllDocuments(text, { merge: true, logLevel: 'error' });
   if (!Array.isArray(all)) return [];
@@ -248,7 +248,7 @@ function readScalars(document: Document.Parsed): void {
 const isInEnvironment = (path: readonly (Node | { readonly key?: unknown })[]): boolean =>
   path.some((each) => 'key' in each && isScalar(each.key) && OF_ENVIRONMENT.has(String(each.key.value)));
 
-/** The patterns by which PyYAML (YAML 1.1) tells the sorts of plain scalars apart; whatever none of them takes is a text. */
+/** The patterns by which PyYAML (YAML 1.1) tells the types of plain scalars apart. A scalar that matches none is text. */
 const BOOLEAN = /^(?:(yes|Yes|YES|true|True|TRUE|on|On|ON)|no|No|NO|false|False|FALSE|off|Off|OFF)$/;
 const NOTHING = /^(?:~|null|Null|NULL|)$/;
 const INTEGER = /^([-+]?)(?:0b([01_]+)|0x([\da-fA-F_]+)|0([0-7_]+)|(0|[1-9][\d_]*)|([1-9][\d_]*(?::[0-5]?\d)+))$/;
@@ -259,7 +259,7 @@ const TIME =
 
 interface PythonScalar {
   readonly value: string | number | boolean | null;
-  /** The text that Python's `str` makes of it and a program finds in its environment. Undefined: there is no value. */
+  /** The value as Python's `str` writes it, which a program finds in its environment. Undefined: there is no value. */
   readonly text?: string;
 }
 

@@ -4,7 +4,7 @@ import type { ErrorCode, YAMLError } from 'yaml';
 export const MOST_LEVELS = 30;
 /** A text too deep to be read at all is also too deep for a job file. */
 export const TOO_DEEP = `sections and lists lie more than ${MOST_LEVELS} levels deep in one another here`;
-/** A text with so many keys would be refused for its values, after half a minute. */
+/** A text with so many keys also has too many values, but finding that would take half a minute. */
 export const TOO_MANY_KEYS = 'more keys than any job file has; put long lists into a file of the job (files:, bundle:)';
 /** A value that contains itself. */
 export const IN_ITSELF = 'an alias (*name) inside of the value that its anchor (&name) names; write the value itself';

@@ -4,9 +4,9 @@ import type { AttemptSlices } from './kind.js';
 const TORCH_PORT = 29_400;
 
 /**
- * Variables of a host that runs the command: those that `torch.distributed` (`env://`, one process a host) and torchrun (PET_*)
- * read if no provider sets them, and those that a program passes to `jax.distributed.initialize`. JAX itself reads only the
- * address from them, and takes the other two as arguments (0.10.2, 0.11.2). Other hosts get no variable.
+ * Variables of a host that runs the command. `torch.distributed` (`env://`, one process a host) and torchrun (PET_*) read theirs
+ * if no provider sets them. A program passes the JAX_* ones to `jax.distributed.initialize`: JAX itself reads only the address,
+ * and takes the other two as arguments (0.10.2, 0.11.2). Other hosts get no variable.
  * @param hasGpus torchrun then starts a process for each GPU of a host, otherwise one (torch 2.11)
  */
 export function distributedEnvironment(

@@ -61,7 +61,7 @@ export interface AskedSize {
   readonly hosts: number;
 }
 
-/** A worker's account at a provider where it has none. */
+/** Value for a provider at which the worker has no account. */
 export const NO_ACCOUNT = '';
 
 /** The worker's own account at each provider, used if neither the job nor its pool names one; or `NO_ACCOUNT`. */
@@ -118,7 +118,7 @@ export interface AcceleratorDevices {
 export interface FlagKey {
   /** Below the section. */
   readonly path: Path;
-  /** Another key of the section, for several values. The flag replaces such a list, and a text `word` goes here too. */
+  /** A key that takes several values. The flag replaces such a list. If the flag's text is `word`, it goes into this key too. */
   readonly list?: { readonly key: string; readonly word: string };
 }
 
@@ -186,7 +186,6 @@ export interface ZoneNames {
 
 /** Facts of the job beside its section: the number of its slices, and the defaults of its pool if they are known. */
 export interface RequestContext extends Slices {
-  /** The job's pool. */
   readonly poolName: string;
   readonly pool: PoolDefaults | undefined;
   /** Even while the pool is not known, a zone that jobctl does not know is refused. */
@@ -254,7 +253,7 @@ export interface MachineKind<
   asked(spec: Request): AskedMachines;
   /** @throws RangeError for a spec that was not resolved */
   size(spec: Request & Slices): AskedSize;
-  /** Key of the job file that says which machines are asked for, such as `tpu.accelerator`; the section if the file leaves it out. */
+  /** Key of the job file that names the machines, such as `tpu.accelerator`. If the file leaves the key out: its section. */
   sizeKey(spec: Request): string;
   /** The request for one generation of one slice, or of all slices of an atomic job. */
   plan(spec: Request & Slices & Holding, place: SlicePlace): Plan;
@@ -267,7 +266,7 @@ export interface MachineKind<
   usdPerHour(spec: Request & Slices, zone: string | undefined, pricing: Pricing | 'any'): number | undefined;
   /** Choices of the job that its pool may refuse (docs/adr/0075): projects, identities, networks, disks, images, places. */
   choices(spec: Request): readonly Choice[];
-  /** Values of `[allow]` that a job has if neither it nor its pool chooses any. A pool without `[allow]` may allow these alone. */
+  /** Values of `[allow]` of a job if neither it nor its pool chooses any. A pool without `[allow]` may allow these alone. */
   usualChoices(accounts: Partial<UsualAccounts>): ChoiceLists;
   /** Equal for requests whose hosts, in one place, are behind the same network and firewall. */
   route(spec: Request): string;
@@ -283,7 +282,7 @@ export interface MachineKind<
    */
   account(accounts: UsualAccounts, spec: Request): string;
   account(accounts: UsualAccounts, spec?: Request): string | undefined;
-  /** The names of an account that a job may lack: in sentences, in its section, in the worker's configuration. Undefined: it always has one. */
+  /** An account that a job may lack: its name in sentences, in the section and in the worker's configuration. Undefined: none. */
   readonly accountKey:
     | { readonly what: string; readonly key: string; readonly setting: keyof UsualAccounts }
     | undefined;
@@ -309,7 +308,7 @@ export interface MachineKind<
   requestFacts(spec: Request & Slices, orPools: (key: string) => string): readonly (readonly [string, string])[];
   /** A clause: when the provider ends a request or slice by itself, or undefined if it does not. @param orPools see above */
   endsText?(spec: Request & Slices, orPools?: (key: string) => string): string | undefined;
-  /** Sentences: what a request without chips waits for, as it was bought, and what its user can do. */
+  /** Sentences about a request that has no chips yet: what it waits for, by its pricing, and what its user can do. */
   waitText?(spec: Request & Slices): readonly string[];
   /** `v5litepod-16, spot` */
   planText(plan: Plan): string;

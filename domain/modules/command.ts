@@ -140,7 +140,7 @@ type Runnable = ModuleSpecs & { readonly modules: readonly string[]; readonly co
 
 /**
  * The script that the on-host runner starts: lines that enter the bundle and the environment, then the user's text, byte for
- * byte. If one of them cannot be entered, the command does not start and the exit code is 126, the shells' "cannot be run".
+ * byte. If the bundle or the environment cannot be entered, the command does not start and the exit code is 126, as in shells.
  * @returns undefined for a job without a command
  */
 export function commandScript(job: Runnable): string | undefined {
@@ -154,7 +154,7 @@ export function commandScript(job: Runnable): string | undefined {
 export const besideCommand = (job: Runnable, run: string): string =>
   `${bundleLines(job)}${environmentLines(job)}${rayOf(job) === undefined ? '' : ENTER_RAY}${inShell(job, run)}`;
 
-/** Adds to the first line of the text, so that the shell counts lines as the author does. */
+/** Puts `PIPEFAIL` on the first line of the text, so that the shell counts lines as the author does. */
 const inShell = ({ command }: Runnable, run: string): string =>
   command?.shell === 'plain' ? run : `${PIPEFAIL}${run}`;
 

@@ -27,7 +27,7 @@ export interface GcsfuseMount {
   readonly prefix?: string;
 }
 
-/** -1 means no limit to gcsfuse. */
+/** To gcsfuse, -1 means no limit. */
 const limit = (what: string): z.ZodOptional<z.ZodNullable<z.ZodNumber>> => {
   const error = `a whole number of ${what}, or -1`;
   return z.int({ error }).min(-1, { error }).nullish();

@@ -42,8 +42,8 @@ vm_token() {
 `;
 
 /**
- * `$curlrc`: the login user's own configuration of curl (a proxy, an authority), repeated for each request: curl itself would use
- * it for the first request only. The on-host runner uses it too.
+ * `$curlrc`: the login user's own configuration of curl (a proxy, an authority). It is repeated for each request, because curl
+ * itself would use it for the first one only. The on-host runner uses it too.
  */
 export const CURLRC = `curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
   [ ! -r "$file" ] || { cat "$file"; break; }

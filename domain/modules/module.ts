@@ -75,7 +75,7 @@ export interface RunContainer {
   readonly mounts: readonly string[];
   /** Path in the container. */
   readonly workdir?: string;
-  /** Added to the job's own `env`, which it overrides. */
+  /** Variables that override the job's own `env`. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -88,7 +88,7 @@ export interface ResolveContext {
   readonly environments: readonly { readonly name: string; readonly kind: 'shell' | 'container' }[];
 }
 
-/** Infers the type of one descriptor. Adds nothing. */
+/** Returns the descriptor unchanged. TypeScript infers its type. */
 export function setUpModule<
   const Name extends string,
   Form extends z.ZodType,
@@ -103,7 +103,7 @@ export function setUpModule<
 /** The work of one module on a host. All scripts run under `bash -l`. */
 export interface ModulePlan {
   readonly name: string;
-  /** Hash of everything that the module depends on. Written on the host after the last step. A different hash: redone. */
+  /** Hash of everything that the module depends on. Kept on the host after the last step: with another hash, all steps repeat. */
   readonly fingerprint: string;
   /** Exits with 0, within two minutes, if the module's work is still in place. Runs only if the fingerprint matches. */
   readonly check: string;

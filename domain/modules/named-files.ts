@@ -2,8 +2,8 @@ import { parse } from 'yaml';
 import { isMapping } from '../job-file/plain-tree.js';
 
 /**
- * Finds the files beside a list of packages that the list names. Only the list itself goes to the hosts, so that pip and conda
- * look for them in vain. Absolute paths are those of a host, and URLs and variables may be anything: they are left out.
+ * A file beside a list of packages that the list names. Only the list itself goes to the hosts, so pip and conda would not find
+ * the file. Absolute paths are a host's own, and URLs and variables may be anything, so they are left out.
  */
 export interface NamedFile {
   /** Counted from 1. */
@@ -43,13 +43,13 @@ function pathIn(text: string): string | undefined {
   return isFile || (ARCHIVE.test(word) && !/\s/.test(word)) ? beside(word) : undefined;
 }
 
-/** The path of what is looked for beside the list, relative to it. Undefined: it is elsewhere. */
+/** The path of a file beside the list, relative to the list. Undefined if the word names another place. */
 function beside(word: string): string | undefined {
   const path = word.replace(/^file:/, '').replace(/(?<=.)\[[\w\s,.-]*\]$/, '');
   return path === '' || /^\/|^~|^[A-Za-z][\w+.-]*:|\$/.test(path) ? undefined : path;
 }
 
-/** The lists under `pip:`, and channels that are folders. */
+/** Reads the packages under `pip:`, and channels that are folders. */
 function ofConda(text: string): readonly NamedFile[] {
   const lines = text.split('\n');
   let tree: unknown;

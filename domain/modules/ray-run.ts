@@ -15,7 +15,7 @@ export function rayVariables({ addresses, number, token }: RayPlace): Readonly<R
   return { JOBCTL_RAY_HOSTS: addresses.join(','), JOBCTL_RAY_HOST: String(number), JOBCTL_RAY_TOKEN: token };
 }
 
-/** For a hook of the command: Ray as the command sees it, while Ray runs. */
+/** Gives a hook the environment of the command's Ray, while Ray runs. */
 export const ENTER_RAY = '[ ! -r "$JOBCTL_RUN_DIR/ray.env" ] || . "$JOBCTL_RUN_DIR/ray.env"\n';
 
 /**

@@ -83,7 +83,6 @@ export interface OwnModule {
   readonly files: readonly FileCopy[];
 }
 
-/** Own modules by name. */
 export type OwnModules = Readonly<Record<string, OwnModule>>;
 
 const ownModule = () =>

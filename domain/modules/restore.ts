@@ -5,10 +5,10 @@ import { count, sizeText } from '../units.js';
 import { CURLRC, VM_TOKEN } from './host-scripts.js';
 import { fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
 
-/** Folder under the login user's home in which contents gather, each under its SHA-256. */
+/** Folder under the login user's home that collects restored contents, each named by its SHA-256. */
 export const restoreFolder = (job: string): string => `.jobctl/restore/${job}`;
 
-/** Name of the restore in the set-up's record and logs: the key that asks for it. With its dot, no module can have this name. */
+/** Name of the restore in the set-up's record and logs: the job file's key for it. Its dot keeps it apart from modules' names. */
 export const RESTORE = 'outputs.restore';
 
 export interface RestoredRound {
@@ -41,14 +41,14 @@ export interface RestoreOf {
   readonly isForAnybody: boolean;
 }
 
-/** The text of a host that already has the files of that attempt, or of a later one. */
+/** Printed by a host that already has the files of the round's attempt, or of a later one. */
 export const KEPT = 'nothing is put back: attempt';
-/** The text of a host that has put everything back. */
+/** Printed by a host that has put everything back. */
 export const PUT_BACK = 'put back, as host';
 
 /**
- * Puts a round back on a host (docs/adr/0124), as the host stored it. The host reads the contents itself, compares their
- * SHA-256, and puts them in place once all of them are there. A host that ran that attempt, or a later one, keeps its files.
+ * Puts a round back on a host (docs/adr/0124), as the host stored it. The host reads the contents itself, compares their SHA-256,
+ * and puts them in place once all of them are there. A host that ran the round's attempt, or a later one, keeps its files.
  * @param list `restoreList` of the round
  */
 export function restorePlan(
@@ -64,8 +64,8 @@ export function restorePlan(
 }
 
 /**
- * For a host whose worker hands it the contents (docs/adr/0129): prints `keeps` if the host itself has the files of that attempt,
- * or of a later one.
+ * For a host whose worker hands it the contents (docs/adr/0129): prints `keeps` if the host itself has the files of the round's
+ * attempt, or of a later one.
  */
 export const keepsScript = (job: string, host: number, round: Pick<RestoredRound, 'attempt'>): string =>
   `exec bash -c ${shellQuote(`job=${shellQuote(job)} stored_by=${round.attempt} host=${host}\n${RAN_HERE}echo keeps\n${DONE}`)}`;
@@ -105,7 +105,7 @@ list=$HOME/${LIST}
 `;
 }
 
-/** Loops over the runs of that attempt, or of later ones, as this host. */
+/** Loops over the runs on this host, under the same host number, of the round's attempt or of later ones. */
 const RAN_HERE = `for begun in "$HOME/.jobctl/runs/$job"-a*/begun; do
   run=\${begun%/begun}
   ran=\${run##*-a}

@@ -135,7 +135,7 @@ function resolveModules(file: JobFile, report: Report): readonly string[] {
   return chosen;
 }
 
-/** Adds code that has a section but is not listed: JobMan's lists have no word for it. */
+/** Adds modules of kind `code` that have a section but are not listed: JobMan's lists have no word for them. */
 function withCode(listed: readonly string[], file: JobFile): readonly string[] {
   const unlisted = ofKind('code', file).filter(({ name }) => !listed.includes(name));
   const isEarlier = (name: string): boolean => ['inputs', 'environment'].includes(moduleNamed(name)?.kind ?? '');
@@ -164,8 +164,8 @@ const exampleOf = (module: ModuleName): string =>
   moduleNamed(module)?.example ?? 'such as command: {run: python3 train.py}';
 
 /**
- * Without `setup.modules`: every module that has a section, kind by kind. If several environments have one, the one that
- * `job.env_type` names. Then the file's own modules, then the command. This is JobMan's order.
+ * Modules of a file without `setup.modules`: every module that has a section, kind by kind. If several environments have one,
+ * only the one that `job.env_type` names. Then the file's own modules, then the command. This is JobMan's order.
  */
 function usualModules(file: JobFile, report: Report): readonly string[] {
   const named = file.job?.env_type;

@@ -43,7 +43,7 @@ type SshSection = z.infer<ReturnType<typeof form>>;
 
 /**
  * Keys on every host, in ~/.ssh with modes 600 and 644, and their entries in ~/.ssh/config between two marker lines. Other lines
- * of that file stay. The key that connects needs no module: `connectingKeyOf` reads it.
+ * of that file stay. The key with which workers connect needs no module: `connectingKeyOf` reads it.
  */
 export const ssh = setUpModule({
   name: 'ssh',
@@ -63,7 +63,7 @@ export const ssh = setUpModule({
   plan,
 });
 
-/** The key that connects, under the key of either JobMan version. */
+/** The key pair with which workers connect to the hosts, by its names in either version of JobMan. */
 export function connectingKeyOf(
   section: SshSection | null | undefined,
 ): { readonly privateKey: string; readonly publicKey?: string } | undefined {

@@ -81,7 +81,7 @@ export function suspicion({
 export interface Suspect {
   /** Id of the machine itself: the slice's id at its provider, and the host's number in it. */
   readonly machine: string;
-  /** A machine was replaced because of it. The same failure on the next machine is the program's own fault. */
+  /** A machine was replaced because of this failure. The same failure on the next machine is the program's own fault. */
   readonly isReplaced?: true;
 }
 

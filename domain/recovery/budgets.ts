@@ -1,8 +1,8 @@
 import type { Fact } from './facts.js';
 
 /**
- * The account that another try is charged to (docs/design.md, "Separate budgets"). Only `task` is the user's fault. `requested`
- * pays for starts that the command itself asked for (`command.restart_on`).
+ * The budget that pays for another try (docs/design.md, "Separate budgets"). Only `task` is the user's fault. `requested` pays
+ * for starts that the command itself asked for (`command.restart_on`).
  */
 export type Budget = 'preemption' | 'infrastructure' | 'task' | 'requested';
 
@@ -35,8 +35,8 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 
 /**
- * Pause before the next start of a command that loops, in ms. It doubles while the command ends quickly, about 9 min in all, and
- * is a second after a command that ran for a while. Without `pauseMs` the loop gives up.
+ * Pause before the next start of a command that loops, in ms. It is a second after a command that ran for a while, and doubles
+ * while the command ends quickly. After about 9 min of such pauses the loop gives up: there is no `pauseMs`.
  */
 export function afterEnd(before: QuickEnds, lastedMs: number): { quickEnds: QuickEnds; pauseMs?: number } {
   const quickEnds = lastedMs < QUICK_MS ? before + 1 : 0;
@@ -58,15 +58,15 @@ interface AfterError {
   readonly pauseMs: number;
 }
 
-/** A call that ran for this long did its work until then. Its error is the first of a new row, which alone ends nothing. */
+/** A call that ran for this long worked until its error, which starts a new count. One error alone ends no attempt. */
 export const HEALTHY_MS = 10 * 60_000;
 const MOST_IN_A_ROW = 5;
 const FIRST_ERROR_PAUSE_MS = 2_000;
 const LONGEST_ERROR_PAUSE_MS = 5 * 60_000;
 
 /**
- * Counts an error that a worker reported of a call that had run for `lastedMs`. Errors days apart are not a row, however many.
- * The pause doubles from 2 s. A row of five takes about a minute, because its causes are those of a host or of a worker.
+ * Counts an error that a worker reported of a call that had run for `lastedMs`. Errors days apart never add up, however many they
+ * are. The pause doubles from 2 s, so that five errors in a row take about a minute.
  */
 export function afterWorkerError(before: WorkerErrors, lastedMs: number): AfterError {
   const errors = lastedMs >= HEALTHY_MS ? 1 : before + 1;

@@ -5,7 +5,7 @@ import { HOST_ROWS, SLICE_ROWS } from './machine-rows.js';
 import { JOB_ROWS } from './job-rows.js';
 
 /**
- * The one place at which a job decides how it continues. Pure: workflows and activities gather the facts, ask, and act on it.
+ * The one place at which a job decides how it continues. Pure: workflows and activities gather the facts, ask, and then act.
  * @throws TypeError for facts without a row, which the types do not allow
  */
 export function decide<Q extends Question>(question: Q, facts: Facts<Q>): Decisions[Q] {

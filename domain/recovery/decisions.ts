@@ -52,15 +52,15 @@ export interface Decisions {
 }
 
 /**
- * `patience: 'shutdown'`: time for which the API is asked about the slices of a command that a shutdown may have ended: 30 s of
- * a Spot VM's shutdown, 60 s in which its node may still be READY, and as much again as its shutdown (docs/adr/0040).
+ * Time for which the API is asked about slices whose command a shutdown may have ended (`patience: 'shutdown'`): 30 s for a Spot
+ * VM's shutdown, 60 s in which its node may still be READY, and 30 s in reserve (docs/adr/0040).
  */
 export const SHUTDOWN_PATIENCE_MS = 120_000;
 
 /**
  * Remaining time, in ms, for which the slices of an ended command are looked at. 0: one look. The time counts from the command's
  * end for every worker: one that comes later looks once (docs/adr/0102).
- * @param facts areTakenBack: whether a provider may take the slices back. Nobody takes own machines: one look at the claim
+ * @param facts areTakenBack: whether a provider may take the slices back. If not, one look at the claim is enough
  */
 export function patienceLeftMs(
   patience: 'none' | 'shutdown',
@@ -72,7 +72,7 @@ export function patienceLeftMs(
 
 interface PatienceFacts {
   readonly hosts: Fact<'command ended', 'hosts'>;
-  /** End on the last host. */
+  /** Time at which the command ended on the last host. */
   readonly endedAt: EpochMs;
   readonly now: EpochMs;
   readonly areTakenBack: boolean;
@@ -81,7 +81,7 @@ interface PatienceFacts {
 type Interruption =
   /** The command or set-up is stopped with notice and grace, and its end is awaited. */
   | { readonly do: 'save' }
-  /** The end of the command or set-up itself counts. */
+  /** The command's or set-up's own end counts, not the interruption. */
   | { readonly do: 'believe end' }
   | { readonly do: 'interrupt' };
 
@@ -94,9 +94,9 @@ interface Retry {
 interface Failure {
   readonly do: 'fail';
   readonly by: Budget;
-  /** The budget `by` is used up. Otherwise no retry would help, or none is allowed. */
+  /** The budget `by` is used up. Absent: a retry would not help, or none is allowed. */
   readonly spent?: true;
-  /** A loop that gave up. */
+  /** The command's loop gave up. */
   readonly loop?: true;
 }
 
@@ -105,7 +105,7 @@ export const retry = (budget: Budget, replace: Retry['replace']) => ({ do: 'retr
 export const failed = (by: Budget) => ({ do: 'fail', by }) as const;
 export const outOf = (by: Budget) => ({ do: 'fail', by, spent: true }) as const;
 
-/** Facts that a row matches. A fact that it does not name may have any value. */
+/** Facts that a row matches. A fact that is absent may have any value. */
 export type When<Q extends Question> = {
   readonly [Name in keyof (typeof FACTS)[Q]]?: Fact<Q, Name> | readonly Fact<Q, Name>[];
 };

@@ -21,11 +21,11 @@ export interface Evidence {
   readonly v: 1;
   /** The reason for calling the attempt ended: ends of its hosts, a slice's loss, or silence (`timeouts.no_output`). */
   readonly by: 'ends' | 'loss' | 'silence';
-  /** Hosts that the command ran on. */
+  /** Number of hosts that the command ran on. */
   readonly hosts: number;
   /** Number of hosts that had reported how their command ended. */
   readonly ended: number;
-  /** Records of their runners. Of many alike only some, chosen so that the decision is the same as with all. */
+  /** Records of the hosts' runners. If many are alike, only some are kept, by which the decision is the same as by all. */
   readonly ends: readonly HostEnd[];
   /** The last looks at the slices, oldest first. */
   readonly looks: readonly Look[];
@@ -44,7 +44,7 @@ export interface Look extends Facts<'slice seen'> {
 /** A host that did not answer, and the facts for which it counted as dead (docs/adr/0046). */
 export interface DeadHost extends Facts<'host silent'>, HostPlace {
   readonly at: EpochMs;
-  /** The text in the job's story. */
+  /** The sentence about it in the job's events. */
   readonly text: string;
 }
 
@@ -76,7 +76,7 @@ export function evidenceOf(facts: Omit<Evidence, 'v' | 'ended'>): Evidence {
 
 /**
  * Keeps one end of each sort (at most 26) and of each preempted slice, then the earliest. They stay in the order told, which
- * decides between simultaneous ends. `commandEnd`, `hostsFact` and `preemptedSlices` say the same of them as of all.
+ * decides between simultaneous ends. `commandEnd`, `hostsFact` and `preemptedSlices` return the same for them as for all.
  */
 function telling(ends: readonly HostEnd[]): readonly HostEnd[] {
   if (ends.length <= MOST_ENDS) return ends;
@@ -115,8 +115,8 @@ type Verdict =
   | { readonly kind: 'no-output' };
 
 /**
- * The report on a command that ended, after the look at the slices if one was needed. Undefined if slices were lost: whoever saw
- * the loss reports it.
+ * The report on a command that ended, after the look at the slices if one was needed. Undefined if slices were lost: the loss
+ * itself is then reported.
  */
 export function reportedEnd(
   decision: ReturnType<typeof decide<'command ended'>>['do'],
@@ -157,7 +157,7 @@ export function verdictOn({ by, hosts, ended, ends, looks, dead = [] }: Evidence
   return reportedEnd(decision.do, ends) ?? loss;
 }
 
-/** Decides by the question that these facts belong to. */
+/** Decides whether this was a loss, by the question that the facts belong to. */
 function lossOf(seen: Look | DeadHost): LostSlice | undefined {
   const { slice, text = '' } = seen;
   const decision = 'look' in seen ? decide('slice seen', factsOfLook(seen)) : decide('host silent', factsOfHost(seen));
@@ -182,7 +182,7 @@ export class SignRecord {
   #newAt = 0;
   #isRenewed = false;
 
-  /** @param at ms of a clock that is never set */
+  /** @param at ms of a monotonic clock */
   look(seen: SignSeen, at: number): void {
     this.#seen = seen;
     if (typeof seen !== 'object' || seen.signs === this.#signs) return;
@@ -199,7 +199,7 @@ export class SignRecord {
     return at - this.#newAt < staleMs ? 'fresh' : 'stale';
   }
 
-  /** Returns whether the sign was seen renewed, not long ago. */
+  /** Returns whether this worker saw the sign renewed within the last `staleMs`. */
   isRenewed(at: number, staleMs: number): boolean {
     return this.#isRenewed && this.fact(at, staleMs) === 'fresh';
   }
@@ -211,13 +211,13 @@ export function signSeen(content: string | undefined): SignSeen {
   return signs > 0 ? { signs } : 'none';
 }
 
-/** The API's answer about the slice of a host that does not answer. A slice that is not there is judged as `slice seen`. */
+/** The API's answer about the slice of a silent host. A slice that is not READY is judged by the rules of `slice seen`. */
 export function nodeFact(seen: Condition | undefined): Fact<'host silent', 'node'> {
   if (seen?.kind === 'ready') return seen.warning === undefined ? 'ready' : 'warned';
   return 'no word';
 }
 
-/** The reason why a silent host counts as dead, for the job's story and for its retry. */
+/** The reason why a silent host counts as dead, for the job's events and for its retry. */
 export function deadHostText(
   { slice, host }: HostPlace,
   { sign, others, silence }: Facts<'host silent'>,

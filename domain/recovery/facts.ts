@@ -29,7 +29,7 @@ export const FACTS = {
     /** Other hosts on the same route, of any job. */
     others: ['silent', 'answer', 'answer, with fresh signs'],
     silence: ['within timeouts.unreachable', 'longer'],
-    /** The API's answer. `no word`: it does not answer, or says something other than READY, which is judged as `slice seen`. */
+    /** The API's answer. `no word`: no answer, or a state other than READY, which the rules of `slice seen` judge. */
     node: ['not looked at', 'ready', 'warned', 'no word'],
   },
   /** A worker knows how the command ended on the hosts, or that no host has printed anything for `timeouts.no_output`. */
@@ -68,7 +68,7 @@ export const FACTS = {
   'step due': {
     lease: ['stands', 'revoked'],
     request: ['none', 'stop', 'stop --release', 'requeue', 'restart'],
-    /** `may run`: it may run on slices that are all ready, so that it can be stopped. */
+    /** `may run`: the command may run on slices that are all ready, so it can be stopped. */
     command: ['may run', 'ended'],
     /** `something`: remaining slices or a place in line, but no lease that is held. */
     holds: ['lease and all slices', 'lease', 'something', 'nothing'],
@@ -91,8 +91,8 @@ export const FACTS = {
       'queue time over',
     ],
     /**
-     * Zones of the job that have not refused it since all its slices were last ready. If a zone calls the request itself wrong:
-     * those that have not called it so.
+     * Zones of the job that have not refused it since all its slices were last ready. If the refusal calls the request itself
+     * wrong: zones that have not called it wrong.
      */
     zones: ['left', 'none'],
     /** Refusals in this zone, in a row. */
@@ -116,7 +116,7 @@ export const FACTS = {
       /** One of `command.restart_on`. */
       'restart code',
       'run time over',
-      /** Slices that were bought for a time come to its end. Their command was told to save before. */
+      /** The run duration of slices that were bought for a time is over. Their command was told to save before. */
       'run duration over',
       'silent',
       'set-up time over',

@@ -27,8 +27,8 @@ interface Exit {
 }
 
 /**
- * `up`: its system ran, its processes had not all been told to end, and its metadata server said that it is not preempted: all
- * three. `stopping`: its system was shutting down, or the runner's own processes got SIGTERM too. `preempted`: says that server.
+ * `up`: its system ran, not all its processes had been told to end, and its metadata server denied a preemption. `stopping`: its
+ * system was shutting down, or the runner's own processes got SIGTERM too. `preempted`: the metadata server said so.
  */
 export type HostCondition = 'up' | 'stopping' | 'preempted';
 
@@ -39,14 +39,14 @@ export type HostEnd =
   | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
   | { readonly kind: 'fenced'; readonly at: HostPlace; readonly epoch: number };
 
-/** The end on a host that a preemption, or a shutdown of its system, may have made. */
+/** The end on a host that a preemption, or a shutdown of its system, may have caused. */
 export type ShutDownHost = Extract<HostEnd, Exit> & { readonly host: 'stopping' | 'preempted' };
 
 export const isShutDown = (end: HostEnd): end is ShutDownHost =>
   'host' in end && (end.host === 'stopping' || end.host === 'preempted');
 export const isGood = (end: HostEnd): boolean => end.kind === 'done' && !isShutDown(end);
 export const wasStopped = (end: HostEnd): boolean => 'isStopped' in end && end.isStopped;
-/** Whether it ended well and by itself. */
+/** Whether the command ended well and by itself. */
 export const hasSucceeded = (end: HostEnd): boolean => isGood(end) && !wasStopped(end);
 
 /** The end of an attempt's command, over all its hosts. */
@@ -102,7 +102,7 @@ export function hostsFact(ends: readonly HostEnd[]): Fact<'command ended', 'host
   return isWitnessed ? 'code 0' : 'code 0, unwitnessed';
 }
 
-/** Slices for which a host said, when its command ended, that the provider takes it. */
+/** Slices of which a host said, as its command ended, that the provider takes them. */
 export function preemptedSlices(ends: readonly HostEnd[]): readonly LostSlice[] {
   const said = ends.filter((end) => 'host' in end && end.host === 'preempted') as readonly { readonly at: HostPlace }[];
   const hosts = new Map(said.toReversed().map(({ at }) => [at.slice, at.host]));
@@ -123,7 +123,7 @@ export function shutDownEnd(ends: readonly HostEnd[]): CommandEnd {
   return { kind: 'run-lost', at: end.at, message: 'the host was shutting down as the command ended' };
 }
 
-/** If a signal ended a process, a shell that waited for it exits with 128 and the signal's number. */
+/** Whether SIGTERM or SIGKILL, not from jobctl, ended the command. A shell reports a signal as 128 plus the signal's number. */
 export function endedByOthers(ends: readonly HostEnd[]): boolean {
   return ends.some((end) => {
     if (end.kind !== 'failed' || end.isStopped) return false;

@@ -14,7 +14,7 @@ export interface Watched {
 }
 
 export type News =
-  /** `isStored`: its whole output is stored too, so that nothing of it is left to do. */
+  /** `isStored`: its whole output is stored too, so that nothing is left to do for this host. */
   | { readonly of: 'host'; readonly end: HostEnd; readonly isStored: boolean }
   | { readonly of: 'silence'; readonly end: SilentEnd }
   | { readonly of: 'loss'; readonly slice: LostSlice }
@@ -31,11 +31,11 @@ export type Answer =
   | { readonly of: 'stacks'; readonly hosts: number };
 
 export type Effect =
-  /** Tells all hosts to end. Answered when they have, or when their time for it is over. */
+  /** Tells all hosts to end. The answer comes when they have ended, or when their time to end is over. */
   | { readonly do: 'stop'; readonly reason: string }
-  /** Tells the other hosts of the slice of a host that is taken back. No answer comes. */
+  /** Tells the other hosts of a slice to end, because the provider takes the host `of`. No answer comes. */
   | { readonly do: 'tell gang'; readonly of: HostPlace }
-  /** Tells the hosts of lost slices that may live on. No answer comes. */
+  /** Tells hosts of lost slices to end, if they may still live. No answer comes. */
   | { readonly do: 'tell left'; readonly slices: readonly LostSlice[] }
   | { readonly do: 'wait'; readonly step: Timed; readonly ms: number }
   /** Reads the ends that these hosts stored: of all of them, or of none. */
@@ -47,7 +47,7 @@ export type Effect =
       readonly ends: readonly HostEnd[];
     }
   | { readonly do: 'store stacks' }
-  /** Ends what is left of the attempt beside these slices, and waits for what it saves. */
+  /** Ends the attempt on the hosts of all other slices, and waits until they have saved. */
   | { readonly do: 'end rest'; readonly slices: readonly LostSlice[] };
 
 export type SupervisedEnd =
@@ -62,9 +62,9 @@ export type Timed = 'consequence' | 'cause' | 'last lines' | 'saving' | 'late';
 
 export type Step =
   | { readonly at: 'running' }
-  /** `first` ended badly; a success that counts, or the leader's end, may be heard of just after it. */
+  /** `first` ended badly. A success that counts, or the leader's end, may be reported just after it. */
   | { readonly at: 'consequence'; readonly first: HostEnd }
-  /** The leader failed, perhaps because of another host, whose end may be heard of just after it. */
+  /** The leader failed, perhaps because of another host, whose end may be reported just after it. */
   | { readonly at: 'cause'; readonly leader: HostEnd }
   | { readonly at: 'stopping'; readonly to: 'report'; readonly ends: readonly HostEnd[] }
   | { readonly at: 'stopping'; readonly to: 'last lines' | 'late'; readonly first: HostEnd }
@@ -90,11 +90,11 @@ export type Over = Step & { readonly at: 'over' };
 
 export interface Supervision extends Watched {
   readonly step: Step;
-  /** Ends in the order in which they were heard of. */
+  /** Ends in the order in which they were reported. */
   readonly heard: readonly HostEnd[];
-  /** Those of them whose output is stored, in that order. */
+  /** The ends among them whose output is stored, in that order. */
   readonly stored: readonly HostEnd[];
-  /** In the order in which they were seen lost. */
+  /** Slices in the order in which they were seen lost. */
   readonly lost: readonly LostSlice[];
 }
 

@@ -37,7 +37,7 @@ interface Next {
   readonly effects: readonly Effect[];
 }
 
-/** If one end is the consequence of another, either may be heard of first: `ray start --block` looks once a second. */
+/** Longest time between an end and its consequence. Either may be reported first: `ray start --block` looks once a second. */
 const CONSEQUENCE_MS = 5_000;
 /** Time for the last lines, or for the end, of hosts that were stopped. */
 export const LAST_LINES_MS = 10_000;
@@ -50,9 +50,9 @@ export const begin = (watched: Watched): Supervision => ({
 });
 
 /**
- * The end of one attempt, found from news of its hosts and slices. Pure: `begin` gives the first state, and `next` says for each
- * piece of news what is to be done about it; whoever does it brings the answer as news. News may come in any order, and an answer
- * that is no longer waited for changes nothing (docs/adr/0140).
+ * The end of one attempt, found from news of its hosts and slices. Pure: `begin` gives the first state, and `next` returns the
+ * effects of each piece of news. The caller carries the effects out, and passes their answers in as news. News may come in any
+ * order, and an answer that is no longer waited for changes nothing (docs/adr/0140).
  */
 export function next(s: Supervision, news: News): Next {
   if (s.step.at === 'over') return stay(s);
@@ -169,7 +169,7 @@ function stopped(s: Supervision, step: Step & { readonly at: 'stopping' }): Next
 
 const stop = (s: Supervision, reason: string, step: Step): Next => go(s, step, { do: 'stop', reason });
 
-/** If machines are taken together, their own system tells them, and a stop from here would be a second signal. */
+/** Waits for what the hosts save. Tells only the rest of a gang: a host that shuts down has been told by its own system. */
 function saving(s: Supervision, first: ShutDownHost): Next {
   const step = { at: 'saving', first } as const;
   const saved = isSaved(s, first) ? waitOver({ ...s, step }) : waiting(s, step, SHUTDOWN_GRACE_MS);
@@ -195,7 +195,7 @@ function consequence(s: Supervision, first: HostEnd): Next {
   return allStored(s) === undefined ? stay(s) : notEnough(s, first);
 }
 
-/** The stored success of one of the hosts of which one is enough. */
+/** The stored end of a host whose success is enough, if there is one. */
 const enoughOf = (s: Supervision): HostEnd | undefined =>
   s.success === 'all' ? undefined : s.stored.find((end) => hasSucceeded(end) && isDeciding(s, end));
 
@@ -219,7 +219,7 @@ function firstOfLed(s: Supervision, end: HostEnd): Next {
   return waiting(s, { at: 'consequence', first: end }, CONSEQUENCE_MS);
 }
 
-/** Code 0 of the leader counts, whatever became of the others: they serve it, and end when it is gone. */
+/** Code 0 of the leader counts, whatever the ends of the others are: they serve it, and end when it is gone. */
 function leaderEnded(s: Supervision, leader: HostEnd, first: HostEnd): Next {
   if (isGood(leader))
     return stop(s, 'the command has ended on the first host', {
@@ -245,7 +245,7 @@ function leaderIsLate(s: Supervision, first: HostEnd, late: HostEnd | undefined)
   return report(s, [asLoss(first), ...(late === undefined ? [] : [late])]);
 }
 
-/** A host that ended well, and by itself, no longer serves a command that runs. */
+/** A host that ended well and by itself counts as lost, because it no longer serves a command that runs. */
 function asLoss(end: HostEnd): HostEnd {
   if (end.kind !== 'done' || end.isStopped) return end;
   return { kind: 'run-lost', at: end.at, message: 'the host ended what the command on the first host needs (Ray)' };
@@ -266,7 +266,7 @@ function decided(s: Supervision, reported: Reported, slices: Fact<'command ended
     return go(s, { at: 'looking', ...reported }, look);
   }
   const end = silence && decision.do === 'report end' ? silence : reportedEnd(decision.do, ends);
-  // The look that showed it is news of its own.
+  // The loss that the look showed comes as news of its own.
   if (end === undefined) return s.lost.length === 0 ? stay(s) : lossSeen(s, s.lost);
   const [first] = ends;
   const isEnough = s.success === 'any' && ends.length === 1 && first !== undefined && hasSucceeded(first);
@@ -276,7 +276,7 @@ function decided(s: Supervision, reported: Reported, slices: Fact<'command ended
   return stop(s, 'a host of the job shut down', { at: 'stopping', to: 'over', end, decidedBy });
 }
 
-/** Silent for so long, and its stacks are stored: if the command came to its own end meanwhile, that counts. */
+/** No host has printed for so long, and the stacks are stored. If the command has ended meanwhile, that end counts. */
 function silent(s: Supervision, silence: SilentEnd, stacks: number): Next {
   const known = inOrder(s, s.heard).filter((end) => isDeciding(s, end));
   if (known.length === deciding(s).length) return report(s, known);
@@ -292,7 +292,7 @@ function decisive(s: Supervision, ends: readonly HostEnd[]): Pick<Evidence, 'end
 
 // Lost slices ------------------------------------------------------------------------------------------------------------
 
-/** A loss counts whatever was being waited for: ends that were heard of before it are looked at again in its light. */
+/** A loss counts in every step. Ends that were reported before it are judged again, knowing the loss. */
 function sliceLost(before: Supervision, slice: LostSlice): Next {
   const s = { ...before, lost: [...before.lost, slice] };
   return s.step.at === 'loss' || s.step.at === 'ending rest' ? stay(s) : lossSeen(s, [slice]);
@@ -302,7 +302,7 @@ function lossSeen(s: Supervision, slices: readonly LostSlice[]): Next {
   const hosts = unheard(s);
   const known =
     hosts.length === 0 ? afterLoss(s, slices, []) : go(s, { at: 'loss', slices }, { do: 'read stored ends', hosts });
-  // Before anything is read, because the time of the hosts that are left has begun.
+  // Comes before anything is read, because the time that these hosts have to save has begun.
   return withFirst({ do: 'tell left', slices }, known);
 }
 

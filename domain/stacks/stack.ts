@@ -28,7 +28,7 @@ export interface ProcessStacks {
   readonly localRank?: number;
   /** The main thread first. Absent: the process is not Python, or `problem` says why its threads are not known. */
   readonly threads?: readonly ThreadStack[];
-  /** Only for a Python process. */
+  /** The reason why its threads are not known. Only for a Python process. */
   readonly problem?: string;
 }
 
@@ -50,7 +50,7 @@ const MOST_FILE = 300;
 const MOST_PROBLEM = 400;
 const MOST_LINE = 10_000_000;
 
-/** Makes a frame from a host's report, which may be hostile: single lines that can be shown. Stored text is parsed by ` (`. */
+/** Makes a frame from a host's report, which may be hostile: one line that can be shown, without the ` (` that ends the name. */
 export function frameOf(name: string, file: string, line: number): Frame {
   return {
     function: boundedLine(name, MOST_NAME).replaceAll(' (', '(') || '?',

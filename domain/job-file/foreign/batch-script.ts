@@ -60,18 +60,18 @@ function submitLines(asked: readonly Directive[], { script, file, tool }: Script
   ];
 }
 
-/** An option that is given twice has its last value. */
+/** The value of an option. If the option is given twice, the last value counts. */
 const lastOf = (asked: readonly Directive[], name: string): string | undefined =>
   asked.findLast((each) => each.name === name)?.value;
 
-/** The machines of `-N 2`, `--nodes=2-4`, and of PBS `-l nodes=2:ppn=8` and `-l select=2:ngpus=4`. */
+/** Number of machines in `-N 2`, `--nodes=2-4`, and in PBS `-l nodes=2:ppn=8` and `-l select=2:ngpus=4`. */
 function nodesOf(asked: readonly Directive[]): number | undefined {
   const first = /^\d+/.exec(lastOf(asked, 'nodes') ?? '')?.[0];
   const chunks = resourcesOf(asked).flatMap((value) => CHUNKS.exec(value)?.[1] ?? []);
   return countOf(first ?? chunks.at(-1));
 }
 
-/** The seconds that a job may run; PBS and Grid Engine have them among the resources. */
+/** The seconds that a job may run. PBS and Grid Engine have the limit among the resources. */
 function limitOf(asked: readonly Directive[], tool: string): number | undefined {
   const found = resourcesOf(asked)
     .flatMap((value) => LIMIT.exec(value)?.[1] ?? [])
@@ -105,7 +105,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   sbatch: 'hosts have no Slurm: `jobctl wait JOB && jobctl submit ..` on your computer',
   scontrol: 'JOBCTL_HOST_IPS has the hosts',
 };
-/** Variables of jobctl, without JOBCTL_, by the end of the scheduler's names for the same values. */
+/** Ends of the scheduler's variable names -> jobctl's variables with the same values, without JOBCTL_. */
 const OWN: Readonly<Record<string, string>> = {
   NNODES: 'NUM_HOSTS',
   JOB_NUM_NODES: 'NUM_HOSTS',
@@ -142,8 +142,8 @@ function bodyLines(script: string, { variables }: Scheduler): readonly string[] 
 }
 
 /**
- * Reads the longest run of a script: of Slurm `90` (minutes), `90:00`, `1:30:00`, `2-12` (days and hours), `2-12:30`; of LSF `90` and
- * `1:30` (hours and minutes). 0: there is no limit. Undefined: no time.
+ * Reads a time limit in seconds. Slurm: `90` (minutes), `90:00`, `1:30:00`, `2-12` (days and hours), `2-12:30`. LSF: `90` and
+ * `1:30` (hours and minutes). 0: there is no limit. Undefined: the text is not a time.
  */
 function secondsOf(time: string | undefined, tool: string): number | undefined {
   if (time === undefined) return undefined;
@@ -172,7 +172,7 @@ const OF_MACHINE = 'a host has what its type has';
 const OF_USERS = 'the quota of its pool says who may use what: pool, project and user in a job file';
 const ONCE = 'the script runs once on each host';
 
-/** Reasons why options are not carried over, by their common names. None: jobctl does the same anyway, or the line has it. */
+/** Why options are not carried over, by their common names. Undefined: jobctl does the same, or the line has the option. */
 const REASONS: readonly (readonly [names: string, why: string | undefined])[] = [
   [
     'job-name nodes requeue exclusive quiet verbose parsable test-only ignore-pbs hold_jid_ad z terse cwd clear',
@@ -221,7 +221,7 @@ const REASONS: readonly (readonly [names: string, why: string | undefined])[] = 
 ];
 const BY_NAME = new Map(REASONS.flatMap(([names, why]) => names.split(' ').map((name) => [name, why] as const)));
 
-/** The lines of what a script asks for and the line of `jobctl submit` has not. */
+/** Lines about the options of a script that the line of `jobctl submit` does not carry over. */
 function lostLines(asked: readonly Directive[], { tool, index }: Scheduler): readonly string[] {
   const byReason = new Map<string, string[]>();
   for (const directive of asked.flatMap(withoutLimit)) {
@@ -253,7 +253,7 @@ function sweepOf(value: string, variable: string): string {
   return `--sweep env.${variable}=${/^\d+(?:,\d+)+$/.test(value) ? value : '0,1,2'}`;
 }
 
-/** Takes the time out of the resources of PBS and Grid Engine: the line has it. */
+/** Removes the time limit from the resources of PBS and Grid Engine, because the line carries it over. */
 function withoutLimit(directive: Directive): readonly Directive[] {
   if (directive.name !== 'l') return [directive];
   const parts = directive.value.split(',');
@@ -264,7 +264,7 @@ function withoutLimit(directive: Directive): readonly Directive[] {
 
 const SHELLS = ['bash', 'sh', 'dash', 'zsh', 'ksh', 'csh', 'tcsh', 'fish'];
 
-/** The words that run a script, by its first line; undefined without such a line. */
+/** The program and options in the first line (`#!`) of a script, or undefined if it has no such line. */
 export function interpreterOf(script: string): readonly string[] | undefined {
   const line = /^#!([^\n]*)/.exec(script)?.[1];
   const [first = '', ...rest] = splitShellWords(line ?? '') ?? [];
@@ -274,7 +274,7 @@ export function interpreterOf(script: string): readonly string[] | undefined {
   return program === '' ? undefined : [baseName(program), ...options];
 }
 
-/** A line about an interpreter that a host may lack; none about one that each has. */
+/** A line about an interpreter that a host may lack. No line for an interpreter that every host has. */
 export function lackOf([program = '']: readonly string[]): readonly string[] {
   const isThere = ['bash', 'sh', 'dash', 'perl'].includes(program) || isPython([program]);
   return isThere

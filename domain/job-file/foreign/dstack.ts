@@ -49,7 +49,7 @@ const KNOWN = [
   ...['availability_zones', 'regions', 'max_duration', 'ide'],
 ];
 
-/** Joins commands, of which the first that fails ends all, as in dstack. */
+/** Joins commands so that the first failure ends all, as in dstack. */
 function linesOf(commands: unknown): string | undefined {
   const lines = listOf(commands).map((line) => shownOf(line).trim());
   return lines.length === 0 ? undefined : [...(lines.length > 1 ? ['set -e'] : []), ...lines].join('\n');

@@ -15,7 +15,7 @@ import { noteVariables, putVariables } from './variables.js';
 
 interface Launcher {
   readonly programs: readonly string[];
-  /** The first words behind the program that are no flags. */
+  /** The first words behind the program, without flags. */
   readonly verbs: readonly string[];
   readonly does: string;
   /** @param all launches of this launcher in the script, in its order */
@@ -28,7 +28,7 @@ const infront = ([first]: readonly Launch[]): readonly string[] => [
 const ofFile = (): readonly string[] => ['its own file says what to write: jobctl validate FILE'];
 const JOB = (): readonly string[] => ['a job file names the machines and the command: `jobctl init` writes one'];
 
-/** Launchers by priority: the first with a command in the script describes it. */
+/** Launchers by priority: the first that has a command in the script describes the script. */
 const LAUNCHERS: readonly Launcher[] = [
   {
     programs: ['gcloud'],
@@ -65,7 +65,7 @@ const LAUNCHERS: readonly Launcher[] = [
   },
 ];
 
-/** Describes a shell script that asks for machines: each host that runs it would ask again. Undefined for any other. */
+/** Describes a shell script that asks for machines: each host that ran it would ask again. Undefined for any other script. */
 export function launchScript(script: string): { readonly does: string; readonly lines: readonly string[] } | undefined {
   const commands = commandsOf(script).flatMap(partsOf);
   for (const { programs, verbs, does, lines } of LAUNCHERS) {
@@ -76,7 +76,7 @@ export function launchScript(script: string): { readonly does: string; readonly 
   return makesVms ? { does: 'makes TPU VMs by gcloud', lines: JOB() } : undefined;
 }
 
-/** Recognizes commands that are put together in variables, or in quotes. */
+/** Matches a create command even if the script builds it in variables or quotes. */
 const MAKES_VMS = /\btpus (?:tpu-vm|queued-resources) create\b/;
 
 /** Words that end a command inside a line. */
@@ -182,7 +182,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   '--metadata-from-file': 'tpu.startup_script and tpu.metadata have texts: put the text of the file there',
 };
 
-/** jobctl names slices by their job. */
+/** Flags that are not needed: jobctl names slices after their job. */
 const NAMES = ['--node-id', '--node-prefix'];
 
 function putUse(into: Translation, launches: readonly Launch[]): void {
@@ -192,14 +192,14 @@ function putUse(into: Translation, launches: readonly Launch[]): void {
   into.set('tpu', { accelerator: OPEN, zone, pricing: OPEN, ...(project !== undefined && { project }) }, remark);
 }
 
-/** Logins one after another on the same hosts: their lines are one script, since each ends before the next begins. */
+/** Successive logins on the same hosts. Each ends before the next begins, so their commands make one script. */
 interface Step {
   readonly workers: string;
   readonly line: number;
   readonly commands: string[];
 }
 
-/** Writes the texts of `--command`: the last hosts run the command, and what all hosts ran before it is their set-up. */
+/** Writes the texts of `--command`. The last login is the command. An earlier login on all hosts is their set-up. */
 function putCommand(into: Translation, logins: readonly Launch[]): void {
   const steps: Step[] = [];
   for (const { line, flags } of logins) {
@@ -225,7 +225,7 @@ function putCommand(into: Translation, logins: readonly Launch[]): void {
   putWorkers(into, main.workers);
 }
 
-/** Each login is a shell of its own: a folder that it enters is not that of the next one. */
+/** Joins the commands of a step. Each login has its own shell, so a folder that one enters must not carry over to the next. */
 function scriptOf({ commands }: Step): string {
   const last = commands.length - 1;
   const leavesTraces = (text: string): boolean =>

@@ -26,7 +26,10 @@ import {
   noteVariables,
 } from './variables.js';
 
-/** The lines of a job file that stand for a manifest of Kubernetes (docs/kubernetes.md). @param beside other manifests of its file */
+/**
+ * The lines of a job file that stand for a manifest of Kubernetes (docs/kubernetes.md).
+ * @param beside other manifests of its file
+ */
 export function manifestLines(manifest: Mapping, beside: readonly Mapping[] = []): readonly string[] {
   if (isOfRay(manifest)) return rayLines(manifest);
   const sets = podSetsOf(manifest);
@@ -80,7 +83,7 @@ function podSetsOf(manifest: Mapping): readonly PodSet[] {
 
 const isPodSpec = (spec: Mapping): boolean => Array.isArray(spec['containers']);
 
-/** A role of Kubeflow has the policy beside its pods, and its operator's default differs by kind. */
+/** A role of a Kubeflow job has `restartPolicy` beside its pods. The operator's default differs by the job's kind. */
 const ofRole = (name: string, role: Mapping): readonly PodSet[] =>
   ofTemplate(role, { name, slices: 1 }).map((set) => ({
     ...set,
@@ -103,7 +106,7 @@ function ofTemplate(owner: Mapping, set: { readonly name: string; readonly slice
   return isPodSpec(pod) ? [{ ...set, pod, pods, policy: policyOf(pod) }] : [];
 }
 
-/** Carries over what the Job, JobSet or other owner of the pods says beside their number. */
+/** Carries over the keys of the Job, JobSet or other owner of the pods, except the number of pods. */
 function putOwner(into: Translation, manifest: Mapping): void {
   const written = mappingOf(manifest['spec']);
   const spec = { ...written, ...mappingOf(valueAt(written, ['jobTemplate', 'spec'])) };
@@ -140,7 +143,7 @@ function putOwner(into: Translation, manifest: Mapping): void {
   into.lose('', ...keysBeside([...KNOWN_OF_OWNER, ...roles], jobSet === undefined ? spec : { ...spec, ...job }));
 }
 
-/** `backoffLimit` of a Job without one (kubernetes.io/docs/concepts/workloads/controllers/job). */
+/** Default of a Job's `backoffLimit` (kubernetes.io/docs/concepts/workloads/controllers/job). */
 const USUAL_RESTARTS = 6;
 const QUEUE = 'kueue.x-k8s.io/queue-name';
 const KNOWN_OF_METADATA = ['name', 'generateName', 'namespace', 'labels'];
@@ -205,7 +208,7 @@ const KNOWN_OF_CONTAINER = [
   ...['name', 'image', 'command', 'args', 'env', 'envFrom', 'resources', 'volumeMounts', 'ports', 'imagePullPolicy'],
 ];
 
-/** Reads the accelerator: GKE names TPUs by node selectors, and a limit counts GPUs. */
+/** Writes the accelerator: on GKE, node selectors name TPUs, and a limit counts GPUs. */
 function putDevices(into: Translation, { pod, pods }: PodSet, container: Mapping): void {
   const asked = askedOf(container);
   const selector = mappingOf(pod['nodeSelector']);
@@ -226,7 +229,7 @@ interface Chips {
   readonly chips: number;
 }
 
-/** Notes a manifest whose chips and topology differ: one of both is a slip, and the topology decides. */
+/** Notes a manifest whose number of chips does not fit its topology: one of the two is a mistake, and the topology counts. */
 function compareChips(into: Translation, { type, pods, chips }: Chips): void {
   if (type === undefined || Number.isNaN(chips) || (pods * chips === type.chips && pods === type.hosts)) return;
   const wanted = `${type.hosts} ${type.hosts === 1 ? 'pod' : 'pods'} with ${type.chips / type.hosts} each`;
@@ -275,7 +278,7 @@ function putCommand(into: Translation, container: Mapping, { variables, owner }:
     into.note(`${peer} is a pod of the manifest: the first host is in $JOBCTL_COORDINATOR_ADDRESS`);
 }
 
-/** A script for bash is the command itself; other words are quoted one by one. Undefined if a part of it is not known. */
+/** The command line. A shell's script is taken as it is, other words are quoted each. Undefined if a part is not known. */
 function lineOf(words: readonly (readonly Piece[])[]): string | undefined {
   const [shell = '', option = '', ...rest] = words.map(plainText);
   const isScript = /(^|\/)(ba)?sh$/.test(shell) && /^-[a-z]*c$/.test(option) && words.length === 3;
@@ -292,7 +295,7 @@ function lineOf(words: readonly (readonly Piece[])[]): string | undefined {
   return set === '' ? rest[0] : `set -${set}\n${rest[0]}`;
 }
 
-/** Writes the volumes that a container mounts. One without a counterpart is named by the path that the program sees. */
+/** Writes the volumes that a container mounts. A volume without a counterpart is reported by its path in the container. */
 function putMounts(into: Translation, pod: Mapping, container: Mapping): void {
   const volumes: Mapping[] = [];
   const secrets: Mapping[] = [];

@@ -9,7 +9,7 @@ export const RAY = [
   'on TPUs: tpu: {accelerator: .., zone: ..} and ray: {}, which starts Ray on the hosts of the job (docs/ray.md)',
 ];
 
-/** The lines of a job file that stand for a RayJob or a RayCluster; advice alone for workers with TPUs or another file's cluster. */
+/** The lines of a job file that stand for a RayJob or RayCluster. Only advice for TPU workers, or a cluster in another file. */
 export function rayLines(manifest: Mapping): readonly string[] {
   const spec = mappingOf(manifest['spec']);
   const isJob = manifest['kind'] === 'RayJob';
@@ -97,7 +97,7 @@ function putCluster(into: Translation, { cluster, group, head }: Cluster): void 
 const tooOldText = (version: string): string =>
   `the file has Ray ${version}: ${OLDEST_RAY.join('.')} or later, and an image of it`;
 
-/** A file that names no bounds has `replicas` workers from the start to the end. */
+/** Bounds of the number of workers. Without bounds in the file there are always `replicas` workers. */
 function countsOf(group: Mapping | undefined): Mapping {
   const [replicas, least, most] = ['replicas', 'minReplicas', 'maxReplicas'].map((key) => group?.[key]);
   const max = most ?? replicas;

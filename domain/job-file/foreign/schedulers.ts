@@ -1,17 +1,17 @@
 import { splitShellWords } from '../../shell-quote.js';
 
-/** A scheduler of batch jobs. Lines of its scripts say what they ask for. */
+/** A scheduler of batch jobs. Lines of its scripts hold options for it. */
 export interface Scheduler {
   readonly tool: string;
-  /** Beginning of such a line. */
+  /** Matches the beginning of a line with options. */
   readonly mark: RegExp;
-  /** Common names of the options that have other ones here. */
+  /** This scheduler's names of options -> the common names, if they differ. */
   readonly names: Readonly<Record<string, string>>;
-  /** Options without a value, or with one behind `=` alone. */
+  /** Options that take no value, or take one only behind `=`. */
   readonly switches: ReadonlySet<string>;
-  /** Long options have two dashes, and short ones of several letters are one letter with its value: `-N2`. */
+  /** Long options have two dashes. A short option is one letter, directly before its value if it has one: `-N2`. */
   readonly hasLongOptions: boolean;
-  /** Beginning of its variables. */
+  /** Prefix of its environment variables. */
   readonly variables: string;
   /** Variable with the number of a job in its array. */
   readonly index: string;
@@ -84,7 +84,7 @@ export interface Directive {
   /** Its common name, `nodes` for `-N` of Slurm. */
   readonly name: string;
   readonly value: string;
-  /** The words of the script. */
+  /** The option as the script has it. */
   readonly shown: string;
 }
 
@@ -128,7 +128,7 @@ function optionsOf(line: readonly string[], scheduler: Scheduler): readonly Dire
 
 const isOption = (word: string): boolean => /^-[A-Za-z-]/.test(word);
 
-/** The name of an option, and the value in the same word; no name for a word that is no option. */
+/** The name of an option, and the value if it is in the same word. The name is empty if the word is not an option. */
 function splitOption(
   word: string,
   { hasLongOptions }: Scheduler,

@@ -1,17 +1,16 @@
 import { splitShellWords } from '../../shell-quote.js';
 import type { Translation } from './translation.js';
 
-/** One command of a shell script. */
 export interface ScriptCommand {
   /** Number from 1. */
   readonly line: number;
-  /** Words in which variables that the script sets to plain texts have their values. */
+  /** The command's words. Variables that the script sets to plain texts are replaced by their values. */
   readonly words: readonly string[];
-  /** The loop that it is in. */
+  /** The loop that the command is in. */
   readonly loop?: Loop | undefined;
 }
 
-/** Limit of a command: a quote that is never closed would take the rest of the script. */
+/** Most lines of one command. Without a bound, a quote that is never closed would take the rest of the script. */
 const MOST_LINES = 80;
 
 /** The commands of a shell script as far as they can be read without running it. */
@@ -68,7 +67,7 @@ const withLiterals = (text: string): string =>
     );
   });
 
-/** The text that a program gets. */
+/** The text that a program gets: with `$` and backtick in the place of what stands for them. */
 export const asGiven = (word: string): string => word.replaceAll(DOLLAR, '$').replaceAll(TICK, '`');
 
 /** Names in a text that the script's shell would fill in. */
@@ -138,7 +137,6 @@ export function knownValue({ flags }: Launch, ...names: readonly string[]): stri
   return value !== undefined && value !== '' && isKnown(value) ? asGiven(value) : undefined;
 }
 
-/** A loop of a script. */
 interface Loop {
   readonly line: number;
   /** Its beginning, such as `for i in 0 1 2`. */
@@ -161,7 +159,7 @@ function loopIn(words: readonly string[], line: number): Loop | undefined {
   return { line, text: head.join(' ').replace(/;$/, '').trim() };
 }
 
-/** Names the loops around commands that ask for machines. Those that only ask again are not needed: a job does so by itself. */
+/** Notes loops around commands that ask for machines. A loop that only asks again is not needed: a job asks again by itself. */
 export function tellLoops(into: Translation, launches: readonly InLoop[]): void {
   for (const { loop, flags } of launches) {
     if (loop === undefined) continue;

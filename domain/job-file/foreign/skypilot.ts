@@ -45,7 +45,7 @@ function putWorkdir(into: Translation, workdir: unknown): boolean {
   return dir !== undefined;
 }
 
-/** The alternatives of `any_of` and `ordered`, each with what they have in common; one if there are none. */
+/** The alternatives of `any_of` and `ordered`, each with the common keys. Without alternatives: the common keys alone. */
 function alternativesOf(resources: Mapping): readonly Mapping[] {
   const { any_of: anyOf, ordered, ...common } = resources;
   const each = [...listOf(anyOf), ...listOf(ordered)].filter(isMapping);
@@ -113,7 +113,7 @@ const KNOWN_RESOURCES = [
 const keysIn = (resources: Mapping, keys: readonly string[]): readonly string[] =>
   keys.filter((key) => resources[key] !== undefined).map((key) => `resources.${key}`);
 
-/** Reads `A100:8`, a list of such, or a section of them; a set of YAML has no values. */
+/** Reads `A100:8`, a list of such texts, or a section of them. A section that is a YAML set has no values. */
 function acceleratorsOf({ accelerators }: Mapping): readonly string[] {
   if (!isMapping(accelerators)) return listOf(accelerators).flatMap((one) => textOf(one) ?? []);
   return Object.entries(accelerators).map(([name, count]) =>
@@ -152,7 +152,7 @@ function loseForPods(into: Translation, resources: Mapping): void {
   into.lose(size, ...keysIn(resources, ['cpus', 'memory']));
 }
 
-/** Reads a section, or the strategy alone. */
+/** Writes `job_recovery`, which is a section or the strategy alone. */
 function putRecovery(into: Translation, given: unknown): void {
   const recovery = isMapping(given) ? given : { strategy: given };
   const { strategy, max_restarts_on_errors: restarts, recover_on_exit_codes: codes, ...rest } = recovery;

@@ -10,7 +10,7 @@ import { detachOptions } from '../shell-text.js';
 /** Stands for a value that the file of the other tool does not say. */
 export const OPEN = '..';
 
-/** Longer texts are not repeated: whoever pastes the lines has them. */
+/** Most lines of a text that a message repeats. The reader already has longer ones in a file. */
 const MOST_LINES = 12;
 const LINE_WIDTH = 110;
 
@@ -38,7 +38,7 @@ export class Translation {
     if (typeof name === 'string' && name !== '' && !name.includes('$')) this.set('name', jobNameFrom(name));
   }
 
-  /** A script of the user's. @param source the key that has it, which is named in the place of a long one */
+  /** Writes a user's script. @param source the other tool's key of the script, which is named in place of a long one */
   script(path: string, written: string, source: string): void {
     const front = path === 'command.run' ? inForeground(written) : undefined;
     if (front !== undefined) this.note(front.note);
@@ -126,7 +126,7 @@ const TO_FILE = 'its output goes to a file of the host: without `> FILE` `jobctl
 const IDLE = /^(echo|sleep|exit|disown|true|jobs|ps)\b/;
 const IN_BACKGROUND = /(?<![&|>])&[ \t]*(?:disown(?:[ \t]+\S+)?)?$/;
 
-/** Brings to the front a program that a command leaves in the background, where a job would end it. Undefined for another command. */
+/** Moves a program that a command leaves in the background to the foreground, because a job would end it there. */
 function inForeground(command: string): Foreground | undefined {
   const lines = command.trim().split('\n');
   if (lines.some((line) => /(^|[;&|(] *)(tmux|screen) /.test(line))) return ofTerminal(lines);
@@ -155,7 +155,7 @@ function withoutDetach(line: string): string {
 
 const WITH_VALUE = /^-\w*[snctxyeFSTh]$/;
 
-/** Reads `tmux new -d -s NAME 'COMMAND'` and `screen -dmS NAME COMMAND`, the last part of a command of one line. */
+/** Finds the program of `tmux new -d -s NAME 'COMMAND'` or `screen -dmS NAME COMMAND` at the end of a command of one line. */
 function ofTerminal(lines: readonly string[]): Foreground {
   const [line = '', ...more] = lines;
   const at = line.search(/(?:tmux|screen) /);
@@ -207,7 +207,7 @@ export function putMachines(into: Translation, asked: AskedMachines): 'tpu' | 'k
 
 const OF_GKE = /^tpu-.*-(podslice|slice|device)$/;
 
-/** Reason why a node with that many chips stays open: the file does not say the topology. */
+/** Leaves the topology open: the other tool's file says only how many chips a node has. */
 function putGkeTpu(into: Translation, accelerator: string, { image = OPEN, count = 1 }: AskedMachines): 'kubernetes' {
   into.set('kubernetes', { image, tpu: { accelerator, topology: OPEN } }, `${count} on a node`);
   return 'kubernetes';
@@ -230,14 +230,14 @@ function putTpu(into: Translation, name: string, asked: AskedMachines): 'tpu' {
 interface Asked {
   readonly setup: string | undefined;
   readonly run: string | undefined;
-  /** The keys that have them, for messages. */
+  /** The other tool's keys of the two scripts, for messages. */
   readonly names: readonly [setup: string, run: string];
-  /** The command runs in an image: what is installed on a host is not in it. */
+  /** The command runs in an image, which does not have what is installed on a host. */
   readonly isInImage: boolean;
   readonly hasFolder: boolean;
 }
 
-/** Writes what is run before the command, and the command. */
+/** Writes the set-up and the command. */
 export function putScripts(into: Translation, { setup, run, names, isInImage, hasFolder }: Asked): void {
   const [ofSetup, ofRun] = names;
   if (setup !== undefined && isInImage) {
@@ -251,7 +251,7 @@ export function putScripts(into: Translation, { setup, run, names, isInImage, ha
 
 export const GKE = 'cloud.google.com/gke-';
 
-/** Resources that a container asks for; the limit counts where it has both. */
+/** Resources that a container asks for. If one has both a request and a limit, the limit counts. */
 export const askedOf = (container: Mapping): Mapping => ({
   ...mappingOf(valueAt(container, ['resources', 'requests'])),
   ...mappingOf(valueAt(container, ['resources', 'limits'])),

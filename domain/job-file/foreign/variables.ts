@@ -2,14 +2,14 @@ import { isSecret, isSecretName } from '../secret-looks.js';
 import { isMapping, type Mapping, valueAt } from '../plain-tree.js';
 import { OPEN, shownOf, type Translation, listOf, mappingOf } from './translation.js';
 
-/** Variables of a command, each with its value; without one it is the submitter's. */
+/** Variables of a command, each with its value. Undefined or null: the value is the submitter's. */
 export type Given = readonly (readonly [name: string, value: unknown])[];
 
 const NAME = /^[A-Za-z_]\w*$/;
 
 /**
- * Writes them into `env`. Secrets go by their names alone: messages end up in logs and screenshots.
- * @param ofSecrets variables that the other tool keeps as secrets, whatever they are called
+ * Writes variables into `env`. Secrets are written by their names alone, because messages end up in logs and screenshots.
+ * @param ofSecrets variables that the other tool keeps as secrets, whatever their names
  */
 export function putVariables(into: Translation, given: Given, ofSecrets: Given = []): void {
   const env: Record<string, string> = {};
@@ -40,9 +40,9 @@ const hasNoValue = (value: unknown): boolean =>
   value === null || value === undefined || /^\$\{[^}]*\}\}?$/.test(shownOf(value));
 const isReserved = (name: string): boolean => name.startsWith('JOBCTL_') || name.startsWith('MEGASCALE_');
 
-/** Variables that another tool sets, and what jobctl has in their place; of a name with no value here nothing is known. */
+/** Variables that another tool sets, each with jobctl's counterpart. Other names with the prefix have no counterpart. */
 interface OwnVariables {
-  /** Beginning of all its variables. */
+  /** Prefix of the tool's variables. */
   readonly prefix: string;
   readonly names: Readonly<Record<string, string>>;
 }
@@ -143,7 +143,7 @@ export function putPodVariables(into: Translation, container: Mapping, { variabl
   into.lose('write env and secrets', ...sources);
 }
 
-/** The names in pieces that are no text: `$(POD_IP)`, and behind it the variable that has the same value. */
+/** The names in pieces that are not text: `$(POD_IP)`, followed by the variable that has its value, if there is one. */
 export const namesIn = (pieces: readonly Piece[]): string =>
   [
     ...new Set(
@@ -163,13 +163,13 @@ export function peersIn(text: string, owner: string): readonly string[] {
   });
 }
 
-/** A part of a text: as it stands, a variable that the command finds in its environment, or a name that nothing here says. */
+/** A part of a text: plain text, a variable of the command with the value of `of`, or a name whose value is not known. */
 export type Piece =
   | { readonly text: string }
   | { readonly variable: string; readonly of: string }
   | { readonly open: string };
 
-/** Variables that jobctl sets (docs/kubernetes.md, "PyTorch and JAX"): a value in `env` would win over the right one. */
+/** Variables that jobctl sets (docs/kubernetes.md, "PyTorch and JAX"). A value in `env` would replace the right one. */
 const OF_LIBRARIES =
   /^(MASTER_(ADDR|PORT)|WORLD_SIZE|RANK|PET_\w+|JAX_(COORDINATOR_ADDRESS|NUM_PROCESSES|PROCESS_ID))$/;
 /** Variables that the cluster gives its own pods and those of jobctl alike. */
@@ -184,7 +184,7 @@ export class KubeletVariables {
     ['JOB_COMPLETION_INDEX', [{ variable: 'JOBCTL_HOST_INDEX', of: 'JOB_COMPLETION_INDEX' }]],
   ]);
   readonly #values = new Map<string, readonly Piece[]>();
-  /** `envFrom` may have any name; those of programs are in small letters. */
+  /** The container has `envFrom`, which may set any name. Only names in capitals are taken for variables. */
   readonly #mayHaveMore: boolean;
 
   constructor(container: Mapping) {
@@ -196,7 +196,7 @@ export class KubeletVariables {
     }
   }
 
-  /** The value of a variable: names that come behind it are not yet known. */
+  /** The value of a variable. It can refer only to variables that the manifest sets before it. */
   valueOf(name: string): readonly Piece[] {
     return this.#values.get(name) ?? [];
   }
@@ -234,13 +234,13 @@ export class KubeletVariables {
   }
 }
 
-/** The text of pieces that are nothing else; undefined for any other. */
+/** The text of pieces that are all plain text, undefined for any other. */
 export const plainText = (pieces: readonly Piece[]): string | undefined =>
   pieces.every((piece) => 'text' in piece)
     ? pieces.map((piece) => ('text' in piece ? piece.text : '')).join('')
     : undefined;
 
-/** One word of a shell in which variables have their values when it runs. */
+/** One word for a shell, which replaces the variables in it by their values. */
 export const quotedWord = (pieces: readonly Piece[]): string =>
   `"${pieces
     .map((piece) => {

@@ -116,7 +116,7 @@ export function warnOfHedge({ hedge }: Pick<TpuForm, 'hedge'>, zones: readonly s
   );
 }
 
-/** @returns undefined if the file leaves it to `usualRequests` */
+/** @returns undefined if the file has no `hedge`, so that `usualRequests` applies */
 export function resolveHedge(
   { hedge }: Pick<TpuForm, 'hedge'>,
   { pricing, reservation }: Pick<Capacity, 'pricing' | 'reservation'>,
@@ -160,7 +160,7 @@ const RESERVATION_FORMS =
   "a reservation's name, or of another project projects/OWNER/reservations/NAME, " +
   'or projects/OWNER/locations/ZONE/reservations/NAME; NAME - is any of them, also of folders/F and organizations/O';
 
-/** gcloud 528 sends these four holders: the project itself, or `--reservation-host-project`, `-folder` and `-organization`. */
+/** Paths of reservations in the four forms of gcloud 528: of the own project, another project, a folder or an organization. */
 const RESERVATION_PATH =
   /^(?:projects\/[^/]+(?:\/locations\/([^/]+))?\/reservations\/[^/]+|(?:folders|organizations)\/\d+(?:\/locations\/([^/]+))?\/reservations\/-)$/;
 

@@ -6,7 +6,7 @@ import { type Path, showValue } from '../../problem.js';
 import { scopeUrls } from './google-resources.js';
 import { type DataDiskForm, DISK_MODES, type TpuForm } from './words.js';
 
-/** Returns undefined if there is no such value. */
+/** Returns undefined if the flag does not take this value. */
 type ReadFlag = (value: string) => Partial<TpuForm> | undefined;
 
 /** Flags of gcloud for new TPU VMs and queued resources that have a key in `tpu` (gcloud reference, 2026), and their readers. */
@@ -40,7 +40,7 @@ const FLAGS: Readonly<Record<string, ReadFlag>> = {
 const WITHOUT_VALUE = new Set([
   ...['--internal-ips', '--spot', '--preemptible', '--best-effort', '--reserved', '--guaranteed'],
 ]);
-/** Flags of gcloud itself: jobctl has no prompts and prints nothing of it. */
+/** Flags of gcloud's own prompts and output, which have no effect in jobctl. */
 const OF_GCLOUD = new Set([
   '--quiet',
   '-q',
@@ -62,7 +62,7 @@ function modelOf(model: string): Partial<TpuForm> | undefined {
   return Object.hasOwn(MODELS, name) ? MODELS[name] : undefined;
 }
 
-/** The keys that a flag of gcloud stands for, none if it is of no meaning here; undefined if it has no counterpart. */
+/** The keys that a flag of gcloud stands for. Empty: the flag has no effect here. Undefined: it has no counterpart. */
 export function readCreateFlag(name: string, value: string): Partial<TpuForm> | undefined {
   if (OF_GCLOUD.has(name)) return {};
   return Object.hasOwn(FLAGS, name) ? FLAGS[name]?.(value) : undefined;
@@ -100,8 +100,8 @@ function reportValue(name: string, path: Path, flag: string, report: Report): vo
 }
 
 /**
- * Adds to `tpu` the keys that its `flags` stand for. A flag without a key is a problem, and so is one that contradicts a key or an
- * earlier flag: gcloud takes the last of all, and whoever reads the file may take another.
+ * Adds to `tpu` the keys that its `flags` stand for. A flag without a key is a problem, and so is one that contradicts a key or
+ * an earlier flag: gcloud would take the last of them, but a reader of the file may expect another.
  */
 export function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
   const given = Object.fromEntries(Object.entries(tpu).filter(([, value]) => value !== null && value !== undefined));
@@ -133,16 +133,16 @@ export function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
 
 /** A value that the section has so far. */
 interface Said {
-  /** A key, or a flag. */
+  /** The key or flag that gave the value. */
   readonly by: string;
   readonly value: unknown;
 }
 
-/** Texts of scripts and metadata may hold secrets, and are long. */
+/** An earlier value, for messages. Scripts and metadata are not shown: they may hold secrets, and are long. */
 const shownBy = (key: string, { by, value }: Said): string =>
   ['metadata', 'startup_script'].includes(key) || WITHOUT_VALUE.has(by) ? by : `${by}, which is ${showValue(value)}`;
 
-/** Equal for values of a key that mean the same. */
+/** A text that is equal for values of a key with the same meaning. */
 function comparable(key: string, value: unknown): string {
   if (isMapping(value)) {
     const pairs = Object.entries(textValues(value as Record<string, string>));

@@ -87,7 +87,7 @@ export function resolveNames(
   return { name, project };
 }
 
-/** Keys that jobctl sets: it puts the login key there, and passes `startup_script` under Google's name. */
+/** Keys that jobctl sets itself, for the login key, and for `startup_script` under Google's name. */
 const OWN_METADATA = new Map([
   ['ssh-keys', 'jobctl puts the key of ssh.private_key there'],
   ['startup-script', 'write startup_script in its place'],

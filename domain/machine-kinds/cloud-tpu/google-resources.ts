@@ -175,8 +175,8 @@ export interface DiskUse {
 }
 
 /**
- * Existing disks that are attached to every host. A disk must be in the slice's zone. Either one VM writes to it, or several
- * read it (the same page, "Access modes").
+ * Existing disks that are attached to every host. A disk must be in the slice's zone. Either one VM writes to it, or several read
+ * it (cloud.google.com/tpu/docs/setup-persistent-disk, "Access modes").
  */
 export function resolveDataDisks(
   tpu: Pick<GoogleForm, 'data_disks'>,

@@ -184,7 +184,7 @@ function endsText({ tpu }: CloudTpuSection, orPools = (_key: string): string => 
   return parts.length === 0 ? undefined : `Google ends ${parts.join(', and ')}`;
 }
 
-/** The wait of each purchase: docs/job-file.md, "flex-start and deadlines", and Google's page on queued resources. */
+/** Sentences on the wait for chips, by pricing (docs/job-file.md, "flex-start and deadlines", and Google on queued resources). */
 function waitText({ tpu }: CloudTpuSection): readonly string[] {
   const { pricing, allocationMode, zones, validUntilSeconds } = tpu;
   const inLine = allocationMode === 'queued-resources';
@@ -235,7 +235,7 @@ type Table = z.output<ReturnType<typeof poolTpuSection>>;
 export const tpuPoolTable: PoolTable<ReturnType<typeof poolTpuSection>> = {
   form: poolTpuSection,
   check: ({ google_project: project, zones, table = {} }, report) => {
-    // Its form is checked already, and a version is right for some type.
+    // The form of `version` is checked already, and each version is right for some type.
     const { version: _, ...rest } = table;
     const inJob = new Report([]);
     checkPoolDefaults({ ...rest, ...(project !== undefined && { project }), ...(zones && { zones }) }, inJob);

@@ -80,7 +80,7 @@ function concretePricing(pricing: CloudTpuRequest['pricing']): Pricing {
   return pricing === 'any' ? 'spot' : pricing;
 }
 
-/** Adds our key to the user's own `ssh-keys`. It is never patched in later (docs/design.md, "Slices"). */
+/** Adds our key to the user's own `ssh-keys`. No later call adds it (docs/design.md, "Slices"). */
 export function instanceMetadata(
   tpu: Pick<CloudTpuRequest, 'metadata' | 'startupScript'>,
   { loginUser, publicKey }: Pick<SlicePlace, 'loginUser' | 'publicKey'>,

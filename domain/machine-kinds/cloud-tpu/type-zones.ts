@@ -40,7 +40,7 @@ export function firstZoneWith(accelerator: string): string | undefined {
   return type && ZONES[type.generation][0];
 }
 
-/** Undefined if the lists do not know the zone. If a region has a price but no listed zone, all its zones count. */
+/** Undefined if no list has the zone. If a region has a price but no listed zone, all its zones have the generation. */
 function hasGeneration(zone: string, generation: Generation): boolean | undefined {
   if (ZONES[generation].includes(zone)) return true;
   const region = regionOf(zone);
@@ -101,7 +101,7 @@ const listHint = (type: AcceleratorType | undefined): string =>
   `zones: [${type === undefined ? 'us-central1-a, ..' : ZONES[type.generation].slice(0, MOST_SHOWN).join(', ')}]`;
 const MOST_SHOWN = 3;
 
-/** Google may have opened a zone since, so a list that a user wrote only causes a warning, and is asked as written. */
+/** Warns if no zone is known to have the type. Google may have opened one since, so the zones are still asked as written. */
 export function warnOfZones(type: AcceleratorType, zones: readonly string[], { path, report }: WarnedAt): void {
   if (zones.length === 0) return;
   if (!zones.every((zone) => hasGeneration(zone, type.generation) === false)) return;

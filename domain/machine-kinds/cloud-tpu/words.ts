@@ -65,7 +65,7 @@ export interface CloudTpuRequest {
   /** URLs. */
   readonly scopes?: readonly string[];
   readonly reservation?: string;
-  /** For a future reservation in calendar mode: its slices end when it ends. */
+  /** For a future reservation in calendar mode: the slices end with the reservation. */
   readonly reservationBound?: true;
   /** Absent: the type's usual one. */
   readonly topology?: string;

@@ -149,8 +149,7 @@ interface MachineType {
 
 /**
  * Families of machine types that include GPUs (cloud.google.com/compute/docs/accelerator-optimized-machines, 2026), and quota's
- * name of the GPU. The count is the number before the last `g`; for G2 and G4 it follows from the vCPUs. Texts, not patterns,
- * because an export keeps the words of jobctl's texts (docs/adr/0050).
+ * name of the GPU. The count is the number before the last `g`; for G2 and G4 it follows from the vCPUs.
  */
 const GPUS_BY_FAMILY: Readonly<Record<string, string>> = {
   'a2-highgpu': 'a100',

@@ -135,7 +135,7 @@ function requestFacts(request: KubernetesRequest): readonly (readonly [string, s
 
 const MEGASCALE_PORT = 8080;
 
-/** Variables by which a pod's programs find each other. MEGASCALE_* is only for TPUs in several slices (ray-project/ray#62893). */
+/** Variables by which a pod's programs find each other. MEGASCALE_* is only for several TPU slices (ray-project/ray#62893). */
 function environment({ kubernetes }: KubernetesSection, slices: AttemptSlices): Record<string, string> {
   const { own, all, coordinator, rank } = slices;
   if (rank === undefined) return {};

@@ -28,14 +28,14 @@ export const ownershipOf = ({ owner, job, run, generation }: SlicePlace, pods: o
   spec: contentHash(pods).slice(0, 16),
 });
 
-/** A week: longer than `keep` and `timeouts.stop` without a time. Without workers, nothing else frees the pods' resources. */
+/** A week: longer than `keep` and `timeouts.stop` by default. Without workers, nothing else frees the pods' resources. */
 const LEAST_AGENT_HOURS = 168;
-/** Longer than a slice is held by mistake. */
+/** A year, for a job without a command, which holds its pods until it is cancelled. No job is held so long by mistake. */
 const HELD_HOURS = 365 * 24;
-/** Lets jobctl's own clean-up come first. */
+/** Added to the longest hold, so that jobctl's own clean-up comes first. */
 const SPARE_HOURS = 24;
 
-/** Longer than jobctl itself keeps the job's pods while nothing runs on them. */
+/** Hours after which idle pods end by themselves: more than jobctl itself keeps them while nothing runs on them. */
 export function agentHours({ command, keep, timeouts }: Holding): number {
   if (command === undefined) return HELD_HOURS;
   const idleSeconds = Math.max(keep?.seconds ?? 0, timeouts?.stop ?? 0);
@@ -122,7 +122,7 @@ export const secretPlace = ({ context, namespace }: Pick<PodFields, 'context' | 
 
 /**
  * A toleration in the form of `kubectl taint`, for `[allow] tolerations`: `KEY=VALUE:EFFECT`, or `KEY:EFFECT` for every value.
- * The words for every key and every effect cannot be names in a taint, so only a pattern of the same width allows them.
+ * The words for every key and for every effect cannot be a taint's names, so only a pattern of the list allows them.
  */
 function taintText({ key, value, effect }: Toleration): string {
   return `${key ?? '/every key/'}${value === undefined ? '' : `=${value}`}:${effect ?? 'every effect'}`;

@@ -19,7 +19,7 @@ import type { PodForm } from './section-form.js';
 
 /** Resolves the keys that all kinds of machines made of pods share. */
 
-/** Default of `gang_timeout`: as long as a lease may ask in vain (`askingTimeoutMs`). */
+/** Default of `gang_timeout`: as long as a lease may wait for its chips (`askingTimeoutMs`). */
 const DEFAULT_GANG_SECONDS = 15 * 60;
 const LEAST_GANG_SECONDS = 10;
 const NVIDIA = 'nvidia.com/gpu';
@@ -45,7 +45,7 @@ export function resolvePodFields(form: PodForm, place: Place): PodFields {
   };
 }
 
-/** The worker's account in deploy/kubernetes. Another name is found when it is used (cloud/machines/kubernetes). */
+/** The worker's account in deploy/kubernetes. If it has another name, the create call refuses it (cloud/machines/kubernetes). */
 const WORKER_ACCOUNT = 'jobctl-worker';
 
 function resolveAccount({ service_account }: PodForm, { section, report }: Place): string | undefined {
@@ -181,7 +181,6 @@ export interface Place {
   readonly report: Report;
 }
 
-/** The agent's folder. */
 export const AGENT_FOLDER = '/jobctl';
 
 function resolveSecrets({ secrets }: PodForm, { section, report }: Place): readonly MountedSecret[] {

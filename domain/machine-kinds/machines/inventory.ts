@@ -2,8 +2,8 @@ import type { Problem } from '../../problem.js';
 import { machinesText, type MachinesRequest, type OwnMachine } from './words.js';
 
 /**
- * The request with what the pool's inventory says of it. A pool has machines of its own or, on a local stack, rehearsed ones, and
- * never both: a job that was accepted for one kind gets none of the other, even if the pool file changes (docs/adr/0154).
+ * The request, marked `isRehearsed` if the pool's machines are. A pool has machines of its own or, on a local stack, rehearsed
+ * ones, never both. So a job that was accepted for one kind never gets the other, even if the pool file changes (docs/adr/0154).
  */
 export const fromInventory = (request: MachinesRequest, inventory: readonly OwnMachine[]): MachinesRequest =>
   inventory.some(({ isRehearsed }) => isRehearsed) ? { ...request, isRehearsed: true } : request;

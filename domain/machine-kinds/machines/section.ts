@@ -18,7 +18,10 @@ import {
 const ACCELERATOR = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
 const ACCELERATOR_RULE = 'small letters, digits and dashes, such as h100 or a100-80gb';
 
-/** The rule for a type of accelerator, in job files and pool files alike. @param without what a machine that has none leaves out */
+/**
+ * The rule for a type of accelerator, in job files and pool files alike.
+ * @param without the key to leave out for a machine that has none
+ */
 function checkType(type: string, path: Path, { report, without }: { report: Report; without: string }): void {
   const slice = acceleratorNamed(type);
   if (!ACCELERATOR.test(type)) report.wrong(path, type, 'no type of accelerator', ACCELERATOR_RULE);
@@ -129,7 +132,7 @@ export function resolveInventory(form: InventoryForm, report: Report): readonly 
   return slots.flat();
 }
 
-/** The slots of a machine are machines of their own, but for the address (docs/adr/0153). */
+/** The slots of a machine are separate machines that share its address (docs/adr/0153). */
 function slotsOf(machine: OwnMachine, of: number): readonly OwnMachine[] {
   if (of === 1) return [machine];
   const shares = Object.entries(machine.accelerators).map(([type, count]) => [type, Math.floor(count / of)] as const);
@@ -143,7 +146,7 @@ function slotsOf(machine: OwnMachine, of: number): readonly OwnMachine[] {
   }));
 }
 
-/** `box.1` may be a slot of `box`, and another machine. */
+/** Refuses a name that is also a slot's: `box.1` may be a slot of `box`. */
 function refuseSlotNames(slots: readonly (readonly OwnMachine[])[], report: Report): void {
   const owners = new Map(
     slots.flatMap((each, index) => each.filter(({ slot }) => slot).map(({ name }) => [name, index])),

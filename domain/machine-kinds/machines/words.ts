@@ -75,7 +75,7 @@ export interface OwnMachine {
 
 /** Facts kept about a machine beside its claim. */
 export interface MachineRecord {
-  /** Uses in a row before which it did not answer, or was not in order. Use by another person is not counted. */
+  /** Number of successive inspections with no answer or with a problem. Use of the machine by others is not counted. */
   readonly failures: number;
   /** The problem of its last inspection. Absent: none. */
   readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
@@ -85,7 +85,7 @@ export interface MachineRecord {
   readonly aside?: { readonly at: EpochMs; readonly reason: string };
   /** Its slice may finish its work. No new slice begins on it. */
   readonly drained?: { readonly at: EpochMs; readonly by: string; readonly reason?: string };
-  /** A person says that it is off or wiped: its earlier work is not waited for. */
+  /** A person says that the machine is off or wiped, so nothing waits for the end of its earlier work. */
   readonly forgotten?: { readonly at: EpochMs; readonly by: string };
 }
 
