@@ -19,7 +19,7 @@ const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: str
 if (enableCompileCache !== undefined) {
   try {
     const folder = join(cacheFolder(), 'compiled');
-    // In a folder that takes none, Node.js would try to make it for ever.
+    // Created here: below a folder that refuses new folders, such as /proc, Node.js would try for ever.
     makeFolderSync(folder);
     enableCompileCache(folder);
   } catch {

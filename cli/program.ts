@@ -76,7 +76,7 @@ async function complete(words: readonly string[]): Promise<number> {
   return ExitCode.Done;
 }
 
-/** Translates the words that people try first, and the words of kubectl, Slurm and Docker. */
+/** Replaces words that people try first, and the words of kubectl, Slurm and Docker, by jobctl's verbs. */
 export function asVerb(own: readonly string[]): readonly string[] {
   const [first = '', second, ...more] = own;
   if (own.length === 1 && (first === '--version' || first === '-V')) return ['version'];
@@ -93,7 +93,7 @@ export function asVerb(own: readonly string[]): readonly string[] {
 }
 const NEAR_WORDS_TEXT = `Words of other tools work too: ls, ps, queue and get mean list; describe JOB and get JOB mean status.`;
 
-/** @param typed the words of the command line: only verbs among them get their flags and subcommands. Absent: every verb does. */
+/** @param typed the words of the command line: only verbs among them get their flags and subcommands. Absent: all verbs do. */
 export function createProgram(invocation: Invocation, typed?: readonly string[]): Command {
   const program = new Command('jobctl')
     .description('Runs machine-learning jobs on Cloud TPUs: durable, queued by quota, set up on every host.')
@@ -144,7 +144,7 @@ function refuseStrayWords(own: readonly string[], { commandWords }: Invocation):
   }
 }
 
-/** `error: unknown option '--wiat'\n(Did you mean --wait?)` in our form: what, why, the nearest word, what to do. */
+/** `error: unknown option '--wiat'\n(Did you mean --wait?)` in jobctl's form: problem, reason, nearest word, remedy. */
 function usageError({ message }: CommanderError, own: readonly string[], program: Command): CliError {
   const [first = '', suggestion = ''] = message.split('\n');
   const [told = '', ...why] = first
@@ -171,14 +171,14 @@ function usageError({ message }: CommanderError, own: readonly string[], program
   );
 }
 
-/** In a short word, two letters are half of it: `cost` is not `list`. A wrong guess is worse than no guess. */
+/** Whether a suggestion is too far: two letters are half of a short word, so `cost` is not `list`. No guess beats a wrong one. */
 function isFarFrom(what: string, suggested: string): boolean {
   const typed = /^unknown command '(.+)'$/.exec(what)?.[1];
   const most = typed !== undefined && typed.length > 5 ? 2 : 1;
   return typed !== undefined && !suggested.split(', ').some((word) => editDistance(typed, word) <= most);
 }
 
-/** The unknown option of a message, as typed, its name, and its value behind `=`; empty for any other message. */
+/** The unknown option in a message: as typed, its name, and its value after `=`. All are empty for any other message. */
 function unknownOption(what: string): { readonly typed: string; readonly flag: string; readonly inline?: string } {
   const typed = /^unknown option '(.+)'$/.exec(what)?.[1] ?? '';
   const [flag = '', inline] = typed.split('=');
@@ -191,8 +191,8 @@ interface BetterHint {
 }
 
 /**
- * An unknown option about GPUs, as other tools have many: `--gpu`, `--num-gpus`, `--gres=gpu:2`. By its letters `--tpu` would be
- * near. Undefined for any other option.
+ * The hint for an unknown option about GPUs, as other tools have them: `--gpu`, `--num-gpus`, `--gres=gpu:2`. By its letters,
+ * `--tpu` would be nearest. Undefined for any other option.
  */
 function gpuWords(
   what: string,
@@ -214,7 +214,7 @@ const gpuRemedy = (): string =>
   `GPUs: \`${typedCommand()} launch --gpus N --gpu-type TYPE -- CMD..\` on a cluster, or the section kubernetes, compute_engine or machines of a job file`;
 
 /**
- * An unknown option of `submit` that names the type of machines as other tools do: `--accelerators A100:8`, `--machine-type
+ * The hint for an option of `submit` that names the machine type as other tools do: `--accelerators A100:8`, `--machine-type
  * n2-standard-8`. Undefined for any other option.
  */
 function typeWords(what: string, own: readonly string[]): BetterHint | undefined {
@@ -234,13 +234,13 @@ function typeWords(what: string, own: readonly string[]): BetterHint | undefined
   };
 }
 
-/** `import task.yaml`: suggests the verb that tells whose file it is. */
+/** The hint for `import task.yaml`: the verb of the tool that the file belongs to. */
 function aboutFile([verb, file = '']: readonly string[], what: string): readonly string[] {
   if (verb !== 'import' || !what.startsWith('unknown command') || !/[./]/.test(file)) return [];
   return [`\`${typedCommand()} validate ${shellWords([file])}\` says what the file is, and what to write`];
 }
 
-/** `exec JOB ls -l`: suggests the line with the missing `--`. */
+/** The hint for `exec JOB ls -l`: the line with the missing `--`. */
 function behindDashes(own: readonly string[], what: string, program: Command): readonly string[] {
   const [verb = '', ...rest] = own;
   if (!['exec', 'ssh'].includes(verb) || !/^(too many arguments|unknown option)/.test(what)) return [];
@@ -257,7 +257,7 @@ function behindDashes(own: readonly string[], what: string, program: Command): r
   return [];
 }
 
-/** `restart --replace train`: the flag's value is optional, and the flag has taken the word meant for the argument. */
+/** The hint for `restart --replace train`: the flag, whose value is optional, has taken the word meant as the argument. */
 function takenByFlag(own: readonly string[], what: string, program: Command): readonly string[] {
   const argument = /^missing required argument '(.*)'/.exec(what)?.[1];
   const [verb = '', ...rest] = own;
@@ -277,7 +277,7 @@ function nearestChoice(message: string): string | undefined {
   return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
 }
 
-/** `jobctl dev up`: the words that name a verb. */
+/** The words that name the verb, such as `jobctl dev up`. */
 function typedVerb(own: readonly string[], program: Command): string {
   const words = ['jobctl'];
   let at: Command | undefined = program;

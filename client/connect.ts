@@ -11,9 +11,9 @@ export interface TemporalOptions {
   readonly namespace?: string;
   /** Keys of the payload codec, if the installation encrypts payloads (docs/encryption.md). */
   readonly codec?: CodecReferences;
-  /** TLS and API key of the server; Temporal's own settings win over them. */
+  /** TLS and API key of the server. Temporal's own settings take precedence. */
   readonly connection?: Pick<ConnectionOptions, 'tls' | 'apiKey'>;
-  /** Temporal's own settings that fill in the rest: `all` of them, TEMPORAL_* `variables` alone, or `none`. Absent: all. */
+  /** Temporal's own settings that fill in missing ones: `all`, only TEMPORAL_* `variables`, or `none`. Absent: all. */
   readonly ownSettings?: 'all' | 'variables' | 'none';
 }
 
@@ -71,7 +71,7 @@ async function lastingRefusal(
   return new Promise(() => undefined);
 }
 
-/** Finds the cause itself, because the SDK reports every failure as a deadline. */
+/** Finds the cause of a failure itself, because the SDK reports every failure as a deadline. */
 async function look(address: string, options: ConnectionOptions): Promise<Unreachable | undefined> {
   const { whyUnreachable } = await import('../cloud/temporal/explain-refusal.js');
   return whyUnreachable({ address, tls: options.tls ?? options.apiKey !== undefined });
@@ -112,7 +112,7 @@ function readSettings<T>(load: () => T): T {
   }
 }
 
-/** The library passes on messages of its TOML parser and of the system. */
+/** Rewords messages of the library, which passes on those of its TOML parser and of the system. */
 function settingsWords({ message }: Error): string {
   if (message.startsWith('Invalid TOML'))
     return `its file is not TOML (line ${/^(\d+): .*\n *\^/m.exec(message)?.[1] ?? '?'})`;

@@ -6,29 +6,29 @@ import { zonesWith } from '../domain/machine-kinds/cloud-tpu/type-zones.js';
 import { askedMachines } from '../domain/machines.js';
 import type { PoolSnapshot } from '../quota/published-state.js';
 
-/** For all buckets together: a submit that takes as long by itself waits for nothing. */
+/** Time limit for all buckets together. A submit usually takes as long itself, so nobody waits longer. */
 const MOST_MS = 2_000;
-/** At most so many buckets of one job are looked up. */
+/** Most buckets of one job that are looked up. */
 const MOST_BUCKETS = 10;
 
 /** Zones in which slices may be. */
 export interface Zones {
   readonly zones: readonly string[];
-  /** The pool chooses among them, so nobody chose the traffic between regions that is billed. */
+  /** The pool chooses among the zones, so the user did not choose to pay for traffic between regions. */
   readonly isAnyZone?: true;
 }
 
 export interface Buckets {
-  /** Undefined: it is nobody's to say here. It may reject, or take long. */
+  /** Undefined: the location is not known here. The call may reject, or take long. */
   readonly placeOf: (bucket: string, signal: AbortSignal) => Promise<BucketPlace | undefined>;
-  /** The installation's own, for logs and outputs. Absent: it is no bucket of Google's, or not known. */
+  /** The installation's bucket for logs and outputs. Absent: it is not on Cloud Storage, or not known. */
   readonly own?: string | undefined;
 }
 
 /**
- * Warnings of buckets that are mounted far from where they lie; of a job that takes any zone also the bucket of its outputs. Where a
- * bucket lies may be nobody's to say (no rights, no login, no answer in time): nothing is said then, and the module tells in its
- * log. Never rejects.
+ * Warns of mounted buckets that are far from the slices; for a job that takes any zone, also of the bucket of its outputs. A
+ * bucket is skipped if its location is not known (no rights, no login, no answer in time). The module that looks it up logs why.
+ * Never rejects.
  */
 export async function farBuckets(
   { gcsfuse = [], zones, isAnyZone }: Pick<JobSpec, 'gcsfuse'> & Zones,
@@ -51,9 +51,9 @@ export async function farBuckets(
 }
 
 /**
- * In which zones a job's slices may be, as far as that is known here: those of `zones: any` as the pool was published last. Never
- * rejects.
- * @param poolState of the job's pool; undefined: nothing was published
+ * Zones in which a job's slices may be, as far as they are known here. For `zones: any` they are those of the pool as last
+ * published. Never rejects.
+ * @param poolState the state of the job's pool; undefined: nothing was published
  */
 export async function zonesOfJob(
   spec: JobSpec,
@@ -66,6 +66,6 @@ export async function zonesOfJob(
   return { zones: having, isAnyZone };
 }
 
-/** A login that is looked for in vain takes no signal. */
+/** Resolves when `signal` aborts: the search for a login does not heed the signal. */
 const aborted = (signal: AbortSignal): Promise<undefined> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }));

@@ -5,8 +5,8 @@ import { followedObject } from '../domain/store-layout.js';
 export const MARK_EVERY_MS = 10_000;
 
 /**
- * Tells workers that somebody follows a job, so that they store its output at once (docs/adr/0150). All followers of a process share
- * one mark for each job. Nothing fails with it: without a mark logs come as for nobody.
+ * Tells workers that a job's log is followed, so that they store its output at once (docs/adr/0150). All followers in a process
+ * share one mark for each job. If marking fails, logs only come later, as for a job without followers.
  */
 export class FollowMarks {
   readonly #open: () => Promise<Pick<StorePort, 'replace'>>;
@@ -18,7 +18,7 @@ export class FollowMarks {
     this.#open = open;
   }
 
-  /** Call it with each look at the log. */
+  /** Call it with each read of the log. */
   mark(job: string): void {
     const now = performance.now();
     if (now - (this.#markedAt.get(job) ?? -Infinity) < MARK_EVERY_MS) return;

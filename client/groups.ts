@@ -33,7 +33,7 @@ import { readable, type TemporalAccess } from './job-executions.js';
 import { findJobs } from './job-query.js';
 import { type UpdateErrors, updateAnswer } from './temporal-calls.js';
 
-/** A group as Temporal shows it: needs no worker. */
+/** A group as Temporal shows it. Reading it needs no worker. */
 export interface GroupRow {
   readonly id: string;
   readonly name: string;
@@ -46,7 +46,7 @@ export interface GroupRow {
   readonly endedAt?: EpochMs;
 }
 
-/** Signs a person's retry, in a server. @param submission with the statement of the group itself */
+/** Signs a retry on the server. @param submission the group's input, with its own authorization */
 export type AuthorizeRound = (prefix: string, submission: JobInput) => JobAuthorization;
 
 interface GroupStart {
@@ -61,10 +61,10 @@ interface GroupParts extends TemporalAccess {
   readonly polls: UpdateErrors['polls'];
 }
 
-/** Members of a group that are cancelled at one time. */
+/** Members of a group that are cancelled at the same time. */
 const WIDTH = 20;
 
-/** Groups over Temporal: each call is one of the workflow `group/<id>` (docs/adr/0157). */
+/** Groups over Temporal: each call goes to the workflow `group/<id>` (docs/adr/0157). */
 export class Groups {
   readonly #parts: GroupParts;
 
@@ -77,7 +77,7 @@ export class Groups {
     return rowOf(id, await this.#describe(id));
   }
 
-  /** An open group answers by a worker. One that has ended left its state. @throws GroupNotFound */
+  /** An open group answers through a worker; an ended one has left its state as its result. @throws GroupNotFound */
   async view(id: string): Promise<GroupView> {
     const execution = await this.#describe(id);
     if (execution.status.name === 'RUNNING') {
@@ -93,10 +93,10 @@ export class Groups {
     return { group: id, array: array.array, state, notes };
   }
 
-  /** Waits until no member waits or is open. @throws GroupNotFound */
+  /** Waits until no member of the group waits or is open. @throws GroupNotFound */
   async wait(id: string): Promise<GroupState> {
     await this.#describe(id);
-    // Its end may not be one of its own.
+    // The group may have been ended from outside.
     await this.#handle(id)
       .result()
       .catch(() => undefined);
@@ -110,7 +110,7 @@ export class Groups {
     return cancelOpen(this.#parts, groupWorkflowId(id), asker);
   }
 
-  /** A group that was ended from outside has left its members alone. */
+  /** Cancels the open members one by one: a group that was ended from outside no longer does it. */
   async #cancelMembers(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     const members = await findJobs(this.#parts, { group: id, state: 'open' });
     let state: 'cancelling' | 'done' = 'done';
@@ -130,7 +130,7 @@ export class Groups {
     if (execution.status.name !== 'RUNNING') return this.#beginAgain(id, execution);
     const { state } = await this.view(id);
     const round = nextRound(state);
-    // The statement is of what was submitted, which an open group has as its input.
+    // The server signs the submission, which is the input of an open group.
     const authorization = authorize?.(roundPrefix({ group: id, round }), await this.#submission(id));
     const call: RetryCall = {
       ...{ v: 1, by, round },
@@ -167,14 +167,14 @@ export class Groups {
     return retryText(id, round, indexes.length);
   }
 
-  /** A group that was ended from outside has left no state. Begun anew it finds the members that Temporal knows. */
+  /** Starts a group again that was ended from outside and so left no state. It then finds the members that Temporal knows. */
   async #beginAgain(id: string, execution: WorkflowExecutionDescription): Promise<string> {
     const input: GroupInput = { v: 1, submission: await this.#submission(id) };
     if (!(await startGroup(this.#parts, startOf(id, input, execution), 'ALLOW_DUPLICATE'))) throw wasRetried(id);
     return `group ${id} was ended in Temporal: it begins again with the members that Temporal knows; ask again to retry those that failed`;
   }
 
-  /** The input of a group is in its first event, which a worker need not read. */
+  /** The input of a group, from the first event of its history: no worker is needed. */
   async #submission(id: string): Promise<JobInput> {
     const { temporal, calls } = this.#parts;
     const { history } = await calls.bounded(() =>
@@ -231,7 +231,7 @@ const withoutState = (id: string, { status }: WorkflowExecutionDescription): Job
     `\`jobctl list --group ${id}\` shows its jobs; \`jobctl retry ${id} --failed\` lets it begin again and find them`,
   );
 
-/** A group is started again with the row that it had. */
+/** The start of a group with the row that it had before. */
 function startOf(id: string, input: GroupInput, execution: WorkflowExecutionDescription): GroupStart {
   const { project, user, pool } = rowOf(id, execution);
   const { name, contentHash, members } = execution.memo as unknown as GroupMemo;
@@ -251,7 +251,7 @@ function rowOf(id: string, { searchAttributes, memo, startTime, closeTime }: Wor
   };
 }
 
-/** @returns false if the id is in use by an open group, or by any, as the policy says */
+/** @returns false if the id is in use: by an open group, or by any group if the policy says so */
 export async function startGroup(
   { temporal, calls, taskQueue }: Pick<GroupParts, 'temporal' | 'calls' | 'taskQueue'>,
   { id, input, memo, spec }: GroupStart,
@@ -286,7 +286,7 @@ export async function startGroup(
   }
 }
 
-/** The memo of a group that is there. */
+/** The memo of an existing group. */
 export async function describeGroup(
   { temporal, calls }: Pick<GroupParts, 'temporal' | 'calls'>,
   id: string,

@@ -12,7 +12,7 @@ export interface PhaseTotal {
   readonly chips?: number;
 }
 
-/** A board: the jobs of a team with their totals and places in line. */
+/** A board: a team's jobs, with totals and places in line. */
 export interface Board {
   /** In the board's order, at most as many as were asked for. */
   readonly rows: readonly JobRow[];
@@ -80,7 +80,7 @@ async function partsOf(
   return { rows, total, open, phases: inPhaseOrder(phases), lines };
 }
 
-/** The first queued jobs in the order of service. Without a line, all queued jobs, because Temporal lists the oldest last. */
+/** The first queued jobs in the order of service. Without a published line all queued jobs: Temporal lists the oldest last. */
 async function frontOf(
   jobs: Jobs,
   filter: JobFilter,
@@ -154,7 +154,7 @@ export function inBoardOrder(rows: readonly JobRow[], lines: readonly WaitingLin
   );
 }
 
-/** Infinity minus Infinity is NaN. */
+/** Compares without subtracting infinities, which gives NaN. */
 const comparePlaces = (a: number, b: number): number => (a === b ? 0 : a - b);
 const groupOf = ({ phase, endedAt }: JobRow): number =>
   endedAt === undefined ? PHASE_ORDER.indexOf(phase) : PHASE_ORDER.length;

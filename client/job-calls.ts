@@ -27,7 +27,7 @@ export interface JobEdit {
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
 
-/** The wish that a person sends with a verb (contract/job-requests.ts). An edit brings the contents of its files. */
+/** The request that a person sends with a verb (contract/job-requests.ts). An edit comes with the contents of its files. */
 export type JobWish<Verb extends JobVerb> = 'identityKeys' extends keyof JobCall<Verb>
   ? JobEdit & Omit<JobCall<Verb>, keyof EditCall>
   : Omit<JobCall<Verb>, 'v' | 'by'>;
@@ -38,8 +38,8 @@ export interface JobCallsOptions extends TemporalAccess {
 }
 
 /**
- * Cancels an open workflow of ours. Sends who cancels, then Temporal's own request, which reaches a workflow without a worker but has
- * no name (docs/adr/0060). @returns `done` if it has ended meanwhile
+ * Cancels an open workflow of jobctl. It first sends who cancels, and then Temporal's own request. The latter reaches a workflow
+ * without a worker but has no name (docs/adr/0060). @returns `done` if the workflow has ended meanwhile
  */
 export async function cancelOpen(
   { temporal, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>,
@@ -90,7 +90,7 @@ export class JobCalls {
     });
   }
 
-  /** The given slices whose workflows are still open: their remains in the cloud are being deleted. */
+  /** Those of the given slices whose workflows are still open: their machines are being deleted in the cloud. */
   async deletions(names: readonly string[]): Promise<readonly SliceDeletion[]> {
     const { WorkflowNotFoundError } = await import('@temporalio/common');
     const { calls } = this.#options;
@@ -106,7 +106,7 @@ export class JobCalls {
     return (await Promise.all(names.map(look))).filter((deletion) => deletion !== undefined);
   }
 
-  /** The last heartbeat of the deletion's activity (activities/giving-back.ts). */
+  /** The last heartbeat of the activity that deletes (activities/giving-back.ts). */
   async #lastBeat({ raw }: WorkflowExecutionDescription): Promise<StuckDeletion | undefined> {
     const deletes = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'deleteUntilGone');
     const payloads = deletes?.heartbeatDetails?.payloads;

@@ -37,9 +37,9 @@ type Request<Verb extends JobVerb> =
   object extends JobWish<Verb>
     ? (id: string, by: string, wish?: JobWish<Verb>) => Promise<string>
     : (id: string, by: string, wish: JobWish<Verb>) => Promise<string>;
-/** A method for each request of people. Its comment is that of its row in contract/job-requests.ts. */
+/** A method for each request that people make. Its comment is in the verb's row of contract/job-requests.ts. */
 type Requests = { readonly [Verb in keyof typeof JOB_REQUESTS]: Request<Verb> };
-// The class defines them when it is made: with the rows it needs no line for each.
+// The methods are defined from the rows when the class is made, so the class needs no line for each.
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging
 export interface JobClient extends Requests {}
 /**
@@ -177,7 +177,7 @@ export class JobClient {
     return this.#jobs.machines(pool);
   }
 
-  /** Has a worker send one event to each target; for those who reach Temporal. */
+  /** Has a worker send one event to each target. Only callers with access to Temporal can do it. */
   testNotify(test: NotifyTest): Promise<NoticesResult> {
     return this.#jobs.testNotify(test);
   }

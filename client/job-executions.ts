@@ -74,7 +74,7 @@ export function readable<T>(id: string, value: T): T {
 
 /** A workflow task that has failed and is being retried. The workflow makes no progress until it succeeds. */
 export interface FailingTask {
-  /** The attempt that is tried now or next, from 2 on. Temporal waits longer before each, up to minutes. */
+  /** The attempt that runs now or next, from 2 on. Temporal waits longer before each, up to minutes. */
   readonly attempt: number;
   /** The time when the first attempt was due. */
   readonly since?: EpochMs;
@@ -82,7 +82,7 @@ export interface FailingTask {
   readonly error?: string;
 }
 
-/** Makes one further call if the workflow's task fails, otherwise none. */
+/** The job's failing workflow task, or undefined. Costs one call if a task fails, otherwise none. */
 export async function failingTaskOf(
   { temporal: client, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>,
   { raw, status, workflowId, runId }: WorkflowExecutionDescription,
@@ -117,7 +117,7 @@ async function lastFailure(client: Client, workflowId: string, runId: string): P
   return undefined;
 }
 
-/** The message is encrypted if the payloads are. */
+/** The message of a failure, decrypted if the installation encrypts payloads. */
 async function messageOf(
   client: Client,
   { failure }: temporal.api.history.v1.IWorkflowTaskFailedEventAttributes,

@@ -21,7 +21,7 @@ export interface LogStretch {
   readonly bytes: Buffer;
   /** The time when its chunk was stored. Single lines have no times. */
   readonly storedAt: EpochMs;
-  /** A note of jobctl after the end of the stored output: the host printed more, or may have. */
+  /** True for a note of jobctl after the end of the stored output: the host printed more, or may have. */
   readonly isLostTail?: true;
 }
 
@@ -33,11 +33,13 @@ export interface LogPlace {
   readonly hosts?: readonly number[] | undefined;
   /** Start position for each of `hosts`; a host that is not named starts from the beginning. */
   readonly starts?: ReadonlyMap<number, LogStart> | undefined;
-  /** Number of the job's hosts: objects of higher numbers come from others who may write to the bucket. Absent: unknown. */
+  /**
+   * Number of the job's hosts. Objects with a higher number were written by others, who can reach the bucket. Absent: unknown.
+   */
   readonly mostHosts?: number | undefined;
 }
 
-/** Longest note about a lost tail, in bytes. It is a sentence of jobctl's, but hosts can write one too. */
+/** Longest note about a lost tail, in bytes. A note is jobctl's sentence, but hosts can write objects of this kind too. */
 const MOST_LOST_WORDS = 65_536;
 /** Objects that are fetched at a time, and bytes fetched of each. Together they bound the memory. */
 const FETCHES = 8;
@@ -51,7 +53,7 @@ export class JobLogReader {
   readonly #store: StoreReader;
   readonly #prefix: string;
   readonly #attempt: number;
-  /** Bytes of each host that were given or skipped. */
+  /** Bytes of each host that were yielded or skipped. */
   readonly #given: Map<number, number>;
   /** Chunks of the wanted hosts, and the offset of each host from which the next listing starts. Undefined: all hosts. */
   readonly #wanted: readonly HostChunks[] | undefined;
@@ -76,8 +78,9 @@ export class JobLogReader {
   }
 
   /**
-   * Yields everything stored that was not given yet, oldest object first. It costs one listing and the new objects alone; if the
-   * log exceeds a page of objects, the listing starts where each host was left. A caller that follows pauses in proportion.
+   * Yields all stored output that was not yielded yet, oldest object first. It costs one listing, and one read per new object. If
+   * the log exceeds a page of objects, the listing starts where each host was left. A listing of a long log takes longer, and so
+   * should a follower's pause.
    */
   async *unread(): AsyncGenerator<LogStretch> {
     const listed = await this.#list();
@@ -107,7 +110,7 @@ export class JobLogReader {
     yield* this.#lostTails(listed);
   }
 
-  /** Yields each lost tail once, after everything else that is stored of its host. */
+  /** Yields each note about a lost tail once, after all other stored output of its host. */
   async *#lostTails(listed: readonly StoredObject[]): AsyncGenerator<LogStretch> {
     for (const { name, updatedAt: storedAt } of listed) {
       const [, host, offset] = /\/host-(\d{1,6})\.(\d{15})\.lost$/.exec(name) ?? [];
@@ -259,7 +262,7 @@ export async function storedJobLog(store: StoreReader, job: string): Promise<Buf
 
 const LOG_LINE = /^(\S+Z) (.*)$/;
 
-/** The stored events of a job, with their kinds if the job's worker knew kinds. Lines that no worker writes are left out. */
+/** The stored events of a job, with their kinds if its worker knew kinds. Lines that no worker can have written are left out. */
 export async function storedEvents(store: StoreReader, job: string): Promise<readonly ShownEvent[]> {
   const objects = await readAtMost(store, jobEventsObject(job));
   if (objects !== undefined) return linesOf(objects).flatMap((line) => eventOf(line) ?? []);
@@ -272,7 +275,7 @@ export async function storedEvents(store: StoreReader, job: string): Promise<rea
 
 const linesOf = (bytes: Buffer): readonly string[] => bytes.toString('utf8').split('\n');
 
-/** Hosts may write into the bucket of their jobs too. */
+/** Returns undefined for a line that no worker can have written: hosts may write to the bucket of their job too. */
 function eventOf(line: string): ShownEvent | undefined {
   try {
     const { at, text, kind, facts, phase } = storedEvent.parse(JSON.parse(line));

@@ -24,7 +24,7 @@ export interface JobFilter {
   readonly state?: 'open' | 'ended';
 }
 
-/** Phases of open jobs that a filter can name. Ended jobs have the other three phases, or Temporal's `terminated`. */
+/** Phases of open jobs. Ended jobs have the other three phases, or Temporal's `terminated`. */
 const OPEN_PHASES: ReadonlySet<ShownPhase> = new Set<ShownPhase>(
   Object.values(JobPhase).filter((phase) => !['succeeded', 'failed', 'cancelled'].includes(phase)),
 );
@@ -70,7 +70,7 @@ export function queryOf(filter: JobFilter): string {
   ].join(' AND ');
 }
 
-/** Undefined: any. */
+/** The phases that a filter allows; undefined: any. */
 const phasesOf = ({ phase }: JobFilter): readonly ShownPhase[] | undefined =>
   phase === undefined || typeof phase !== 'string' ? phase : [phase];
 
@@ -102,7 +102,7 @@ const literalPrefix = (name: string): string => /^[^*?]*/.exec(name)?.[0] ?? '';
 
 const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
 
-/** A name without `*` and `?` matches itself, and itself with a random suffix. */
+/** Returns whether `name` means this id. Without `*` and `?` a name means itself, and itself with a random suffix. */
 function isMeant(name: string, id: string): boolean {
   if (/[*?]/.test(name)) return matchesGlob(name, id);
   return id.startsWith(name) && (id.length === name.length || SUFFIX.test(id.slice(name.length)));

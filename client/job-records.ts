@@ -94,8 +94,8 @@ export async function readSetUp(store: Objects, job: string, attempt: number): P
 }
 
 /**
- * The newest set-up after the counted `attempts`. An attempt is counted when its command starts, so there may be several
- * uncounted ones whose set-up was cut short (a slice lost, a restart). Undefined: no such set-up has begun.
+ * The newest set-up after the counted `attempts`. An attempt is counted when its command starts, so several may not be counted:
+ * their set-up was cut short by a lost slice or a restart. Undefined: no such set-up has begun.
  */
 export async function nextSetUp(
   store: Objects,

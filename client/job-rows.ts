@@ -11,7 +11,7 @@ import type { FailingTask } from './job-executions.js';
 /** `terminated`: the workflow was ended in Temporal from outside, without an outcome. */
 export type ShownPhase = JobPhase | 'terminated';
 
-/** One job as lists show it: from search attributes and memo alone, so that a list costs one call. */
+/** One job as lists show it. It is made from search attributes and memo alone, so a list costs one call. */
 export interface JobRow {
   readonly id: string;
   readonly project: string;
@@ -28,7 +28,7 @@ export interface JobRow {
   readonly endedAt?: EpochMs;
   readonly attempts: number;
   readonly why?: string;
-  /** While it waits for its pool or for chips: when `timeouts.queue` ends it. Absent: it does not wait, or without a bound. */
+  /** Time at which `timeouts.queue` ends the job's wait for its pool or for chips. Absent: it does not wait, or has no limit. */
   readonly waitsUntil?: EpochMs;
   /** REHEARSAL if the job runs on simulated machines. */
   readonly label?: string;
@@ -55,7 +55,7 @@ export interface JobPage {
   readonly rows: readonly JobRow[];
   /** The number of matching jobs, regardless of the limit. */
   readonly total: number;
-  /** The number of those that are open. */
+  /** The number of matching jobs that are open. */
   readonly open: number;
 }
 

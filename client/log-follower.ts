@@ -33,18 +33,18 @@ export interface FollowedLog {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** One listing per pause, two to three times a second, less often if a long log makes a listing slow. */
+/** Pause between listings: two to three a second, fewer if a long log makes a listing slow. */
 const LIST_MS = 350;
 const PAUSE_PER_LISTING = 3;
-/** An unavailable store must not delay news of the job. */
+/** Longest wait for the store before news of the job is shown. */
 export const CATCH_UP_MS = 3_000;
 /** Time to wait for the rest of a closed job's log. */
 export const PATIENCE_MS = 60_000;
 
 /**
  * Reads a stream of a job as it grows, attempt after attempt. An attempt's log is complete before the next one begins and before
- * the job is closed (its workflow waits for that), so the follower leaves an attempt only after one more read that follows such
- * news.
+ * the job is closed: its workflow waits for that. So when the follower learns of either, it reads once more and then leaves the
+ * attempt.
  */
 export class LogFollower implements FollowedLog {
   readonly #store: StoreReader;
@@ -60,7 +60,7 @@ export class LogFollower implements FollowedLog {
   #wake: () => void = () => undefined;
   #waiting: (() => void)[] = [];
 
-  /** @param marks absent: no worker hears of this follower */
+  /** @param marks absent: workers do not learn of this follower */
   constructor(store: StoreReader, selection: LogSelection, sink: LogSink, marks?: Pick<FollowMarks, 'mark'>) {
     this.#store = store;
     this.#marks = marks;

@@ -11,7 +11,7 @@ import {
 type NamespaceServices = Pick<Connection, 'workflowService'>;
 
 const DAY_MS = 86_400_000;
-/** People look at last week's jobs, but a server keeps workflows for one to three days by default. */
+/** Long enough for a look at last week's jobs. A server's own default is one to three days. */
 export const DEFAULT_RETENTION_MS = 30 * DAY_MS;
 
 const USABLE_TIMEOUT_MS = 60_000;
@@ -53,7 +53,7 @@ export async function createNamespace(
   await untilUsable({ workflowService }, namespace);
 }
 
-/** The services of a server learn of a new namespace some seconds after it was created. */
+/** Waits until the server's services know a new namespace, which takes some seconds. */
 async function untilUsable({ workflowService }: NamespaceServices, namespace: string): Promise<void> {
   const deadline = Date.now() + USABLE_TIMEOUT_MS;
   for (;;) {
@@ -87,7 +87,7 @@ type SearchAttributeServices = Pick<Connection, 'operatorService' | 'workflowSer
 const QUERYABLE_TIMEOUT_MS = 30_000;
 const QUERY_POLL_MS = 100;
 
-/** One of jobctl's attributes exists with a type other than Keyword. A type cannot be changed; only another namespace helps. */
+/** One of jobctl's attributes exists with a type other than Keyword. A type cannot be changed, so another namespace is needed. */
 export class SearchAttributeTypeConflict extends Error {
   override readonly name = 'SearchAttributeTypeConflict';
 }
@@ -137,7 +137,7 @@ async function add(
   }
 }
 
-/** A new attribute is listed at once, but queries refuse it until the server reloads its copy of the namespace. */
+/** Waits until queries accept a new attribute. It is listed at once, but the server must first reload the namespace. */
 async function untilQueryable(services: SearchAttributeServices, namespace: string): Promise<void> {
   const query = JOB_SEARCH_ATTRIBUTES.map((name) => `${name} = 'none'`).join(' AND ');
   const deadline = Date.now() + QUERYABLE_TIMEOUT_MS;

@@ -53,15 +53,16 @@ export interface AppliedFiles {
 export type Admission = AdmissionCall['admission'];
 
 /**
- * Requests of people to a pool's quota workflow. `by` names the user, as the caller states it; it is recorded with the pool, and
- * the pool file's `admins` are compared with it. Each call returns a sentence once it is done, and repeating it is safe. Rejects
- * with `PoolRefused` (nothing was changed), `PoolNotFound`, `TemporalUnreachable` (no worker answers) or `TemporalRefused`.
+ * A person's requests to a pool's quota workflow. `by` names the user, as the caller states it. It is recorded with the pool and
+ * compared with the `admins` of the pool file. Each call returns a sentence once the request is done, and repeating it is safe.
+ * Rejects with `PoolRefused` (nothing was changed), `PoolNotFound`, `TemporalUnreachable` (no worker answers) or
+ * `TemporalRefused`.
  */
 export interface PoolClient {
   readonly pool: string;
   /** Applies files; an omitted file stays as it is. Starts the pool's quota workflow if it never ran. */
   apply(files: AppliedFiles, by: string): Promise<string>;
-  /** `frozen`: nothing new is granted. `draining`: in addition, every lease is asked back, with notice. `open`: normal. */
+  /** `frozen`: nothing new is granted. `draining`: also, jobs are asked to return their leases, with notice. `open`: normal. */
   setAdmission(admission: Admission, by: string, reason?: string): Promise<string>;
   /**
    * @param priority 1 (first) to 5
@@ -136,7 +137,7 @@ export class TemporalPool implements PoolClient {
 
 interface MachinesCall {
   readonly verb: MachineVerb;
-  /** Empty: all machines of the pool, for `ls` and `check`. */
+  /** Names of the machines. Empty, for `ls` and `check`: all machines of the pool. */
   readonly names: readonly string[];
   /** The user who asks, as the caller states it; compared with the pool file's `admins`. */
   readonly by: string;
@@ -146,7 +147,7 @@ interface MachinesCall {
 }
 
 /**
- * Requests of operators about the machines that a pool owns, which a worker reaches. Rejects with `PoolRefused` (nothing was
+ * Requests of operators about machines that a pool owns. A worker reaches the machines. Rejects with `PoolRefused` (nothing was
  * changed), `MachineNotFound`, `TemporalUnreachable` (no worker answers) or `TemporalRefused`.
  */
 export interface MachinesClient {
@@ -200,14 +201,14 @@ interface Place {
   readonly taskQueue: string;
 }
 
-/** The server ends a workflow at its timeout, and says so a moment later. */
+/** Longest time from a workflow's timeout to the server's report of its end. */
 const ENDS_AFTER_MS = 5_000;
 
-/** A person's request that a workflow carries out, which the client starts. */
+/** A person's request for which the client starts a workflow. */
 interface WorkflowRequest {
   readonly type: string;
   readonly start: (timeoutMs: number) => WorkflowStartOptions & { readonly workflowId: string };
-  /** Time for the request if a worker polls. */
+  /** Timeout of the request if a worker polls. */
   readonly usualMs: number;
   /** The recipient, for messages. */
   readonly whom: string;
@@ -216,7 +217,7 @@ interface WorkflowRequest {
   readonly refused: (failure: { readonly message: string; readonly type?: unknown }) => Error;
 }
 
-/** Starts the workflow and returns its result. A request that is given up before a worker began it is ended: it is not done later. */
+/** Starts the workflow and returns its result. A request that is given up before a worker began it is ended, not done later. */
 async function askByWorkflow<Result>(place: Place, request: WorkflowRequest): Promise<Result> {
   const { temporal, calls, taskQueue } = place;
   const { type, start, usualMs, whom, seenBy, refused } = request;
@@ -269,12 +270,12 @@ async function fateOf({ temporal, calls }: Place, workflowId: string): Promise<s
 
 const BEGUN = 'a worker has begun it, so it may be done all the same';
 
-/** It has ended by itself meanwhile. */
+/** Ignores that the workflow has ended by itself meanwhile. */
 function ignoreEnded(error: unknown): void {
   if ((error as Error).name !== 'WorkflowNotFoundError') throw error;
 }
 
-/** Has a worker send each target one event, by the code and the rights that a job's events are sent by. */
+/** Has a worker send each target one event, with the code and the rights that send a job's events. */
 export async function testNotify({ temporal, calls, taskQueue }: Place, test: NotifyTest): Promise<NoticesResult> {
   const id = randomUUID();
   const { pool, project, by, targets } = test;

@@ -9,7 +9,7 @@ import type { HistoryLine } from '../quota/pool-history.js';
 /**
  * The pool's state as a worker last published it, with one read of one object. It is some seconds old while the pool is busy,
  * otherwise as old as the pool's last change (`at`). Undefined: no state was ever published for this pool.
- * @throws RangeError if the state cannot be read or another version of jobctl wrote it; the store's errors
+ * @throws RangeError if the state cannot be read, or if another version of jobctl wrote it; the store's errors
  */
 export async function readPoolState(store: ObjectReader, pool: string): Promise<PoolSnapshot | undefined> {
   const packed = await readJson<PackedPoolState>(store, poolStateObject(pool));
@@ -56,13 +56,13 @@ export interface PoolHistory {
 }
 
 const READS_AT_A_TIME = 16;
-/** An object is filed under the day of its first line and written at most this much later. */
+/** An object is written within this time after its first line. It is filed under the day of that line. */
 const LATEST_WRITE_MS = 3_600_000;
 
 /**
  * Reads the events of a pool since `from`, with one listing and one read for each object written since.
- * @param unstored lines that the pool has published; a line that is in the store too counts once. Read them before this call: a
- *   line is in the store before it leaves the published state
+ * @param unstored lines that the pool has published; a line that is also in the store counts once. Read them before this call: a
+ * line is stored before it leaves the published state
  */
 export async function readPoolHistory(
   store: StoreReader,

@@ -6,14 +6,14 @@ export interface Purged {
   readonly bytes: number;
 }
 
-/** Concurrent calls. */
+/** Calls that run at the same time. */
 const WIDTH = 16;
 const PAGE = 1000;
 
 /**
  * Removes everything that the bucket holds of one job: file, records, logs, outcome. Content-addressed objects (`files/`) stay,
- * and Temporal keeps its data of the job until its retention ends. Call it after the job has ended and its slices are gone,
- * because an open job would go on writing. Repeating is safe.
+ * and Temporal keeps the job's data until its retention ends. Call it after the job has ended and its slices are gone: an open
+ * job would write again. Repeating is safe.
  */
 export async function purgeJob(store: Pick<StorePort, 'list' | 'remove'>, job: string): Promise<Purged> {
   // This object is removed last: without it the id may be taken again, and remaining objects would be taken for another user's

@@ -82,7 +82,7 @@ async function serverStep({ connection, isCloud }: ServerSetup): Promise<SetupSt
   return { what: 'Temporal server', state: 'was-there', detail };
 }
 
-/** Makes one call with an API key that does not exist. */
+/** Finds out whether the server demands an API key, by one call with a key that does not exist. */
 async function callersStep({ connection, namespace }: ServerSetup): Promise<SetupStep> {
   const what = 'who may call';
   try {
@@ -105,7 +105,7 @@ const REFUSED = [7, 16];
 /** gRPC: UNIMPLEMENTED, PERMISSION_DENIED, UNAUTHENTICATED. */
 const NOT_OVER_THIS_API = [12, 7, 16];
 
-/** @param by name of the step, its function, and its commands to run by hand */
+/** Runs a step, or returns its commands if the server refuses it. @param by name, function and commands of the step */
 async function byHandIfRefused(
   setup: ServerSetup,
   by: {
@@ -187,7 +187,7 @@ function ownerStep({ store }: ServerSetup, { id, isNew }: InstallationOwner): Se
   return { what: 'owner id', state: isNew ? 'done' : 'was-there', detail };
 }
 
-/** Workers of another installation take no tasks from a claimed queue (docs/adr/0103). */
+/** Claims the task queue. Workers of another installation take no tasks from a claimed queue (docs/adr/0103). */
 async function claimStep(setup: ServerSetup, owner: string): Promise<SetupStep> {
   const what = `task queue ${setup.taskQueue}`;
   const holder = await claimQueue(setup, owner);
@@ -219,7 +219,7 @@ async function scheduleStep({ client, taskQueue }: ServerSetup): Promise<SetupSt
   }
 }
 
-/** Default: 10 list calls a second. A list of 10,000 jobs took 17 s in pages, with 200 below 1 s (docs/facts.md, "Temporal"). */
+/** The default is 10 list calls a second. A list of 10,000 jobs took 17 s in pages, with 200 calls below 1 s (docs/facts.md). */
 function visibilityAdvice({ namespace, isCloud }: ServerSetup): SetupStep {
   const what = 'visibility rate';
   if (isCloud) return { what, state: 'advice', detail: 'Temporal Cloud allows 30 calls a second; more by its support' };

@@ -32,7 +32,7 @@ export interface Submission {
   readonly job: unknown;
   /** The spec of `job`, if the caller has already resolved it (`jobctl serve`). */
   readonly spec?: JobSpec;
-  /** The array of `job`, likewise. `spec` is then that of its first member. */
+  /** The array of `job`, if already resolved. `spec` is then that of its first member. */
   readonly array?: JobArray | undefined;
   /** The exact job id, and an idempotency key. Absent: the file's name with a random suffix. */
   readonly name?: string;
@@ -44,9 +44,9 @@ export interface Submission {
   readonly uploaded?: Readonly<Record<string, string>>;
   /** Signs the input under the job's future id; set by `jobctl serve` (docs/adr/0080). */
   readonly authorize?: (id: string, input: JobInput) => JobAuthorization;
-  /** Fingerprint (`SHA256:..`) of the local `ssh.private_key` file. A worker that reads another key there refuses the job. */
+  /** Fingerprint (`SHA256:..`) of the local `ssh.private_key` file. A worker that finds another key there refuses the job. */
   readonly sshKey?: string;
-  /** The same for identities: path as in the job -> fingerprint. */
+  /** Fingerprints of identities: path as in the job -> fingerprint. */
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
 
@@ -55,7 +55,7 @@ export interface Submitted {
   readonly spec: JobSpec;
   /** False if an identical job was submitted under this name before. */
   readonly isNew: boolean;
-  /** The number of jobs of an array, whose group has the id. Absent: it is one job. */
+  /** The number of jobs of an array, whose group has this id. Absent: it is a single job. */
   readonly members?: number;
   /** Warnings of a `jobctl serve`, for people. */
   readonly warnings?: readonly string[];
@@ -124,7 +124,7 @@ export class Submissions {
     }
   }
 
-  /** @throws JobInvalid for others to wait for that are not there; a repeated submit need not find them again */
+  /** @throws JobInvalid if a job that this one waits for does not exist; a repeated submit need not find it again */
   async #mustKnowOthers(after: AfterSpec | undefined, name: string | undefined): Promise<void> {
     if (after === undefined) return;
     const missing: string[] = [];
@@ -154,7 +154,7 @@ export class Submissions {
     return { id, spec, isNew: false };
   }
 
-  /** Starts the group of an array. Its members are started by its workflow. */
+  /** Starts the group of an array. The group's workflow starts the members. */
   async #submitGroup({ name, spec, array, hash, inputOf }: GroupSubmission): Promise<Submitted> {
     const { memberIndexes } = await import('../domain/array/array.js');
     const { groupIdProblem } = await import('../domain/array/group-state.js');
@@ -164,7 +164,7 @@ export class Submissions {
     for (;;) {
       const id = name ?? jobIdFor(spec, randomSuffix());
       const problem = wrong(id);
-      // A random suffix may look like a retry; the next one does not.
+      // A random suffix may look like that of a retry; then another one is drawn.
       if (problem !== undefined && name === undefined && wrong(`${id.slice(0, -1)}x`) === undefined) continue;
       if (problem !== undefined) throw new JobInvalid(`name: ${problem}`);
       const input = { v: 1, submission: inputOf(id) } as const;
@@ -177,7 +177,7 @@ export class Submissions {
     }
   }
 
-  /** Returns false if the id is in use, by a running or a finished job. */
+  /** Returns false if the id is in use, by an open or an ended job. */
   async #start(
     { id, spec, input, hash }: Start,
     workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' = 'REJECT_DUPLICATE',

@@ -17,10 +17,7 @@ export class TemporalCalls {
   readonly #waiter: Waiter;
   #isNewEnough = false;
 
-  /**
-   * @param server `Temporal at A`, for messages
-   * @param waiter waits for workers
-   */
+  /** @param server `Temporal at A`, for messages @param waiter learns of waits for workers */
   constructor(temporal: Client, server: string, waiter: Waiter = {}) {
     this.#temporal = temporal;
     this.#server = server;
@@ -28,9 +25,9 @@ export class TemporalCalls {
   }
 
   /**
-   * Makes a call that only a worker can answer. Whoever waits is told so at once if no worker polls, otherwise after seconds: for
-   * the first 70 s after the last poll nothing is known.
-   * @param moreMs time beyond `mostMs` in which the server itself says that it is over
+   * Makes a call that only a worker can answer. The person who waits is told at once if no worker polls, otherwise after seconds:
+   * up to 70 s after its last poll a worker may still be there.
+   * @param moreMs time beyond `mostMs` in which the server itself reports the timeout
    */
   ofWorker<T>(call: () => Promise<T>, { whom, mostMs, away, interrupted }: WorkerWait, moreMs = 0): Promise<T> {
     const known = away && `no worker polls ${queueText(away)}`;
@@ -49,8 +46,8 @@ export class TemporalCalls {
   }
 
   /**
-   * Makes a query, which only a worker can answer. A server whose worker is missing says so, or only lets the deadline pass: one
-   * that answers the next call is up, so a worker is what is missing.
+   * Makes a query, which only a worker can answer. If no worker is there, the server says so or lets the deadline pass. After a
+   * deadline, a server that answers another call is up, so the worker is missing.
    * @param whom such as `job train-7f3k`
    * @param polls of the workers that should answer
    */
@@ -96,7 +93,7 @@ export class TemporalCalls {
     return known && explainGaps(searchAttributeGaps(known.customAttributes ?? {}), namespace);
   }
 
-  /** Called before a client's first job: a server that lacks features of its workflow would fail it later, less clearly. */
+  /** Call it before a client's first job: a server without features that the job needs would fail it later, less clearly. */
   async refuseOldServer(): Promise<void> {
     if (this.#isNewEnough) return;
     const { serverVersion } = await this.bounded(() => this.#temporal.workflowService.getSystemInfo({}));
@@ -106,13 +103,13 @@ export class TemporalCalls {
   }
 }
 
-/** The server's answer to a query whose task queue no worker has polled for a while. The SDK wraps it. */
+/** Whether the error is the server's answer to a query whose task queue no worker has polled lately. The SDK wraps it. */
 function isWithoutPoller(error: unknown): boolean {
   const { details = '' } = (error as { readonly cause?: { readonly details?: string } } | undefined)?.cause ?? {};
   return details.startsWith('no poller seen for task queue');
 }
 
-/** The message of Temporal's own converter about an encrypted payload. */
+/** Whether the error is that of Temporal's own converter for an encrypted payload. */
 function isWithoutCodec(error: unknown): boolean {
   return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }
@@ -126,7 +123,7 @@ interface WorkerWait {
   readonly mostMs: number;
   /** The polls, if no worker polls. */
   readonly away?: TaskQueuePolls | undefined;
-  /** See `toldWait`. */
+  /** See `ToldWait`. */
   readonly interrupted: () => Promise<Error>;
 }
 
@@ -204,7 +201,7 @@ async function inOurWords<T>(
   }
 }
 
-/** The failure that matters is the cause of one that only says that the activity failed. */
+/** The innermost cause. The outer errors only say that the activity failed. */
 export const innermost = (error: Error & { readonly type?: unknown }): Error & { readonly type?: unknown } =>
   error.cause instanceof Error ? innermost(error.cause) : error;
 
@@ -212,7 +209,7 @@ export const innermost = (error: Error & { readonly type?: unknown }): Error & {
 export interface TaskQueuePolls {
   readonly taskQueue: string;
   readonly namespace: string;
-  /** Time of the last poll for workflow tasks. Absent: no poll in the last five minutes; Temporal remembers no longer. */
+  /** Time of the last poll for workflow tasks. Absent: no poll within five minutes, as far back as Temporal remembers. */
   readonly lastAt?: EpochMs;
   /** The installation that has claimed the queue (docs/adr/0103). Absent: the queue is not claimed, or this client cannot ask. */
   readonly owner?: string;
@@ -220,7 +217,7 @@ export interface TaskQueuePolls {
   readonly strangers?: readonly string[];
 }
 
-/** Makes two calls, which wake no worker. A worker that waits for tasks polls anew every minute. */
+/** Looks up the polls with two calls, which wake no worker. A worker that waits for tasks polls anew every minute. */
 export async function taskQueuePolls(
   { temporal, calls }: { readonly temporal: Client; readonly calls: TemporalCalls },
   taskQueue: string,

@@ -194,7 +194,7 @@ export class TemporalJobs implements JobPort {
 
   // ----------------------------------------------------------------------------------------------------------------
 
-  /** For a job that keeps its slices, waits for the outcome; undefined once it is closed. For another job, undefined at once. */
+  /** Waits for the outcome of a job that keeps its slices; undefined once it is closed. Undefined at once for any other job. */
   async #outcomeOfOpen(id: string): Promise<Outcome | undefined> {
     for (let look = 0; ; look++) {
       const { memo, closeTime } = await this.#describe(id);

@@ -1,18 +1,18 @@
-/** Gets a line for the person who waits. */
+/** Receives a line for the person who waits. */
 export type OnWait = (text: string) => void;
 
-/** Called at the start of a wait, with the function that gives it up. @returns stops listening, once the wait is over */
+/** Called at the start of a wait, with the function that gives it up. @returns a function that stops listening, after the wait */
 export type OnInterrupt = (giveUp: () => void) => () => void;
 
-/** The person who waits for a call that others answer. */
+/** The person who waits for a call that another party answers. */
 export interface Waiter {
-  /** Absent: nobody is told. */
+  /** Absent: no messages are shown. */
   readonly onWait?: OnWait | undefined;
-  /** Absent: no wait is given up. */
+  /** Absent: a wait cannot be given up. */
   readonly onInterrupt?: OnInterrupt | undefined;
 }
 
-/** Tells the person each thing only once: many calls side by side say the same. */
+/** A waiter that is told each thing only once: concurrent calls say the same. */
 export function toldOnce({ onWait, onInterrupt }: Waiter): Waiter {
   const told = new Set<string>();
   const tell = (text: string): void => {
@@ -22,10 +22,10 @@ export function toldOnce({ onWait, onInterrupt }: Waiter): Waiter {
   return { onWait: onWait && tell, onInterrupt };
 }
 
-/** The person is told of a call that takes longer. */
+/** After this time the person is told of the wait. */
 const TELL_AFTER_MS = 3_000;
 
-/** Waits for a call that others answer, such as a worker, and tells a person in time what is waited for. */
+/** Waits for a call that another party answers, such as a worker, and tells the person in time what it waits for. */
 export async function toldWait<T>(
   { onWait: tell, onInterrupt }: Waiter,
   call: () => Promise<T>,
@@ -56,7 +56,7 @@ export async function toldWait<T>(
 interface ToldWait {
   readonly whom: string;
   readonly mostMs: number;
-  /** A reason, known before the call, why there may be no answer. It is told at once. */
+  /** A reason, known before the call, why there may be no answer. The person is told at once. */
   readonly known?: string | undefined;
   /** The error of a wait that is given up. It never rejects. */
   readonly interrupted: () => Promise<Error>;

@@ -10,7 +10,7 @@ import { leastShort, remedies, type Remedy } from '../quota/explanation/remedies
 export interface WhyWaiting {
   readonly why: Explanation;
   readonly remedies: readonly Remedy[];
-  /** The least number of units that must come free, if the job waits for units. */
+  /** The least number of units that must come free, if the job lacks units. */
   readonly short?: { readonly type: string; readonly units: number };
   readonly at: EpochMs;
   readonly pool: string;

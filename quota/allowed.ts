@@ -3,12 +3,12 @@ import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import { MACHINE_KINDS, machineKind } from '../domain/machines.js';
 import { formatPath, showValue, type Problem } from '../domain/problem.js';
 
-/** Rules of a pool file for the choices of its jobs. Plain JSON. */
+/** Rules for the choices that the jobs of a pool may make. Plain JSON. */
 export interface PoolChoices {
   readonly pool: string;
   /** The pool file; absent: the pool has none. */
   readonly file?: string;
-  /** Admins of the pool file. Empty: everybody. */
+  /** Admins that the pool file names. Empty: everybody is one. */
   readonly admins: readonly string[];
   /** The table `[allow]`; absent: the file has none. */
   readonly allow?: ChoiceLists;
@@ -16,7 +16,7 @@ export interface PoolChoices {
   readonly gives: ChoiceLists;
 }
 
-/** Patterns by key. A key without an entry allows any value. Plain JSON, kept with a job. */
+/** Allowed patterns by key of the choice. A key without an entry allows any value. Plain JSON, kept with a job. */
 export interface AllowedChoices {
   readonly pool: string;
   readonly file?: string;
@@ -48,7 +48,7 @@ function ownOf(gives: ChoiceLists, accounts: Partial<UsualAccounts>): ChoiceList
   return Object.fromEntries(lists) as ChoiceLists;
 }
 
-/** Choices that an edit of an open job can still change. Its machines stay as they are. */
+/** Limits `allowed` to the choices that an edit of an open job can change. The machines of the job stay as they are. */
 export function allowedInEdits({ lists, ...named }: AllowedChoices): AllowedChoices {
   const { images, notify } = lists;
   return { ...named, lists: { ...(images && { images }), ...(notify && { notify }) } };

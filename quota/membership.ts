@@ -94,7 +94,7 @@ interface LooseName {
 }
 
 /**
- * Says why an entry matches more than the address that a reader takes it for, or something else; undefined if it does not.
+ * Says why an entry matches names that a reader does not expect; undefined if it matches none.
  * @param known names of users, to show which of them are matched by accident
  */
 export function looseName(entry: string, known: readonly string[] = []): LooseName | undefined {
@@ -126,7 +126,7 @@ interface Asker {
   readonly user: string;
   /** The name as the user wrote it. */
   readonly project?: string | undefined;
-  /** In `verified`, a project's name means nothing without a quota file that lists its members (docs/adr/0087). */
+  /** In mode `verified`, a project's name means nothing without a quota file that lists its members (docs/adr/0087). */
   readonly mode: NamesMode;
 }
 
@@ -151,7 +151,7 @@ export function resolveProject(config: QuotaConfig, { user, project, mode }: Ask
 
 const anyProject = (project = NO_PROJECT): ProjectChoice => ({ ok: true, project });
 
-/** A project's name gives its secrets, quota and floors, so no user gets the name without a file that makes them a member. */
+/** A project gives its members secrets, quota and floors. Without a file that lists members, no user may name a project. */
 function withoutMembers(project = NO_PROJECT): ProjectChoice {
   if (isSameProject(project, NO_PROJECT)) return { ok: true, project: NO_PROJECT };
   return {
@@ -161,7 +161,7 @@ function withoutMembers(project = NO_PROJECT): ProjectChoice {
   };
 }
 
-/** Best effort on units that others leave, unless the pool requires a project. */
+/** The choice for a user of no project: best effort on units that others leave, unless the pool requires a project. */
 function asNobody(config: QuotaConfig, user: string): ProjectChoice {
   if (config.kind === 'unlimited' || config.rules?.requireProject !== true) return { ok: true, project: NO_PROJECT };
   const { admins } = config.rules;

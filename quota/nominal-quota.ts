@@ -10,8 +10,7 @@ interface Fraction {
 }
 
 /**
- * Reads the shortest decimal that gives `value`, which is the one in the file.
- * @throws RangeError for NaN, infinity, less than 0
+ * Converts the shortest decimal that rounds to `value`: the one in the file. @throws RangeError for NaN, infinity, less than 0
  */
 function fractionOf(value: number): Fraction {
   if (!Number.isFinite(value) || value < 0) throw new RangeError(`share: ${value} is not a number of 0 or more`);
@@ -80,11 +79,11 @@ export interface GangBound {
   readonly nominal: number;
   /** Units of the largest of those tiers. A larger gang cannot start. */
   readonly tier: number;
-  /** A gang of this size has room in some tier whatever others run within their quota, if the project runs nothing else. */
+  /** A gang of this size always has room in some tier, whatever others run within quota, if the project runs nothing else. */
   readonly sure: number;
 }
 
-/** The bounds of projects whose nominal quota is more than one gang can be sure of. Empty for a pool of one tier. */
+/** The bounds of projects whose nominal quota exceeds the size that a gang can be sure of. Empty for a pool of one tier. */
 export function gangBounds(config: QuotaConfig): readonly GangBound[] {
   if (config.kind === 'unlimited' || config.tiers.length < 2) return [];
   const named = config.tiers.map((_, tier) => config.rules?.tiers[tier]?.pricing);

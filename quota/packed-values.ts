@@ -1,4 +1,4 @@
-/** Values that many rows share, each once: tables of a packed lease book and of a published pool. */
+/** A table of values that many rows share, each stored once. Packed lease books and published pools have such tables. */
 export class Table<T> {
   readonly #values: T[] = [];
   readonly #indexes = new Map<string, number>();

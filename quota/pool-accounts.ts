@@ -108,8 +108,9 @@ function enterLoans(ledger: Ledger, config: LimitedQuota, leases: readonly Quota
 }
 
 /**
- * Borrowing has no named lender: units borrowed beyond the pool's unpromised ones are divided among the projects that leave
- * nominal quota unused, in proportion to how much they leave, in whole units.
+ * Divides borrowed units among the projects that leave nominal quota unused, in proportion to it and in whole units. Borrowing
+ * has no named lender.
+ * @param borrowed units borrowed beyond those that are promised to no project
  * @param unused units by project, 0 or more; no project lends more than these
  */
 function lend(borrowed: number, unused: ReadonlyMap<string, number>): ReadonlyMap<string, number> {

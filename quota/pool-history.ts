@@ -34,15 +34,15 @@ export interface LeaseStory {
   readonly units: QuotaUnits;
   /** Absent: it was granted before the window. */
   readonly grantedAt?: EpochMs;
-  /** Time with its chips, in ms: from all of its slices ready until they were lost or seen gone. */
+  /** Time for which the lease had its chips, in ms: from all of its slices ready until they were lost or seen gone. */
   readonly heldMs: number;
   /** Absent: it is still open, or `isEndUnknown`. */
   readonly freedAt?: EpochMs;
   /** The first preemption by quota. */
   readonly revokedAt?: EpochMs;
-  /** It is no longer open, and no line tells its end. It counts until its last line. */
+  /** The lease is no longer open, and no line tells its end. It counts until its last line. */
   readonly isEndUnknown?: true;
-  /** It began before the window, and no line tells whether it had chips then. It counts as if it had. */
+  /** The lease began before the window, and no line tells whether it had chips then. It counts as if it had. */
   readonly isStartAssumed?: true;
 }
 

@@ -21,7 +21,7 @@ export interface PoolSnapshot {
   readonly source?: string;
   /** The problem with the files. The last good ones are in force. */
   readonly problem?: string;
-  /** Absent: the workflow knows every lease. Else `view` has only what it has heard so far, and nothing is granted. */
+  /** Set while the workflow rebuilds its memory: `view` has only the leases that it knows so far, and nothing is granted. */
   readonly rebuilding?: Rebuilding;
   /** Slices whose deletion does not end, at most `MOST_STUCK`. Absent: none. */
   readonly stuck?: readonly StuckSlice[];
@@ -40,7 +40,7 @@ export interface AdmissionSet {
   readonly at: EpochMs;
 }
 
-/** The answer of `jobctl capacity --output json` and of the server. */
+/** The capacity that `jobctl capacity --output json` and the server answer with. */
 export const capacityOf = ({ pool, at, poolZones: zones = [], capacity: rows = [] }: CapacityState) => ({
   ...{ pool, at, zones, rows },
 });
@@ -59,7 +59,7 @@ export const MOST_STUCK = 50;
 /** A pool whose workflow lost its memory asks every open job what it holds (docs/adr/0035). */
 export interface Rebuilding {
   readonly since: EpochMs;
-  /** Time at which it goes on without the jobs that have not answered. */
+  /** Time at which the rebuild ends, without the jobs that have not answered by then. */
   readonly until: EpochMs;
   /** Ids of jobs that have not answered, in order, 20 at most. */
   readonly waitsFor: readonly string[];
@@ -67,7 +67,7 @@ export interface Rebuilding {
 }
 
 /**
- * The object `quota/<pool>/state.json`: one short tuple per row, values that rows share in tables beside them, times as ages at
+ * The object `quota/<pool>/state.json`. Each row is one short tuple, values that rows share are in tables, and times are ages at
  * `at` in ms. A row takes 100 bytes or less: the answer of one query must hold 10,000 requests and 10,000 leases within 2 MB.
  */
 export interface PackedPoolState extends Omit<PoolSnapshot, 'view'> {
@@ -91,7 +91,10 @@ type PackedDemand = readonly [
   isVerified?: 1,
 ];
 type Cell = string | number | null;
-/** Request: id, demand, submitted, waiting since. Lease: id, demand, submitted, then see `packLease`. Ends at its last value. */
+/**
+ * Request: id, demand, submitted, waiting since. Lease: id, demand, submitted, then see `packLease`. Absent cells at its end are
+ * cut.
+ */
 type PackedRow = readonly Cell[];
 /** Index of a row of `requests`, or the id itself if no row has it. */
 type RequestRef = number | string;
@@ -268,7 +271,7 @@ function unpackId(packed: string): string {
   return run === '' ? packed.slice(1) : `${job}/${unpackRunId(run)}/${number}`;
 }
 
-/** Writes absent cells as null. The row ends at its last value. */
+/** Writes absent cells as null and cuts the row off after its last value. */
 function trimmed(cells: readonly (Cell | undefined)[]): PackedRow {
   const end = cells.findLastIndex((cell) => cell !== undefined) + 1;
   return cells.slice(0, end).map((cell) => cell ?? null);
@@ -282,7 +285,7 @@ export interface TextPage {
   readonly text: string;
 }
 
-/** Another reader, or another worker's cache, may make the text anew during our reading. */
+/** Most attempts at reading one text. Another reader, or another worker's cache, may make it anew in between. */
 const MOST_TRIES = 5;
 
 /**

@@ -130,7 +130,7 @@ export interface QuotaLease extends Demand {
   readonly askingSince?: EpochMs;
   /** Zone in which it asks or has its slices. Absent: not known yet. */
   readonly zone?: string;
-  /** An asking lease has asked in each zone that it names, or each has refused it, since it began to ask (rule 11). */
+  /** Since it began to ask, an asking lease has asked in each of its zones, or each has refused it (rule 11). */
   readonly everywhere?: Everywhere;
   /** Granted from a reservation (rule 8). */
   readonly isFromReservation?: boolean;
@@ -190,7 +190,7 @@ export interface Pool {
   readonly leases: readonly QuotaLease[];
   /** Absent: `NO_MEMORY`. */
   readonly memory?: QuotaMemory;
-  /** An admin's freeze: nothing new is granted, nothing that runs is touched (rule 10). */
+  /** True after an admin's freeze: nothing new is granted, and nothing that runs is touched (rule 10). */
   readonly isFrozen?: boolean;
 }
 
@@ -203,7 +203,7 @@ export interface Grant {
 /** A lease that is taken back. It counts until its slices are seen gone. */
 export interface Preemption {
   readonly id: string;
-  /** The request that gets its chips; with `tier`, the lease itself. */
+  /** The request that gets its chips; with cause `tier`, the lease itself. */
   readonly for: string;
   /**
    * `quota`: a borrower gives lent chips back, with notice. `asking`: it had no chips in time. `parked`: its job is paused.
@@ -284,12 +284,12 @@ export function floorProblem(
   );
 }
 
-/** From a tier's place in the former files to its place in the present ones. */
+/** The new place of each moved tier, by its old place. */
 export type TierMoves = ReadonlyMap<number, number>;
 
 /**
- * The tiers that have another place now. Leases name their tier by its place, and an operator may put a tier before others. A
- * tier is known by the purchase of its units. A tier that shares its purchase with another keeps its place.
+ * Finds the tiers whose place has changed. Leases name their tier by its place, and an operator may put a tier before others.
+ * Tiers are matched by the way their units are bought. Tiers that are bought alike keep their places.
  */
 export function tierMoves(before: QuotaConfig | undefined, after: QuotaConfig | undefined): TierMoves {
   const [from, to] = [purchasesOf(before), purchasesOf(after)];

@@ -3,8 +3,8 @@ import { largest, smallest } from '../domain/extremes.js';
 import type { EpochMs } from '../domain/units.js';
 
 /**
- * Observations by a pool's jobs of one type, bought one way, in one zone (docs/adr/0118). Plain JSON, bounded by `MOST_OUTCOMES`
- * and `MOST_REFUSAL`.
+ * Observations of one place by a pool's jobs: one type, one pricing, one zone (docs/adr/0118). Plain JSON, bounded by
+ * `MOST_OUTCOMES` and `MOST_REFUSAL`.
  */
 export interface SeenPlace extends AskedFor {
   readonly zone: string;
@@ -12,14 +12,17 @@ export interface SeenPlace extends AskedFor {
   readonly seenAt: EpochMs;
   /** Oldest first. */
   readonly outcomes: readonly AskOutcome[];
-  /** Slice-hours that ended, in ms, and preemptions by the provider. Both halve every `WEAR_HALF_LIFE_MS`; as of `seenAt`. */
+  /**
+   * Time that slices held their chips, in ms, and number of preemptions by the provider. Both are as of `seenAt` and halve every
+   * `WEAR_HALF_LIFE_MS`.
+   */
   readonly heldMs: number;
   readonly preempted: number;
   readonly refusal?: { readonly at: EpochMs; readonly text: string };
 }
 
 /**
- * The end of one gang's request: it got its chips, or its zone was refused or left without them. `denied`: it was refused for a
+ * The end of one gang's request: it got its chips, was refused, or left the zone without them. `denied`: it was refused for a
  * reason that says nothing of the zone's chips, such as a missing right.
  */
 export interface AskOutcome {
@@ -51,7 +54,7 @@ const DAY = 24 * HOUR;
 /** Older outcomes do not count. */
 const OUTCOME_LIFE_MS = 7 * DAY;
 const WEAR_HALF_LIFE_MS = DAY;
-/** An answer this old counts half in the order of zones: capacity comes and goes within hours. */
+/** An outcome of this age counts half in the order of zones: capacity comes and goes within hours. */
 const ORDER_HALF_LIFE_MS = 3 * HOUR;
 /** The longest wait that one outcome, or one request that still waits, counts against its zone. */
 const LONGEST_WAIT_MS = 2 * HOUR;
@@ -76,7 +79,7 @@ export const newPlace = (
 });
 
 /**
- * Adds an outcome. The unsuccessful requests of one job are one outcome with the sum of their waits, so that a job that asks
+ * Adds an outcome. All unsuccessful requests of one job count as one outcome with the sum of their waits. So a job that asks
  * again and again, or that its own project refuses, does not crowd out the observations of others.
  */
 export function withOutcome(place: SeenPlace, outcome: AskOutcome): SeenPlace {
@@ -140,7 +143,7 @@ export function orderedZones(
   return zones.toSorted((a, b) => (classes.get(a) ?? 0) - (classes.get(b) ?? 0));
 }
 
-/** Times that differ by less than half an octave, about 40 %, are as good as equal. */
+/** Class of a time. Times that differ by less than half an octave, about 40 %, count as equal. */
 const classOf = (ms: number): number => Math.round(2 * Math.log2(ms / MINUTE));
 
 /**
@@ -174,7 +177,7 @@ function preemptionRate(seen: SeenPlace | undefined, now: EpochMs): number {
 /** One row of `jobctl capacity`: what this pool's jobs have seen, not a promise. */
 export interface CapacityRow extends AskedFor {
   readonly zone: string;
-  /** Requests for a whole gang: the last 20 that were answered or given up in the last 7 days, and those that wait now. */
+  /** Requests for a whole gang: at most 20 that ended in the last 7 days, and those that wait now. */
   readonly asked: number;
   /** Those of `asked` that got their chips. */
   readonly got: number;
@@ -185,7 +188,7 @@ export interface CapacityRow extends AskedFor {
   /** Gangs that wait now, with the start of the longest wait. */
   readonly waiting: number;
   readonly waitingSince?: EpochMs;
-  /** Recent slice-hours and preemptions, each halved every 24 hours. Gangs that hold chips now are included. */
+  /** Recent slice-hours and preemptions, which halve every 24 hours. Gangs that hold chips now are included. */
   readonly sliceHours: number;
   readonly preempted: number;
   readonly refusal?: { readonly at: EpochMs; readonly text: string };

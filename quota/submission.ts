@@ -14,7 +14,7 @@ export interface Submission {
   readonly mode: NamesMode;
   /** Such as `2 x v4-8`, for the message. */
   readonly shown: string;
-  /** Key of the job file that asks for it, such as `tpu.accelerator`. */
+  /** Key of the job file that the demand comes from, such as `tpu.accelerator`. */
   readonly key: string;
 }
 
@@ -90,7 +90,7 @@ function whereOf(config: LimitedQuota, tiers: readonly QuotaUnits[]): string {
   return tiers.length === 1 ? 'the pool' : 'its largest tier';
 }
 
-/** A zone without bounds in the pool file holds slices of any size. */
+/** Says that the slices exceed the largest one of each zone. A zone without bounds in the pool file holds slices of any size. */
 function overZones(config: LimitedQuota, { units, slices = 1, zones = [] }: Ask): string | undefined {
   const largestOf = (zone: string, type: string): number => {
     const ofZone = config.rules?.largestSlice[zone];
@@ -144,7 +144,7 @@ type Entry =
 
 type Limits = Pick<PoolLimits, 'openJobsPerUser' | 'submitsPerMinute'>;
 
-/** Takes one more job of a user, unless a limit forbids it. Then nothing changes. Pure. */
+/** Adds one more job of a user. If a limit forbids it, nothing changes. Pure. */
 export function enter(jobs: UserJobs, job: UserJob, limits: Limits, now: EpochMs): Entry {
   if (jobs.open.some((other) => isSame(other, job))) return { kind: 'known' };
   const { openJobsPerUser: mostOpen = Infinity, submitsPerMinute: mostRecent = Infinity } = limits;

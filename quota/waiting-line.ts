@@ -21,7 +21,7 @@ export interface WaitingLine {
   readonly rows: readonly (readonly [job: string, sentence: number])[];
 }
 
-/** The reason for a wait: text, and times, which each reader writes in its own time zone. */
+/** The reason for a wait: text with times in it. Each reader writes the times in its own time zone. */
 export type Sentence = readonly (string | EpochMs)[];
 
 /** A job's place in a line as it was published. */
@@ -57,8 +57,8 @@ export function placesInLine(
 }
 
 /**
- * Makes the line with one pass, and one explanation for all jobs that wait for the same reasons. The caller can leave off after
- * the pass and after each job, since a large pool takes half a second.
+ * Makes the line with one pass, and one explanation for all jobs that wait for the same reasons. It yields after the pass and
+ * after each job, so that the caller can do other work: a large pool takes half a second.
  */
 export function* explainedLine({
   view,
@@ -94,8 +94,8 @@ export function* explainedLine({
 }
 
 /**
- * Key of an explanation, without the job's name: without it a line of 10,000 would need 10,000 explanations. A job with a
- * reservation never has another job's key. In a frozen pool all jobs have the same.
+ * Key of an explanation, without the job's name. Jobs with the same key share one explanation, so a line of 10,000 needs few. A
+ * job with a reservation never has another job's key. In a frozen pool all jobs have the same key.
  */
 function sameReasons(verdict: Verdict | undefined, isFrozen = false): string {
   if (verdict === undefined || isFrozen) return '';

@@ -141,7 +141,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
   return app;
 }
 
-/** `POST /v1/jobs/:id/cancel` is `postJobsCancel`. */
+/** The operation's id: `POST /v1/jobs/:id/cancel` is `postJobsCancel`. */
 function operationIdOf(method: string | readonly string[], url: string): string {
   const words = url.split(/[/:-]/).filter((word) => word !== '' && word !== 'v1' && word !== 'id' && word !== 'pool');
   return [String(method).toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
@@ -205,7 +205,7 @@ function failureOf(error: FastifyError, request: FastifyRequest): ApiError {
   );
 }
 
-/** A body that is not JSON, or of another type, keeps HTTP's own status. */
+/** HTTP status of a refusal, if Fastify has one: for a body that is not JSON, or of another type. */
 function statusFor(error: FastifyError, { code }: ApiError): number | undefined {
   if (code !== 'invalid' || apiErrorOf(error) !== undefined) return undefined;
   if (hasZodFastifySchemaValidationErrors(error)) return 400;

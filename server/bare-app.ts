@@ -24,9 +24,9 @@ declare module 'fastify' {
     caller: Caller | null;
   }
   interface FastifyContextConfig {
-    /** Answered without a token. */
+    /** The route answers calls without a token. */
     readonly isOpen?: true;
-    /** The name of the call in the audit log if it is refused outside the access table. Every call with a token has one. */
+    /** Name of the route's calls in the audit log if refused outside the access table. Every route with a token has one. */
     readonly verb?: RouteVerb;
     /** Whether calls of the route wait for their turn (`takeTurns`). Absent: reading calls and deletions do. */
     readonly turn?: boolean | ((query: unknown) => boolean);
@@ -62,12 +62,12 @@ export function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limit
 const tlsOf = ({ tls }: ServerConfig['listen']): object =>
   tls === undefined ? {} : { https: { ...tls, ...HTTP_OPTIONS } };
 
-/** Event ids contain every host, and paths of files may be long. */
+/** Long enough for event ids that contain every host, and for long paths of files. */
 const MOST_HEADER_BYTES = 131_072;
 const HTTP_OPTIONS = { maxHeaderSize: MOST_HEADER_BYTES, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
-/** The time of the largest file at the lowest rate through the server (shares.ts). For other bodies `BODY_MS` counts. */
+/** Time that the largest file takes at the lowest rate through the server (shares.ts). Other bodies have `BODY_MS`. */
 const SLOWEST_UPLOAD_MS = 1_200_000;
-/** Limit for a body that is read as a whole. */
+/** Time limit for a body that is read as a whole. */
 const BODY_MS = 60_000;
 
 /** Closes connections whose body does not arrive: each would otherwise stay open as long as the slowest upload may. */
@@ -81,17 +81,17 @@ export function refuseSlowBodies(app: App, bodyMs = BODY_MS): void {
   app.addHook('onResponse', async (request) => clearTimeout(waiting.get(request)));
 }
 
-/** More than any call needs. A job file and a pool file may each use half of the characters. */
+/** Bounds that no proper call reaches. A job file and a pool file may each use half of the characters. */
 const MOST_OF_A_BODY: Bounds = { characters: 2 ** 20, values: 20_000, levels: 50, keyCharacters: 4_096 };
 
-/** Checked before code walks through a body: fields have only their own limits, and the code that writes JSON is recursive. */
+/** Refuses a huge or deep body before code walks through it: fields have only their own limits, and writing JSON is recursive. */
 export async function refuseLargeBody({ body }: FastifyRequest): Promise<void> {
   if (typeof body !== 'object' || body === null || Buffer.isBuffer(body) || 'pipe' in body) return;
   const problem = beyond(body, MOST_OF_A_BODY);
   if (problem !== undefined) throw new ApiError('invalid', `the body: ${problem}`, 'docs/http-api.md has the limits');
 }
 
-/** Calls of one route that a subject may have in progress: the data of each stays in memory until the client has taken it. */
+/** Calls of one route that a subject may have in progress. The data of each stays in memory until the client has taken it. */
 const AT_ONCE = 4;
 /** Further calls that may wait for their turn. */
 const MOST_WAITING = 500;
@@ -140,7 +140,7 @@ async function ended(response: ServerResponse, socket: Socket): Promise<void> {
   });
 }
 
-/** The caller's facts of a request, for the handlers of a route. */
+/** The caller and the facts of a request, for the handlers of a route. */
 export function callOf(request: FastifyRequest): Call {
   const { caller, id: requestId, ip: from, body } = request;
   if (caller === null) throw new TypeError(`${request.routeOptions.url}: the route has no caller`);
@@ -148,7 +148,7 @@ export function callOf(request: FastifyRequest): Call {
   return { caller, requestId, from, ...(isJson ? { inputSha256: sha256Of(JSON.stringify(body)) } : {}) };
 }
 
-/** Node.js tells of the error again for each further piece of what it cannot read. */
+/** Sockets that have their answer. Node.js reports the error again for each further piece that it cannot read. */
 const answeredSockets = new WeakSet<Socket>();
 
 /** Answers bytes that Node.js cannot read as a request, in the documented form of all other failures. */

@@ -31,7 +31,7 @@ const issuer = z.strictObject({
   /** `aud` must be one of these; the first is the client of `jobctl login`. */
   audiences: z.array(z.string().min(1)).min(1),
   /**
-   * Reference to the client's secret (env:NAME, file:///PATH), for issuers that demand one of command-line tools, like Google.
+   * Reference to the client's secret (env:NAME, file:///PATH). Some issuers, such as Google, demand one of command-line tools.
    */
   clientSecret: z.string().min(1).optional(),
   scopes: z.array(z.string()).default(['openid', 'email', 'profile']),
@@ -63,11 +63,11 @@ const schema = z
       .strictObject({
         address: z.string().optional(),
         namespace: z.string().optional(),
-        /** The same as in the worker: the authority of the certificate, the name in it, an API key, whose file is read again. */
+        /** The same as in the worker: authority of the certificate, name in it, and API key. The key's file is read again. */
         tlsCaFile: z.string().min(1).optional(),
         tlsServerName: z.string().min(1).optional(),
         apiKeyFile: z.string().min(1).optional(),
-        /** `false`: in the clear, even with an API key. */
+        /** `false`: without TLS, even with an API key. */
         tls: z.boolean().optional(),
       })
       .default({}),
@@ -75,9 +75,9 @@ const schema = z
     store: z.strictObject({
       endpoint: z.url().optional(),
       bucket: storeSetting,
-      /** Absent: refused below, with the remedy. */
+      /** If absent, the configuration is refused with a remedy. */
       systemBucket: z.string().default(''),
-      /** For the audit log only, so that it can have a locked retention. Absent: the system bucket. */
+      /** Bucket of the audit log alone, so that it can have a locked retention. Absent: the system bucket. */
       auditBucket: storeSetting.optional(),
     }),
     /** The same as in the worker's configuration. */
@@ -105,13 +105,13 @@ const schema = z
       .strictObject({
         host: z.string().default('127.0.0.1'),
         port: z.int().min(0).max(65_535).default(7480),
-        /** PEM files. Absent: plain HTTP, which only this computer or the installation's own proxy may reach. */
+        /** PEM files. Absent: plain HTTP. Then only this computer and the installation's own proxy may reach the server. */
         tls: z.strictObject({ certFile: z.string(), keyFile: z.string() }).optional(),
         /** Names and addresses that `Host` may contain, with the port if it is not 443. Absent: loopback and `publicUrl`. */
         hosts: z.array(z.string()).default([]),
         /**
-         * Proxies whose X-Forwarded-For is trusted, as addresses or networks. Without `tls` only they and this computer may send
-         * tokens.
+         * Proxies whose X-Forwarded-For is trusted, as addresses or networks. Without `tls`, tokens are accepted only from them
+         * and from this computer.
          */
         trustProxies: z.array(z.string()).default([]),
         /** Bearer token for reading /metrics from elsewhere: file:///PATH or env:NAME. Absent: only this computer may read it. */
@@ -124,7 +124,7 @@ const schema = z
       .strictObject({
         requestsPerMinute: z.int().min(1).default(1_200),
         submitsPerMinute: z.int().min(1).default(60),
-        /** Calls of one address without a valid login. */
+        /** Calls without a valid login that one address may make per minute. */
         refusedLoginsPerMinute: z.int().min(1).default(120),
         bodyBytes: z
           .int()
@@ -134,7 +134,7 @@ const schema = z
           .int()
           .min(1_024)
           .default(64 * 1024 * 1024),
-        /** Limit for a file that a client sends to the store itself. */
+        /** Largest file, in bytes, that a client may send to the store itself. */
         directUploadBytes: z
           .int()
           .min(0)

@@ -55,7 +55,7 @@ interface EditTask {
   readonly set?: readonly Assignment[];
 }
 
-/** Returns the problems of an edit that show without the file in force. Single values are only checked for their cost. */
+/** Problems of an edit that show without the file in force. `set` without a file has none: it is resolved for its cost. */
 export const edit = ({ job, set = [] }: EditTask): Timed<{ readonly problems?: string }> =>
   timed(() => {
     const assigned = assignAll(job ?? {}, set);
@@ -84,7 +84,7 @@ export interface PlanTask {
   readonly published: Uint8Array | undefined;
 }
 
-/** `unreadable`: another version, or another writer with access to the bucket, wrote the published state. */
+/** `unreadable`: the pool's published state was written by another version, or by another writer with access to the bucket. */
 export async function plan({
   pool,
   files,

@@ -9,12 +9,12 @@ type Task = keyof typeof Tasks;
 type Input<Name extends Task> = Parameters<(typeof Tasks)[Name]>[0];
 type Result<Name extends Task> = Awaited<ReturnType<(typeof Tasks)[Name]>>['result'];
 
-/** Longer work is given up together with its thread. */
+/** Longer work is abandoned, and its thread ended. */
 const MOST_MS = 15_000;
 const THREADS = 2;
-/** For one subject: calls of other subjects come between its own and wait for at most one of them. */
+/** Calls of one subject that run at the same time. Calls of other subjects come in between. */
 const AT_ONCE = 1;
-/** For one subject, and for all together while they wait for a thread. */
+/** Limit for one subject's waiting calls, and for all calls that wait for a thread. */
 const MOST_WAITING = 200;
 /** Milliseconds of one thread per subject and minute. A usual submit takes 5 ms, a plan of 10,000 jobs a second or two. */
 const MOST_MS_PER_MINUTE = 20_000;
@@ -22,7 +22,7 @@ const MINUTE = 60_000;
 
 const IS_SOURCE = import.meta.url.endsWith('.ts');
 
-/** A thread does not inherit the hooks that let the main thread run TypeScript sources. */
+/** Loads the hooks that run TypeScript sources: a thread does not inherit them from the main thread. */
 function sourceLoader(): string {
   const api = new URL('index.mjs', pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api'))).href;
   return `data:text/javascript,${encodeURIComponent(`import { register } from '${api}'; register();`)}`;
@@ -34,8 +34,8 @@ interface DearLimits {
 }
 
 /**
- * Runs work that would hold up all other calls: in a thread, with a time limit, and counted against the calling subject
- * (docs/adr/0095). Limits that count calls do not know the cost of one.
+ * Runs work that would hold up all other calls. It runs in a thread, has a time limit, and is charged to the calling subject
+ * (docs/adr/0095). A limit on the number of calls would ignore the cost of each.
  */
 export class DearWork {
   readonly #threads: Piscina;
@@ -61,7 +61,8 @@ export class DearWork {
   }
 
   /**
-   * @throws ApiError `too-many-requests` if the subject's share is used up; `unavailable` if it takes too long or all are busy
+   * @throws ApiError `too-many-requests` if the subject's share is used up; `unavailable` if the work takes too long or all
+   * threads are busy
    */
   run<Name extends Task>(name: Name, input: Input<Name>, subject: string): Promise<Result<Name>> {
     return this.#shares.turn(

@@ -11,7 +11,7 @@ const DIRECT_FROM = 1024 * 1024;
 /** Bytes of one read. A comparison has at most two such pieces in memory. */
 const PIECE = 8 * 1024 * 1024;
 const COMPARED_AT_ONCE = 8;
-/** An upload's address is valid for a week; an upload that is not complete by then is useless. */
+/** Incomplete uploads are kept this long. An upload's address is valid for a week, so an older one can never be completed. */
 const KEPT_MS = 8 * 86_400_000;
 
 type UploadStore = Pick<StorePort, 'list' | 'read' | 'remove' | 'stat' | 'upload' | 'uploadSession' | 'uploadUrl'>;
@@ -24,8 +24,8 @@ export interface NamedFile {
 
 /**
  * Files that clients send to the store themselves (docs/adr/0086): each under a random name, at an address that the server made.
- * The server then reads the file and, if the content matches, writes what it read to the name of that content. So no client can
- * put other content there. It keeps no state, so another replica may complete an upload.
+ * The server then reads the file. If the content matches its hash, the server writes it under the name of that content, so no
+ * client can put other content there. The class keeps no state, so another replica may complete an upload.
  */
 export class DirectUploads {
   readonly #store: UploadStore;
@@ -48,7 +48,7 @@ export class DirectUploads {
     return { upload, url: await this.#store.uploadSession(stagedUploadObject(upload), size) };
   }
 
-  /** Repeating is safe. @throws ApiError `not-found` if there is no such upload, `invalid` if the content differs, `too-large` */
+  /** Repeatable. @throws ApiError `not-found` if there is no such upload, `invalid` if the content differs, `too-large` */
   async complete(upload: string, { path, sha256 }: NamedFile, most: number): Promise<void> {
     const [object, staged] = [objectOfFile(path, sha256), stagedUploadObject(upload)];
     const found = await this.#store.stat(staged);

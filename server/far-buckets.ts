@@ -5,16 +5,16 @@ import type { JobSpec } from '../domain/job-spec.js';
 import type { StorePort } from '../cloud/store/port.js';
 
 /**
- * Locations of buckets, as told to a submitter: of the installation's own, which every job writes to, and of buckets that Google shows
- * to anybody, asked without a login. By the server's login any caller could learn which buckets there are, and where
- * (docs/http-api.md).
+ * Finds the locations of buckets for a submitter. The installation's own bucket, which every job writes to, is looked up by the
+ * server's login. Any other bucket is looked up without a login, since by the server's login any caller could learn which buckets
+ * exist, and where (docs/http-api.md).
  */
 export type PublicPlaces = (
   bucket: string,
   as: { readonly login: 'own' | 'none'; readonly signal: AbortSignal },
 ) => Promise<BucketPlace | undefined>;
 
-/** Never rejects. */
+/** Warnings about buckets far from the job's zones. Never rejects. */
 export async function warningsOf(
   spec: JobSpec,
   { store, placeOf }: { readonly store: StorePort; readonly placeOf: PublicPlaces | undefined },

@@ -6,12 +6,12 @@ import { isOutage, pause } from '../client/outage.js';
 import type { StoreReader, StoredObject } from '../cloud/store/port.js';
 import { ApiError, TooManyRequests } from './problem.js';
 
-/** Most hosts of a job whose number of chips is unknown. */
+/** Most hosts that a job of unknown size is assumed to have. */
 const MOST_HOSTS = 1_000;
-/** Hosts beside those with chips, such as the head of a Ray cluster. */
+/** Hosts that a job may have without chips, such as the head of a Ray cluster. */
 const MOST_WITHOUT_CHIPS = 64;
 
-/** A position with more hosts than the job has was made up. Each host costs a listing, and each event would contain them all. */
+/** Refuses a made-up position: it has more hosts than the job. Each host costs a listing, and each event would name them all. */
 function refuseMade({ starts }: LogSelection, { chips = MOST_HOSTS }: JobRow): void {
   const named = starts?.size ?? 0;
   if (named <= chips) return;
@@ -40,7 +40,7 @@ export class LogFeeds {
   readonly #rows = new Map<string, { readonly at: number; readonly found: Promise<JobRow> }>();
   readonly #bySubject = new Map<string, number>();
 
-  /** @param marks absent: no worker hears of followers */
+  /** @param marks absent: workers do not learn of followers */
   constructor(
     client: Pick<JobClient, 'row'>,
     store: StoreReader,
@@ -58,7 +58,8 @@ export class LogFeeds {
   }
 
   /**
-   * Follows until the job has ended and its log is sent, or `signal`. @returns the last row @throws ApiError `too-many-requests`
+   * Follows until the job has ended and its log is sent, or until `signal` is aborted. @returns the last row @throws ApiError
+   * `too-many-requests`
    */
   async follow(subject: string, selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
     this.#enter(subject);
@@ -137,7 +138,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_KNOWN = 100_000;
 
 /**
- * A store for many followers of the same logs: it makes as many calls as one follower of each log would. A generation of an
+ * A store for many followers of the same logs. Its number of calls does not grow with the followers of a log. A generation of an
  * object never changes, so contents are kept for a while, up to `MOST_BYTES`. They are kept by generation because names are
  * reused: a deleted job's id may go to the next job, which may be another user's.
  */
@@ -145,7 +146,7 @@ export class SharedReader implements StoreReader {
   readonly bucket: string;
   readonly #store: StoreReader;
   readonly #lists = new Map<string, { readonly at: number; readonly found: Promise<readonly StoredObject[]> }>();
-  /** Keyed by name; from the latest listing. */
+  /** The generation of each object in the latest listing, by name. */
   readonly #generations = new Map<string, string>();
   readonly #contents = new Map<string, { readonly found: Promise<Buffer | undefined>; bytes: number }>();
   #bytes = 0;
@@ -169,7 +170,7 @@ export class SharedReader implements StoreReader {
     return found;
   }
 
-  /** Forgets listings that are too old to be shared, and the oldest of too many. They are in the order of their times. */
+  /** Forgets listings that are too old to be shared, and the oldest if there are too many. The map is in order of time. */
   #forgetLists(now: number): void {
     for (const [key, { at }] of this.#lists) {
       if (now - at < LIST_MS && this.#lists.size < MOST_LISTS) return;

@@ -38,7 +38,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The answer has the header Retry-After. */
+/** A refusal whose answer has the header Retry-After. */
 export class TooManyRequests extends ApiError {
   /** In seconds, at least 1. */
   readonly retryAfter: number;
@@ -62,7 +62,7 @@ export function problemOf({ code, message, remedy }: ApiError, requestId: string
   };
 }
 
-/** Errors of JobClient, the store and the domain by name: two copies of jobctl have different classes. */
+/** Codes by the name of an error of JobClient, the store or the domain. Classes differ between two copies of jobctl. */
 const CODES: Readonly<Record<string, ApiErrorCode>> = {
   JobInvalid: 'invalid',
   JobNameTaken: 'name-taken',
@@ -82,7 +82,7 @@ const CODES: Readonly<Record<string, ApiErrorCode>> = {
   SecretsRefused: 'unavailable',
 };
 
-/** Code of gRPC, copied because its enum would load the library. */
+/** A code of gRPC, copied because importing its enum would load the library. */
 const INVALID_ARGUMENT = 3;
 
 /** Returns undefined for a bug: its text belongs in the log and is not for the caller. */

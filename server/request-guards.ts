@@ -30,8 +30,8 @@ function peersIn(networks: readonly string[]): (request: FastifyRequest) => bool
 const isLocal = peersIn(['loopback']);
 
 /**
- * Without its own certificate the server accepts plain HTTP only from its proxies and from this computer. From other addresses a
- * token would cross the network readable. Open routes, such as probes, carry no token.
+ * Refuses plain HTTP from any address but its proxies and this computer, if the server has no certificate: a token would cross
+ * the network readable. Open routes, such as probes, carry no token and are answered.
  */
 export function refuseClearText({ listen: { tls, trustProxies } }: Pick<ServerConfig, 'listen'>) {
   const isProxy = peersIn(trustProxies);
@@ -47,7 +47,7 @@ export function refuseClearText({ listen: { tls, trustProxies } }: Pick<ServerCo
   };
 }
 
-/** Metrics reveal routes and decisions, so only a process on this computer may read them, or a caller with the token. */
+/** Whether a request may read the metrics, which reveal routes and decisions: from this computer only, or with the token. */
 export function mayReadMetrics(request: FastifyRequest, token: string | undefined): boolean {
   const [, given] = /^Bearer (\S{1,1000})$/i.exec(request.headers.authorization ?? '') ?? [];
   if (token !== undefined && given !== undefined)
@@ -60,7 +60,7 @@ export function mayReadMetrics(request: FastifyRequest, token: string | undefine
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /**
- * Refuses calls that a browser was led to: an unknown `Host` means DNS rebinding, and a foreign `Origin` means another page.
+ * Refuses calls that a browser was led to make: an unknown `Host` means DNS rebinding, and a foreign `Origin` means another page.
  * There are no cookies, so this is a second protection: without a token nothing is answered anyway.
  */
 export function hostGuard({ listen, publicUrl }: Pick<ServerConfig, 'listen' | 'publicUrl'>) {
@@ -90,13 +90,14 @@ function hostOf(origin: string): string {
   }
 }
 
-/** Number of addresses remembered. A new address replaces the one that was quiet longest. */
+/** Number of addresses remembered. A new address replaces the one without calls for the longest time. */
 const MOST_ADDRESSES = 10_000;
 
 /**
  * Counts an address's calls without a valid login. Beyond the limit they are refused as too many and not logged one by one. A
- * valid token is never counted, so other users behind the same NAT as a runaway program are not affected. Call it after the
- * limiter is registered. @returns a function that makes the answer to such a call
+ * valid token is never counted, so a runaway program does not lock out other users behind the same NAT. Call it after the limiter
+ * is registered.
+ * @returns a function that makes the answer to such a call
  */
 export function refusedLogins(
   app: App,
@@ -123,7 +124,7 @@ export function refusedLogins(
   };
 }
 
-/** For IPv6 the first 64 bits, which belong to one customer; a single customer has 2^64 addresses. */
+/** The address of IPv4, or the first 64 bits of IPv6: they belong to one customer, who has 2^64 addresses. */
 export function networkOf(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];

@@ -31,15 +31,15 @@ import type { TemporalOptions } from '../client/connect.js';
 import { ApiKeyFile, readLogin } from '../cloud/temporal/login-files.js';
 
 export interface RunningServer {
-  /** `http://127.0.0.1:7480`. */
+  /** Such as `http://127.0.0.1:7480`. */
   readonly url: string;
   /** Takes no new calls, ends followed logs, waits for the other calls. */
   close(): Promise<void>;
 }
 
 /**
- * `jobctl serve`: verifies the caller, decides, records, and acts through Temporal and the store. Any number of these may run: no
- * replica keeps state that another one needs.
+ * `jobctl serve`: verifies the caller, decides, records, and acts through Temporal and the store. Any number of replicas may run:
+ * none keeps state that another one needs.
  * @throws ServerConfigError, TemporalUnreachable, TemporalRefused
  */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
@@ -137,7 +137,7 @@ function sweepUploads({ uploads }: Services, log: Pick<FastifyBaseLogger, 'info'
 
 type Opener = (bucket: string) => StorePort;
 
-/** All buckets of the configuration. A prefix that the server lists anyway is enough to learn whether a bucket exists. */
+/** All buckets of the configuration, each with a call that fails if it does not exist: a listing that the server makes anyway. */
 const placesOf = ({ store: { bucket, systemBucket, auditBucket } }: ServerConfig, open: Opener) =>
   new Map([
     ['store.bucket', () => open(bucket).list('jobs/', undefined, 1)],
@@ -149,7 +149,7 @@ const placesOf = ({ store: { bucket, systemBucket, auditBucket } }: ServerConfig
 
 /**
  * Checks Temporal and the stores: a replica that cannot submit should get no calls.
- * @param unseen by key of the configuration; a bucket that was found is not looked for again
+ * @param unseen the buckets not found yet, by key of the configuration; one that is found is removed
  */
 function notReadyBy(client: JobClient, store: Services['store'], unseen: Map<string, () => Promise<unknown>>) {
   const look = async (key: string, list: () => Promise<unknown>): Promise<string[]> => {
@@ -182,7 +182,7 @@ function signingKeyOf({ signingKey: { key } }: ServerConfig): KeyObject {
   }
 }
 
-/** Read at the start, so that a wrong reference shows before the first login. */
+/** Called at the start, so that a wrong reference shows before the first login. */
 async function jobKeysOf({ ssh, secretStore }: ServerConfig): Promise<JobKeys> {
   const references = { current: ssh.jobKeySecret, former: ssh.formerJobKeySecrets };
   try {

@@ -40,11 +40,11 @@ export interface Services {
   readonly signer: SubmissionSigner;
   /** Derives the keys of jobs for callers who may log in to hosts. Without a secret it derives none. */
   readonly jobKeys: JobKeys;
-  /** Limits what one call may use of the computer. */
+  /** Runs costly work within limits. */
   readonly dear: DearWork;
   readonly feeds: LogFeeds;
   readonly uploads: DirectUploads;
-  /** Undefined: the store is not Google's. */
+  /** Undefined if the store is not Google's. */
   readonly placeOf: PublicPlaces | undefined;
   readonly metrics: ServerMetrics;
   /** Returns the reason why the server is not ready, or undefined if it is. */
@@ -105,8 +105,8 @@ export class SubmissionSigner {
   }
 
   /**
-   * A digest of a text under the signing key. All replicas compute the same one, and nobody without the key can compute it. The
-   * first line separates it from all other uses of the key.
+   * A digest of a text under the signing key. All replicas compute the same digest, and without the key it cannot be computed.
+   * The first line separates it from all other uses of the key.
    */
   secretDigest(text: string): Buffer {
     const secret = createHmac('sha256', this.#key.export({ type: 'pkcs8', format: 'der' }));
@@ -114,7 +114,8 @@ export class SubmissionSigner {
   }
 
   /**
-   * Signs a retry of a group, for whom and as what this server has signed the group itself. Nothing else says whose it is.
+   * Signs the retry of a group with the pool, project and user of the group's own signature. No other source says who owns the
+   * group.
    * @throws ApiError `refused` if this server has not signed what the retry would run
    */
   signRetry(group: string, prefix: string, { authorization, ...submission }: JobInput, at: number): JobAuthorization {

@@ -4,7 +4,7 @@ import { ApiError, TooManyRequests } from './problem.js';
 
 interface Share {
   readonly permits: Semaphore;
-  /** Number of works that run or wait for their turn. */
+  /** Number of calls that run or wait for their turn. */
   open: number;
   /** Amount used in the window that began at `since`. */
   used: number;
@@ -12,17 +12,17 @@ interface Share {
 }
 
 interface ShareLimits {
-  /** Works of one subject that may run at the same time. */
+  /** Calls of one subject that may run at the same time. */
   readonly atOnce: number;
-  /** Works of one subject that may run or wait. Absent: any number. */
+  /** Calls of one subject that may run or wait. Absent: any number. */
   readonly mostOpen?: number;
   /** Length of the window after which the used amount is counted anew. */
   readonly windowMs: number;
 }
 
 /**
- * Each subject's share of a common resource: turns, and an amount within a window of time (docs/adr/0095). Only this replica
- * knows it. A subject without open works is forgotten once its window is over.
+ * Each subject's share of a common resource: turns, and an amount within a window of time (docs/adr/0095). Replicas do not share
+ * the counts. A subject without open calls is forgotten once its window is over.
  */
 export class Shares {
   readonly #limits: ShareLimits;
@@ -33,14 +33,14 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** @param refusal makes the error that is thrown if `mostOpen` works are open already */
+  /** Runs `work` in its turn. @param refusal makes the error that is thrown if `mostOpen` calls are open already */
   async turn<T>(subject: string, work: () => Promise<T>, refusal: (open: number) => Error): Promise<T> {
     const { open } = this.#of(subject);
     if (open >= (this.#limits.mostOpen ?? Infinity)) throw refusal(open);
     return this.run(subject, work);
   }
 
-  /** Waits for its turn, however many works wait. */
+  /** Runs `work` in its turn, however many calls wait. */
   async run<T>(subject: string, work: () => Promise<T>): Promise<T> {
     const share = this.#of(subject);
     share.open += 1;
@@ -56,12 +56,12 @@ export class Shares {
     return this.#of(subject).used;
   }
 
-  /** Returns the rest, in ms, of the window that `used` began last. */
+  /** Returns the rest, in ms, of the present window. */
   left(subject: string): number {
     return this.#limits.windowMs - (performance.now() - this.#of(subject).since);
   }
 
-  /** Counts the amount in the window that `used` began last, however long the work took. */
+  /** Adds to the amount in the subject's window. It begins no new window, however long the work took. */
   use(subject: string, amount: number): void {
     const share = this.#bySubject.get(subject) ?? this.#of(subject);
     share.used += amount;
@@ -84,10 +84,10 @@ export class Shares {
   }
 }
 
-/** Uploads through the server for one subject and for all. Each holds two pieces of 8 MiB in memory. */
+/** Uploads through the server at the same time, of one subject and of all. Each holds two pieces of 8 MiB in memory. */
 const AT_ONCE = 2;
 const ALL_AT_ONCE = 8;
-/** For one subject: a client sends a few files at a time, and its connections stay open meanwhile. */
+/** Uploads of one subject that may run or wait: a client sends a few files at a time, and its connections stay open meanwhile. */
 const MOST_WAITING = 16;
 const DAY_MS = 86_400_000;
 /** Looks of one subject into the store, at the same time and per minute. Each may include making the address for the file. */
@@ -106,7 +106,7 @@ export class UploadShares {
     this.#bytesPerDay = bytesPerDay;
   }
 
-  /** Runs at most `LOOKS_AT_ONCE` works of a subject at a time, over all of its calls. @throws ApiError `too-many-requests` */
+  /** Runs at most `LOOKS_AT_ONCE` of a subject's looks at a time, over all of its calls. @throws ApiError `too-many-requests` */
   look<T>(subject: string, works: readonly (() => Promise<T>)[]): Promise<T[]> {
     const looked = this.#looks.used(subject);
     if (looked + works.length > LOOKS_PER_MINUTE)
@@ -119,7 +119,7 @@ export class UploadShares {
     return Promise.all(works.map((work) => this.#looks.run(subject, work)));
   }
 
-  /** Counts the bytes before they are sent, whatever happens to the upload. @throws ApiError `too-many-requests` */
+  /** Charges the bytes before they are sent, whatever happens to the upload. @throws ApiError `too-many-requests` */
   charge(subject: string, bytes: number): void {
     const brought = this.#shares.used(subject);
     if (brought + bytes > this.#bytesPerDay)
@@ -131,7 +131,7 @@ export class UploadShares {
     this.#shares.use(subject, bytes);
   }
 
-  /** @throws ApiError `too-many-requests` */
+  /** Runs an upload in its turn. @throws ApiError `too-many-requests` */
   turn<T>(subject: string, work: () => Promise<T>): Promise<T> {
     return this.#shares.turn(
       subject,
@@ -141,7 +141,7 @@ export class UploadShares {
   }
 }
 
-/** A slower sender holds a place that others wait for. */
+/** Lowest rate of a sender: a slower one would hold a place that others wait for. */
 const LEAST_RATE = { bytes: 64 * 1024, everyMs: 1_000, graceMs: 30_000 };
 
 /**

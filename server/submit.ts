@@ -41,7 +41,7 @@ export async function submitFor(
   const name = body.name ?? (await idFromKey(services, spec, { user, caller: call.caller.id, key: idempotencyKey }));
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
   await mustBeUploaded(services, body.files ?? {});
-  // Beside the submit: nobody waits for a bucket before the job is there.
+  // Runs beside the submission, which must not wait for answers about buckets.
   const warnings = warningsOf(complete, services);
   const service = user === call.caller.id ? {} : { service: call.caller.id };
   const submitted = await client.submit({
@@ -60,7 +60,7 @@ export async function submitFor(
 }
 
 /**
- * Checks the size first, because it is also signed.
+ * Resolves the job file of a submission. The size is checked first, because it is also signed.
  * @param pool the defaults of its file, once the pool is known; the job is then checked as by a worker
  * @throws JobInvalid with every problem, as `jobctl validate` prints it
  */
@@ -98,7 +98,7 @@ function projectOf({ config }: PoolAccess, user: string, { project }: JobSpec): 
   throw new ApiError('forbidden', choice.message, choice.hint);
 }
 
-/** A missing file would show only on a slice that is paid for. */
+/** Refuses files that were never uploaded: one that is missing would show only on a slice that is paid for. */
 async function mustBeUploaded({ store }: Services, files: Readonly<Record<string, string>>): Promise<void> {
   const looked = await Promise.all(
     Object.entries(files).map(
@@ -118,8 +118,8 @@ async function mustBeUploaded({ store }: Services, files: Readonly<Record<string
 }
 
 /**
- * Derives 45 bits from the caller and their key by the server's secret. A repeated call gives the same id and another caller's
- * key another one. Without the secret nobody can compute another caller's id and take it first.
+ * Derives an id of 45 bits from the caller and their key, by the server's secret. A repeated call gives the same id, and another
+ * caller's key gives another one. Without the secret nobody can compute another caller's id and take it first.
  */
 async function idFromKey(
   { signer, client }: Services,

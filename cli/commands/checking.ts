@@ -5,7 +5,7 @@ import { defineVerb, type Verb } from './define-verb.js';
 
 const DEFAULT_GRACE_MS = 60_000;
 
-/** Verbs that look whether jobs can run, and what was done. */
+/** Verbs that check whether jobs can run, and that show records of past actions. */
 export const CHECKING_VERBS: readonly Verb[] = [
   defineVerb({
     name: 'doctor',

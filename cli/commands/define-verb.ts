@@ -3,10 +3,10 @@ import { connectionFlags, type Flag, type Invocation, type Parser } from '../ter
 import type { ContextFlags } from '../place/context.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
 
-/** Takes the arguments, then the flags; then the words after `--`, if the verb `takesWords`. @returns the exit code; nothing is 0 */
+/** Takes the arguments, the flags, and the words after `--` if the verb `takesWords`. @returns the exit code; undefined is 0 */
 type Run = (...given: never[]) => void | number | Promise<void | number>;
 
-/** Everything that is told of a verb, or of a group of verbs (docs/adr/0137). */
+/** The definition of a verb, or of a group of verbs (docs/adr/0137). */
 export interface Verb {
   readonly name: string;
   /** Other names, as help shows them. */
@@ -16,25 +16,25 @@ export interface Verb {
   /** Its line in the list of verbs. Absent: the description. */
   readonly summary?: string;
   readonly description: string;
-  /** Absent: as its arguments and flags are. */
+  /** The usage line. Absent: it is made from arguments and flags. */
   readonly usage?: string;
-  /** The servers that it talks to; it takes the flags that name one, unless it has a `--context` of its own. */
+  /** The servers that the verb talks to. It gets the flags that name one, unless it has a `--context` of its own. */
   readonly place?: VerbPlace;
-  /** Other verbs refuse words after `--`. */
+  /** The verb accepts words after `--`; others refuse them. */
   readonly takesWords?: true;
   readonly arguments?: readonly (Argument | readonly [words: string, what?: string, parser?: Parser])[];
   readonly flags?: readonly Flag[];
-  /** Begins and ends with a line break. */
+  /** Text after the flags in help. Begins and ends with a line break. */
   readonly notes?: string;
   readonly examples?: readonly string[];
-  /** Loads what the verb runs: `--help` must not wait for a gRPC client. Absent: a group. */
+  /** Loads the code that the verb runs: `--help` must not wait for a gRPC client. Absent: a group of verbs. */
   readonly run?: () => Run | Promise<Run>;
   readonly verbs?: readonly Verb[];
 }
 
 export const defineVerb = (verb: Verb): Verb => verb;
 
-/** Makes the verb known to commander, and those below it. */
+/** Adds the verb to commander, with its subverbs. */
 export function addVerb(parent: Command, verb: Verb, invocation: Invocation, above: readonly string[] = []): void {
   const { name, description, summary, usage, run } = verb;
   const words = [...above, name];
@@ -73,7 +73,7 @@ function allFlags({ flags = [], place }: Verb): readonly Flag[] {
   return place === undefined || isNamed ? flags : [...flags, ...connectionFlags()];
 }
 
-/** Its flags, those of the connection among them. */
+/** The verb's flags, including those of the connection. */
 export const optionsOf = (verb: Verb): readonly Option[] =>
   allFlags(verb).flatMap((flag) => (typeof flag === 'string' ? [] : [optionOf(flag)]));
 
@@ -90,11 +90,11 @@ function behindFlags({ notes = '', examples = [] }: Verb): string {
   return `${notes}\nExample${examples.length === 1 ? '' : 's'}:\n${lines.join('')}`;
 }
 
-/** The requirement of a verb on the place that it talks to, for verbs that take `--context`. */
+/** The kind of place that a verb talks to, for verbs that take `--context`. */
 type VerbPlace =
-  /** It asks a `jobctl serve` or Temporal, depending on the context. */
+  /** A `jobctl serve` or Temporal, depending on the context. */
   | 'either'
-  /** Neither: the verb is about the context itself, or about the store of secrets. */
+  /** Neither of them: the verb is about the context itself, or about the store of secrets. */
   | 'none'
   /** Temporal itself, with the reason why a server is not enough. */
   | { readonly temporal: string };

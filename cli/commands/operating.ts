@@ -6,7 +6,7 @@ import type { MachineVerb } from '../../contract/machines.js';
 import { BY } from '../jobs/job-filter.js';
 import type { MachinesFlags } from './verbs/machines.js';
 
-/** Verbs that run the parts of an installation, and tell about jobctl itself. */
+/** Verbs that run the parts of an installation, and verbs about jobctl itself. */
 export const OPERATING_VERBS: readonly Verb[] = [
   defineVerb({
     name: 'codec',
@@ -170,7 +170,7 @@ function origins(text: string, before: readonly string[] = []): readonly string[
 
 type Told = Pick<Verb, 'summary' | 'description' | 'examples'>;
 
-/** @param flags beside those that all have */
+/** @param flags the verb's own, in addition to those of all machine verbs */
 const machineVerb = (name: MachineVerb, words: string, flags: readonly Flag[], told: Told): Verb =>
   defineVerb({
     name,

@@ -32,7 +32,7 @@ const STORE_FLAGS: readonly Flag[] = [
   ['--secret-store <place>', 'JOBCTL_SECRET_STORE: the store of the workers, projects/P or file:///FOLDER'],
 ];
 
-/** The servers that jobctl talks to, who one is there, and the secrets of jobs. */
+/** Verbs about the servers that jobctl talks to, the user's identity there, and the secrets of jobs. */
 export const PLACE_VERBS: readonly Verb[] = [
   defineVerb({
     name: 'context',

@@ -186,7 +186,7 @@ configuration there.
 });
 
 const TIERS = ['reserved', 'on-demand', 'spot'];
-/** The word of job files. */
+/** Words of job files for tiers, if they differ. */
 const TIER_WORDS: Readonly<Record<string, string>> = { ondemand: 'on-demand' };
 
 function capacityPlace(text: string): CapacityPlace {
@@ -202,7 +202,7 @@ function capacityPlace(text: string): CapacityPlace {
   return { zone, generation, tier };
 }
 
-/** @returns null: no limit */
+/** Parses a number of chips. @returns null for no limit */
 function chipsOrUnlimited(text: string): number | null {
   if (text === 'unlimited') return null;
   if (/^\d{1,7}$/.test(text)) return Number(text);

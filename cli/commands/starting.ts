@@ -5,7 +5,7 @@ import { BUILD_FLAGS, buildPlaceOption, collect, outputOption, wholeNumber, type
 import { defineVerb, type Verb } from './define-verb.js';
 import type { InitFlags } from './verbs/init.js';
 
-/** From a program or a job file to a job. */
+/** Verbs that lead from a program or a job file to a job. */
 export const STARTING_VERBS: readonly Verb[] = [
   defineVerb({
     name: 'init',

@@ -12,7 +12,7 @@ import { REHEARSAL } from './rehearsal.js';
 import { SETUP } from './setup.js';
 import { DEV, REHEARSE } from './stack.js';
 
-/** The groups of help, in its order. */
+/** The groups of verbs, in the order of help. */
 export const VERB_GROUPS: readonly { readonly heading: string; readonly verbs: readonly Verb[] }[] = [
   { heading: 'Start a job:', verbs: [...STARTING_VERBS, IMPORT] },
   { heading: 'Look at jobs:', verbs: LOOKING_VERBS },
@@ -24,10 +24,10 @@ export const VERB_GROUPS: readonly { readonly heading: string; readonly verbs: r
   { heading: 'This program:', verbs: PROGRAM_VERBS },
 ];
 
-/** All verbs. What else is known of them is read out of this list (docs/adr/0137). */
+/** All verbs. Everything else about verbs is read from this list (docs/adr/0137). */
 export const VERBS: readonly Verb[] = VERB_GROUPS.flatMap(({ verbs }) => verbs);
 
-/** The verb that a command line begins with: of `quota show --jobs` it is `show`. */
+/** The verb that a command line names first: `show` for `quota show --jobs`. */
 export function verbOf([first, ...rest]: readonly string[], among = VERBS): Verb | undefined {
   const verb = among.find(({ name }) => name === first);
   return verb?.verbs === undefined ? verb : (verbOf(rest, verb.verbs) ?? verb);

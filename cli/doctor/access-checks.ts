@@ -13,7 +13,7 @@ import { type BucketAnswers, type GoogleFacts, type ProjectAnswers, sectionOf, t
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding, NotLooked } from './finding.js';
 
-/** Who one is, and whether the project, its APIs and the rights on it are there. */
+/** Checks of the login, the project, its APIs and the rights in it. */
 
 export function credentialsCheck({ identity }: GoogleFacts): Finding {
   const check = 'credentials';
@@ -31,7 +31,7 @@ const KIND_WORDS: Readonly<Record<Exclude<Identity['kind'], 'none'>, string>> = 
   external: 'a federated identity',
 };
 
-/** For `--member`; a placeholder where the address is not known. */
+/** The caller as the value of `--member`; a placeholder if the address is not known. */
 export function memberOf({ identity }: GoogleFacts): string {
   if (!identity.known || identity.value.email === undefined) return SOMEBODY;
   const { email } = identity.value;
@@ -55,11 +55,11 @@ export function projectCheck(googleProject: string, { project, granted }: Projec
     const remedy = `run 'gcloud projects undelete ${googleProject}', or take another`;
     return failed(check, `${googleProject} is being deleted (${state})`, remedy);
   }
-  // No call at all is let through: the other questions would have the same answer.
+  // Google lets no call through, so the other questions would have the same answer.
   if (project.kind !== undefined && REFUSED_FOR_ALL.has(project.kind)) {
     return failed(check, project.why, project.remedy ?? 'log in with an account that has rights on it');
   }
-  // Who has rights on it need not have the right to see what it is.
+  // A login with rights in the project may lack the right to read the project itself.
   const isThere = granted.known && granted.value.length > 0;
   if (isThere || !isAboutProject(project)) return couldNotLook(check, project);
   const { what, remedy } = unknownProjectWords(googleProject);
@@ -128,7 +128,7 @@ function quotaProjectChecks(facts: GoogleFacts, granted: readonly string[]): rea
   ];
 }
 
-/** The right to create hosts that run as their service account: on it, or on the whole project. */
+/** Checks the right to create hosts that run as a service account. The right may be on that account or on the whole project. */
 export function serviceAccountCheck(facts: GoogleFacts, answers: ProjectAnswers, wanted: Wanted): Finding {
   const check = 'service account';
   const { granted, grantedOnAccount, serviceAccount: account } = answers;
@@ -173,7 +173,7 @@ export function bucketChecks(
 export const isMissing = ({ facts, granted }: BucketAnswers): boolean =>
   (facts.known && facts.value === undefined) || (granted.known && granted.value === undefined);
 
-/** Whether it is there, and whether one who asks may read and write it. */
+/** Checks that the bucket exists and that the caller may read and write it. */
 export function bucketRights(
   check: string,
   facts: GoogleFacts,

@@ -23,8 +23,8 @@ import { placeChecks, vmChecks } from './place-checks.js';
 import type { RoleBinding } from '../../cloud/google-project/port.js';
 
 /**
- * Judges the facts for what is wanted, in the order in which a person would fix them. Without a login, or without the project,
- * there is that alone: the other questions have the same answer.
+ * Judges the facts for a `Wanted`, in the order in which a person would fix the problems. Without a login or the project, there
+ * are no further findings: all other questions would fail in the same way.
  */
 export function checks(facts: GoogleFacts, wanted: Wanted): readonly Finding[] {
   const { googleProject, rest } = facts;
@@ -45,13 +45,13 @@ export function checks(facts: GoogleFacts, wanted: Wanted): readonly Finding[] {
 const isProjectMissing = (findings: readonly Finding[]): boolean =>
   findings.some(({ check, state }) => check === 'project' && state === 'failed');
 
-/** Google's refusals do not say whose they are; we know. */
+/** Puts the caller into the remedies: Google's refusals do not name the caller. */
 function withMember(finding: Finding, member: string): Finding {
   if (finding.remedy === undefined) return finding;
   return { ...finding, remedy: finding.remedy.replaceAll(SOMEBODY, member) };
 }
 
-/** Those without which no job could run, whatever it wants: login, project, APIs, rights. */
+/** Checks without which no job could run: login, project, APIs, rights. */
 export function accessChecks(facts: GoogleFacts, wanted: Wanted): readonly Finding[] {
   const { googleProject, rest } = facts;
   if (rest === undefined) return [credentialsCheck(facts)];
@@ -65,12 +65,14 @@ export function accessChecks(facts: GoogleFacts, wanted: Wanted): readonly Findi
   ];
 }
 
-/** Whether the bucket of what decides can be used, and is out of the hosts' reach (docs/adr/0082). */
+/** Checks that the system bucket can be used, and that hosts cannot write to it (docs/adr/0082). */
 
 const CHECK = 'system bucket';
 const WRITERS = 'system bucket writers';
 const EVERYBODY: readonly string[] = ['allUsers', 'allAuthenticatedUsers'];
-/** Members of a bucket's policy that stand for whoever has a basic role on the project; a new bucket has the first two as its owners. */
+/**
+ * Members of a bucket's policy that stand for all who have a basic role on the project. A new bucket's owners are the first two.
+ */
 const BASIC_ROLES: Readonly<Record<string, string>> = {
   projectEditor: 'roles/editor',
   projectOwner: 'roles/owner',
@@ -92,7 +94,7 @@ function systemBucketChecks(
   return [...rights, ...retentionChecks(bucket, url), ...writerChecks(facts.googleProject, rest, bucket)];
 }
 
-/** Workers replace objects here; Google refuses that while a retention policy holds them. */
+/** Fails if the bucket has a retention policy: workers replace objects in it, and Google then refuses that. */
 function retentionChecks({ facts }: SystemBucketAnswers, url: string): readonly Finding[] {
   const seconds = facts.known ? facts.value?.retentionSeconds : undefined;
   if (seconds === undefined) return [];
@@ -139,13 +141,13 @@ interface Grant {
 
 const account = (email: string): string => `serviceAccount:${email}`;
 
-/** Each member with a role that lets it write objects. Roles of one's own are not looked into. */
+/** Each member with a known role that lets it write objects. Custom roles are not examined. */
 const writers = (bindings: readonly RoleBinding[]): readonly Grant[] =>
   bindings
     .filter(({ role }) => OBJECT_WRITER_ROLES.has(role))
     .flatMap(({ role, members }) => members.map((member) => ({ role, member })));
 
-/** Grants of the bucket to holders of a basic role, where the hosts' account is one of them. */
+/** The bucket's grants to holders of a basic role, if the hosts' account is such a holder. */
 function throughBasicRoles(
   googleProject: string,
   host: string,

@@ -15,7 +15,7 @@ import { suffixFrom } from '../../domain/identity.js';
 import { attempt, isRefusal, type LifeMeans, SliceLife } from './contract/slice-life.js';
 import { printErr } from '../terminal/print.js';
 
-/** `jobctl doctor --gcp`: whether a Google project can run jobs on Cloud TPU, or the VMs of a job file. Flags say more than the job file. */
+/** `jobctl doctor --gcp`: checks whether a Google project can run jobs. Flags take precedence over the job file. */
 export async function diagnoseCloudTpu(
   file: string | undefined,
   flags: DoctorFlags,
@@ -87,7 +87,7 @@ function wantedVms(
   return { ...(project === undefined ? {} : { googleProject: project }), wanted };
 }
 
-/** Reads the flags of a doctor that has no job file. */
+/** The resources that the flags of `doctor` describe, if there is no job file. */
 function wantedByFlags({
   zone,
   accelerator,
@@ -114,11 +114,11 @@ function present<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[
   };
 }
 
-/** No zone of Google's has this form, and no type or runtime this name. */
+/** No zone of Google has this form. The type and the runtime below do not exist either. */
 const NO_ZONE = 'nowhere-none1-z';
 const NO_NODE = { acceleratorType: 'v0-none', runtimeVersion: 'jobctl-none' };
 
-/** Reads, and calls that are refused, by the client that workers use. `zones`: the first one is asked. */
+/** Records reads and refused calls, made with the client that workers use. Of `zones`, only the first is asked. */
 async function recordAnswers(
   recorder: Recorder,
   googleProject: string,
@@ -177,7 +177,7 @@ interface Place {
   readonly name: string;
 }
 
-/** Nothing can come of them. Should Google say otherwise, or nothing, then what is there is looked for and deleted. */
+/** Makes create calls that Google must refuse. If one is not clearly refused, its result is looked for and deleted. */
 async function refusedCreates(means: LifeMeans, place: Place): Promise<void> {
   const parent = zonePath(place.googleProject, place.zone);
   const nodeSpec = [{ parent, nodeId: place.name, node: NO_NODE }];

@@ -24,23 +24,23 @@ import { regionOf } from '../../domain/job-file/cloud-path.js';
 import type { AcceleratorType } from '../../domain/accelerators.js';
 import type { Pricing } from '../../domain/slice.js';
 
-/** Resources that a job file or flags will ask of a Google project, if any. */
+/** Resources that a job file or flags ask of a Google project. */
 export interface Wanted {
-  /** In order of preference; none: what depends on a zone cannot be looked at. */
+  /** In order of preference. Empty: nothing that depends on a zone can be checked. */
   readonly zones: readonly string[];
   readonly accelerator?: AcceleratorType;
-  /** Set for a job on Compute Engine. Absent: it is for Cloud TPU. */
+  /** Set for a job on Compute Engine. Absent: the job is for Cloud TPU. */
   readonly vms?: WantedVms;
   readonly slices: number;
   readonly pricing: Pricing;
   readonly runtimeVersion?: string;
-  /** Absent: `default`. A path (`projects/P/global/networks/N`) is a network of another project. */
+  /** Name of the network. Absent: `default`. A path (`projects/P/global/networks/N`) is a network of another project. */
   readonly network?: string;
   readonly subnetwork?: string;
   /** Network tags of the hosts. */
   readonly tags: readonly string[];
   readonly externalIps: boolean;
-  /** Absent: the project's default one. */
+  /** Absent: the project's default service account. */
   readonly serviceAccount?: string;
   readonly bucket?: string;
   /** Bucket that only workers and servers use (docs/adr/0082). */
@@ -51,7 +51,7 @@ export interface Wanted {
 export interface WantedVms {
   readonly machineType: string;
   readonly count: number;
-  /** Attached to each of them. */
+  /** Accelerator attached to each VM. */
   readonly accelerator?: string;
   /** GPUs of each VM; `type` is the name that quota uses. */
   readonly gpus?: { readonly type: string; readonly count: number };
@@ -59,7 +59,7 @@ export interface WantedVms {
   readonly cpus?: number;
 }
 
-/** The section of a job file that asks for it. */
+/** The section of a job file that asks for these machines. */
 export const sectionOf = ({ vms }: Pick<Wanted, 'vms'>): string => (vms === undefined ? 'tpu' : 'compute_engine');
 
 export const hostsOf = ({ vms, accelerator, slices }: Wanted): number =>
@@ -75,7 +75,7 @@ export const networkOf = ({ network }: Pick<Wanted, 'network'>): string => netwo
 export interface GoogleFacts {
   readonly googleProject: string;
   readonly identity: Looked<Identity>;
-  /** Absent where there is no login: each question would have the same answer. */
+  /** Absent without a login: every further question would fail in the same way. */
   readonly rest?: ProjectAnswers;
 }
 
@@ -83,9 +83,9 @@ export interface ProjectAnswers {
   readonly project: Looked<ProjectFacts>;
   readonly services: ReadonlyMap<string, Looked<boolean>>;
   readonly granted: Looked<readonly string[]>;
-  /** Permissions on the service account that the hosts shall run as. Undefined: there is no such account. */
+  /** Permissions on the service account of the hosts. Undefined: there is no such account. */
   readonly grantedOnAccount: Looked<readonly string[] | undefined>;
-  /** Absent where its name is not known. */
+  /** Absent if its name is not known. */
   readonly serviceAccount?: string;
   readonly quotaLimits: Looked<readonly QuotaLimit[]>;
   /** Quotas of Compute Engine over all regions. Absent if no VMs are wanted. */
@@ -95,7 +95,7 @@ export interface ProjectAnswers {
   readonly externalIpPolicy: Looked<EffectivePolicy>;
   readonly osLoginPolicy: Looked<EffectivePolicy>;
   readonly zones: readonly ZoneAnswers[];
-  /** Absent where no bucket is wanted. */
+  /** Absent if no bucket is wanted. */
   readonly bucket?: BucketAnswers;
   readonly systemBucket?: SystemBucketAnswers;
 }
@@ -106,7 +106,7 @@ export interface ZoneAnswers {
   readonly runtimeVersions: Looked<readonly string[]>;
   readonly subnetwork: Looked<SubnetworkFacts | undefined>;
   readonly regionQuotas: Looked<readonly RegionQuota[]>;
-  /** Whether the zone has what VMs want; absent where none are. */
+  /** Whether the zone has the wanted machine type; absent if no VMs are wanted. */
   readonly hasMachineType?: Looked<boolean>;
   readonly hasAccelerator?: Looked<boolean>;
 }
@@ -119,17 +119,17 @@ export interface BucketAnswers {
 
 export interface SystemBucketAnswers extends BucketAnswers {
   readonly bindings: Looked<readonly RoleBinding[] | undefined>;
-  /** Bindings of the project. */
+  /** Role bindings of the project. */
   readonly projectBindings: Looked<readonly RoleBinding[]>;
 }
 
 export const SERVICES = ['tpu.googleapis.com', 'compute.googleapis.com', 'storage.googleapis.com'] as const;
 const servicesOf = ({ vms }: Wanted): readonly string[] => (vms === undefined ? SERVICES : SERVICES.slice(1));
 
-/** Stands for questions that are not asked: VMs have nothing to do with Cloud TPU. */
+/** Answer to a question that is not asked, such as one about Cloud TPU for a job on VMs. */
 const NOT_ASKED = { known: false, why: 'it is not wanted' } as const;
 
-/** Asks all questions at once; none is asked twice, and none that fails keeps another from being asked. */
+/** Asks all questions at the same time, each once. A question that fails does not stop the others. */
 export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Promise<GoogleFacts> {
   const identity = await look(google.identity());
   const { googleProject } = google;
@@ -158,10 +158,10 @@ export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Prom
   };
 }
 
-/** Compute Engine's, which TPU VMs run as where none is named. */
+/** The default service account of Compute Engine. TPU VMs run as this account if no other is named. */
 const defaultAccount = ({ number }: ProjectFacts): string => `${number}-compute@developer.gserviceaccount.com`;
 
-/** On the project, by what is wanted of it. */
+/** Permissions that a `Wanted` needs on the project. */
 export const permissionsOf = ({ vms }: Wanted): readonly NeededPermission[] =>
   vms === undefined ? PROJECT_PERMISSIONS : VM_PERMISSIONS;
 

@@ -2,7 +2,7 @@ import type { RefusalKind } from '../../cloud/google-refusal.js';
 import { renderTable } from '../terminal/render/columns.js';
 import type { OutputFlag } from '../terminal/options.js';
 
-/** `warning`: it may work; or nobody could look, which is never `ok`. `failed`: a job would fail, or cost for nothing. */
+/** One result. `warning`: it may work, or could not be checked. `failed`: a job would fail, or cost money for nothing. */
 export interface Finding {
   /** The subject of the check, in about two words. */
   readonly check: string;
@@ -13,7 +13,7 @@ export interface Finding {
   readonly remedy?: string;
 }
 
-/** A question to Google: its answer, or why there is none. */
+/** Google's answer to a question, or the reason why there is none. */
 export type Looked<T> = { readonly known: true; readonly value: T } | NotLooked;
 
 export interface NotLooked {
@@ -62,10 +62,10 @@ function tally(findings: readonly Finding[]): string {
 
 export interface DoctorFlags extends OutputFlag {
   readonly gcp?: true;
-  /** Only with `gcp`: a folder for the requests and answers. */
+  /** Folder for recorded requests and answers; only with `gcp`. */
   readonly record?: string;
   readonly kubernetes?: true;
-  /** A quota file; alone, or beside others. */
+  /** A quota file to check, alone or with other checks. */
   readonly quota?: string;
   readonly server?: true;
   readonly kubeconfig?: string;

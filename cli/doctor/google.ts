@@ -7,10 +7,10 @@ import { readStorePlace } from '../../domain/store-place.js';
 import type { Environment } from '../terminal/home.js';
 import { stackHome } from '../terminal/home.js';
 
-/** The source of the Google project and of the addresses of Google's APIs. */
+/** Flags that name the Google project, and endpoints in place of Google's. */
 export interface GoogleFlags {
   readonly googleProject?: string;
-  /** Stands for all of Google's APIs but Cloud Storage; for tests. */
+  /** Endpoint in place of all of Google's APIs except Cloud Storage; for tests. */
   readonly googleApiEndpoint?: string;
   readonly storeEndpoint?: string;
   readonly bucket?: string;
@@ -19,14 +19,15 @@ export interface GoogleFlags {
 
 export interface OpenedGoogleProject {
   readonly port: GoogleProjectPort;
-  /** From the environment, or from a local stack on real Cloud TPU. */
+  /** From the environment, or from a local stack on real Cloud TPU. Absent: no bucket of Google is named there. */
   readonly bucket?: string;
   readonly systemBucket?: string;
 }
 
 /**
- * Flags, then the environment, then the local stack where it is on real Cloud TPU, then what the credentials and gcloud name.
- * @throws CliError where nobody names a project
+ * Opens the project that the first of these names: flags, the environment, the local stack if it is on real Cloud TPU, the
+ * credentials and gcloud.
+ * @throws CliError if none of them names a project
  */
 export async function openGoogleProject(
   flags: GoogleFlags,
@@ -60,7 +61,7 @@ export async function openGoogleProject(
   };
 }
 
-/** @throws CliError for a store that is named by a flag, and is no bucket of Google's */
+/** @throws CliError if a flag names a store that is not a bucket of Google */
 function refuseOtherStore(text: string | undefined): void {
   if (text === undefined || !/[:/]/.test(text)) return;
   throw new CliError(
@@ -70,7 +71,7 @@ function refuseOtherStore(text: string | undefined): void {
   );
 }
 
-/** Its name alone. Undefined: it is no bucket of Google's, so the project says nothing of it. */
+/** The bucket's bare name. Undefined: it is not a bucket of Google, so the Google project says nothing about it. */
 function googleName(text: string | undefined): string | undefined {
   if (text === undefined || !/[:/]/.test(text)) return text;
   const place = readStorePlace(text);

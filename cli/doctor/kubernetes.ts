@@ -12,7 +12,7 @@ import { readJobFile } from '../job/job-file.js';
 import { openCluster } from '../place/kubernetes-cluster.js';
 import { type Diagnosis, type DoctorFlags, failed, type Finding, ok, warning } from './finding.js';
 
-/** `jobctl doctor --kubernetes`: whether a cluster can run jobs. Flags say more than the job file. */
+/** `jobctl doctor --kubernetes`: checks whether a cluster can run jobs. Flags take precedence over the job file. */
 export async function diagnoseKubernetes(file: string | undefined, flags: DoctorFlags): Promise<Diagnosis> {
   const request = file === undefined ? undefined : await requestOf(file);
   const context = flags.kubeContext ?? request?.context;
@@ -35,7 +35,7 @@ export async function diagnoseKubernetes(file: string | undefined, flags: Doctor
 
 type PodsRequest = KubernetesRequest | RayClusterRequest;
 
-/** A job for other machines says nothing about Kubernetes. */
+/** The job file's request for pods. Undefined: the job is for other machines, so it says nothing about Kubernetes. */
 async function requestOf(file: string): Promise<PodsRequest | undefined> {
   const { spec } = await readJobFile(file, { set: [], isDry: true });
   if ('ray_cluster' in spec) return spec.ray_cluster;
@@ -52,7 +52,7 @@ const objectsOf = (request: PodsRequest | undefined): WantedObjects => ({
   ...(request && isRay(request) && { isForRay: true }),
 });
 
-/** The pods that a job asks for. Of a RayCluster, the least that it starts with. */
+/** The pods that a job asks for. For a RayCluster, the fewest that it starts with. */
 function podsOf(request: PodsRequest | undefined): WantedPods {
   if (request === undefined) return { workers: 1 };
   const { gpus } = isRay(request) ? request.workers : request;
@@ -65,7 +65,7 @@ function podsOf(request: PodsRequest | undefined): WantedPods {
 
 export interface WantedPods {
   readonly workers: number;
-  /** Per pod. */
+  /** GPUs of each pod. */
   readonly gpus?: number;
   readonly tpu?: { readonly accelerator: string; readonly topology: string; readonly chips: number };
 }

@@ -12,17 +12,18 @@ import { openReader } from '../place/connect.js';
 import { bucketOf } from '../place/context.js';
 import { kubernetesLibrary } from '../place/kubernetes-cluster.js';
 
-/** Operations of the command line at the provider itself, without a worker. One member for each kind of machines. */
+/** Operations of the command line at the provider itself, without a worker. Each kind of machines has one `CliKind`. */
 export interface CliKind {
   /**
-   * Everything that an account holds, anybody's. The auditor's own reader: it shares no code with the adapter that it judges.
-   * @param onUnread hears each part that could not be read
+   * Lists everything that an account holds, whoever owns it. The auditor has its own reader, which shares no code with the
+   * adapter that it judges.
+   * @param onUnread receives each part that could not be read
    * @throws CloudRefused, CloudUnavailable if nothing could be asked
    */
   readonly audit: (account: string, context: CliContext, onUnread: OnUnread) => Promise<readonly AuditedResource[]>;
-  /** The flag of `jobctl doctor` that looks at the provider. */
+  /** The flag of `jobctl doctor` that checks the provider. */
   readonly doctorFlag: 'gcp' | 'kubernetes' | 'server';
-  /** Absent: the flag is served by another kind, or by none. */
+  /** Absent: another kind serves the flag, or none does. */
   readonly doctor?: {
     readonly looksAt: string;
     readonly diagnose: (file: string | undefined, flags: DoctorFlags, env: Environment) => Promise<Diagnosis>;
@@ -37,7 +38,7 @@ function auditNamespace(machines: 'kubernetes' | 'ray-cluster'): CliKind['audit'
   };
 }
 
-/** Endpoint that an auditor asks; empty: Google's. */
+/** Endpoint and token file that an auditor uses; empty: Google's. */
 function restOf({ tpuRestEndpoint: restEndpoint, accessTokenFile }: CliContext) {
   return {
     ...(restEndpoint === undefined ? {} : { restEndpoint }),

@@ -5,7 +5,7 @@ import type { Finding } from './finding.js';
 import { regionOf } from '../../domain/job-file/cloud-path.js';
 import { smallest } from '../../domain/extremes.js';
 
-/** Whether hosts get addresses, and whether a worker can reach them by SSH. */
+/** Checks whether hosts get addresses, and whether a worker can reach them by SSH. */
 
 export function networkChecks(googleProject: string, answers: ProjectAnswers, wanted: Wanted): readonly Finding[] {
   const byRegion = [...new Map(answers.zones.map((zone) => [regionOf(zone.zone), zone]))];
@@ -52,7 +52,7 @@ function missingSubnetwork(check: string, region: string, name: string, wanted: 
     : failed(check, `subnetwork ${name} does not exist in ${region}`, remedy);
 }
 
-/** Without external addresses Google's APIs, Cloud Storage among them, are reached in no other way. */
+/** Checks private Google access: hosts without external addresses reach Google's APIs and Cloud Storage in no other way. */
 function privateAccessCheck(check: string, region: string, name: string, isOn: boolean): Finding {
   if (isOn) return ok(check, `${name} has private Google access (for PyPI and the like it also needs Cloud NAT)`);
   const what = `${name} has no private Google access, and hosts without external addresses cannot reach Cloud Storage then`;
@@ -94,7 +94,7 @@ function firewallCheck(googleProject: string, { firewallRules }: ProjectAnswers,
   return ok(check, `${rule}; the worker reaches hosts by their ${route}`);
 }
 
-/** The rules that let SSH in and are not overruled; the first decides first. Deny wins at equal priority. */
+/** The rules that let SSH in and are not overruled, by priority. At equal priority, deny wins. */
 export function openingRules(
   rules: readonly FirewallRule[],
   network: string,
@@ -151,7 +151,7 @@ function externalIpCheck({ externalIpPolicy }: ProjectAnswers, wanted: Wanted): 
 
 const ADDRESSES = 'IN_USE_ADDRESSES';
 
-/** Each host takes one; a create call learns of it late: the queued resource fails after its wait. */
+/** Checks the quota of external addresses, one for each host. Google notices late: the queued resource fails after its wait. */
 function addressChecks(
   googleProject: string,
   region: string,

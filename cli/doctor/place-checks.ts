@@ -6,7 +6,7 @@ import { couldNotLook, failed, ok, warning, type Finding, type Looked } from './
 import { regionOf } from '../../domain/job-file/cloud-path.js';
 import { smallest } from '../../domain/extremes.js';
 
-/** Whether a zone has what is wanted, and whether the project may have that much of it. */
+/** Checks whether a zone has the wanted type and runtime, and whether the project's quota is large enough. */
 
 export function placeChecks(
   googleProject: string,
@@ -95,8 +95,8 @@ interface FoundQuota {
 }
 
 /**
- * The smallest of the limits that hold for the type in a zone: its own and its region's. Undefined where Google lists none.
- * Google's metrics as seen in field reports (2025 to 2026): `tpu-v5s-litepod[-serving][-preemptible]`, `tpu-v5p[..]`, `tpu-v6e[..]`,
+ * The smallest limit that applies to the type in a zone: the zone's or the region's. Undefined if Google lists none. Google's
+ * metrics as seen in field reports (2025 to 2026): `tpu-v5s-litepod[-serving][-preemptible]`, `tpu-v5p[..]`, `tpu-v6e[..]`,
  * `tpu-v4s[..]`; those of v2 and v3 are guessed from their quotas' ids (`TPUV2sPreemptiblePodPerProjectPerRegion`).
  */
 export function quotaOf(
@@ -142,7 +142,7 @@ function metricOf(
   return names.find((name) => isKind.test(name) === isOfKind) ?? names[0];
 }
 
-/** The most specific bucket that holds for the zone; -1: no limit. */
+/** The most specific bucket that applies to the zone; -1: no limit. */
 function effectiveLimit({ unit, buckets }: QuotaLimit, zone: string): number | undefined {
   const place = unit.includes('{zone}')
     ? { key: 'zone', value: zone }
@@ -154,7 +154,7 @@ function effectiveLimit({ unit, buckets }: QuotaLimit, zone: string): number | u
   return (specific ?? general)?.effectiveLimit;
 }
 
-/** Whether zones have the VMs that are wanted, and whether the project may have that many of them. */
+/** Checks whether zones have the wanted VMs, and whether the project's quota is large enough. */
 
 export function vmChecks(
   googleProject: string,
@@ -201,19 +201,20 @@ function vmQuotaChecks(
   const count = (vms.gpus?.count ?? vms.cpus ?? 1) * vms.count * slices;
   const metrics = metricsOf(vms, pricing !== 'ondemand');
   const quotas = metrics.flatMap((metric) => regionQuotas.value.find((quota) => quota.metric === metric) ?? []);
-  // A limit of 0 that nobody has asked for more of sends preemptible VMs to the quota of the others.
+  // With the initial limit of 0, preemptible VMs count against the quota of other VMs.
   const quota = quotas.find(({ limit }) => limit > 0) ?? quotas.at(-1);
   if (quota !== undefined) return [leftOf(googleProject, { check, place: region, quota, count })];
   const what = `could not look: Google lists no quota ${metrics.join(' or ')} for ${region}`;
   return [warning(check, what, `see 'https://console.cloud.google.com/iam-admin/quotas?project=${googleProject}'`)];
 }
 
-/** Families whose vCPUs are counted under CPUS: of these, Google's `Quota.Metric` has no name of their own that regions list. */
+/** Families whose vCPUs count under CPUS: regions list no metric of Google's `Quota.Metric` with the family's name. */
 const UNDER_CPUS = /^(?:e2|f1|g1|n1|custom)$/;
 
 /**
- * The first of these that has a limit above 0 counts. Names as in `Quota.Metric` of Google's client libraries (Compute v1, read
- * 2026-11): `NVIDIA_L4_GPUS`, `PREEMPTIBLE_NVIDIA_L4_GPUS`, `N2_CPUS`, `PREEMPTIBLE_CPUS`. Which family counts where was not tried.
+ * Metrics, of which the first with a limit above 0 counts. Names are those of `Quota.Metric` in Google's client libraries
+ * (Compute v1, read 2026-11): `NVIDIA_L4_GPUS`, `PREEMPTIBLE_NVIDIA_L4_GPUS`, `N2_CPUS`, `PREEMPTIBLE_CPUS`. It was not tried
+ * which family counts under which name.
  */
 export function metricsOf({ machineType, gpus }: WantedVms, isPreemptible: boolean): readonly string[] {
   const [family = ''] = machineType.split('-');
@@ -225,7 +226,7 @@ export function metricsOf({ machineType, gpus }: WantedVms, isPreemptible: boole
 
 const ALL_REGIONS = 'GPUS_ALL_REGIONS';
 
-/** A new project has 0 of it: then no zone gives a GPU, whatever its own quota. */
+/** Checks the quota of GPUs in all regions. A new project has 0, and then no zone gives a GPU, whatever its own quota. */
 function allRegionsChecks(
   googleProject: string,
   quotas: Looked<readonly RegionQuota[]> | undefined,

@@ -14,8 +14,8 @@ import { asTyped } from '../terminal/print.js';
 import { type Diagnosis, type DoctorFlags, failed, type Finding, ok, warning } from './finding.js';
 
 /**
- * Whether the Temporal server that this context names is this installation's, and has its workers (docs/adr/0103). The store is
- * looked at even if the server cannot be reached.
+ * Checks that the Temporal server of this context belongs to this installation and has its workers (docs/adr/0103). The store is
+ * checked even if the server cannot be reached.
  * @throws CliError if no server is named
  */
 export async function diagnoseServer(_file: string | undefined, flags: DoctorFlags): Promise<Diagnosis> {
@@ -45,8 +45,8 @@ async function temporalChecks(context: CliContext): Promise<Diagnosis> {
 }
 
 /**
- * Checks that each store exists and keeps the promises that a single writer depends on. `doctor --gcp` looks closer at a bucket of
- * Google's: here one that exists is not told of, and an answer that is missing is a warning only.
+ * Checks that each store exists and keeps the promises that a single writer depends on. `doctor --gcp` checks buckets of Google
+ * more closely. Here an existing one gives no finding, and a missing answer gives only a warning.
  */
 async function storeChecks({
   bucket,

@@ -18,7 +18,7 @@ export interface AskFlags extends ContextFlags, OutputFlag {
 
 export interface AskOptions {
   readonly context?: CliContext;
-  /** Store for local files that a change of the job names. */
+  /** Store for local files that an edit names. */
   readonly store?: TemporalJobsOptions['store'] | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function askJob(
   );
 }
 
-/** The flags that a verb has beside those of every request, as keys of its wish. A flag that was not given is undefined. */
+/** The flags that a verb has in addition to those of every request, as keys of its wish. Undefined: the flag was not given. */
 type Wished<Verb extends JobVerb> = { readonly [Key in keyof JobWish<Verb>]: JobWish<Verb>[Key] | undefined };
 
 /** Runs a verb that sends one request to one job and prints its answer. */

@@ -69,7 +69,10 @@ export async function readJobText(
   return { ...parsed, source, files, outside, warnings };
 }
 
-/** A job carries its source text in addition to its content, so `validate` reports what `submit` will. @throws CliError */
+/**
+ * Refuses a job that is too large to submit. A job carries its source text in addition to its content, so both count.
+ * @throws CliError
+ */
 function refuseTooLarge(file: string, job: unknown, source: string): void {
   const problem = inputSizeProblem({ v: 1, job, source });
   if (problem !== undefined) throw new CliError(ExitCode.Usage, `${file}: ${problem}`);
@@ -109,7 +112,7 @@ type ParsedJob = Extract<ResolvedJob, { ok: true }>;
 
 interface ReadFiles {
   readonly files: LocalContents;
-  /** Warnings of their content. */
+  /** Warnings about the files' contents. */
   readonly doubts: readonly string[];
 }
 
@@ -171,7 +174,7 @@ async function bundleContent(
   return typeof content === 'object' ? [bundleOf(path), content] : content;
 }
 
-/** @throws CliError if the file cannot be read; `wanted` says which file is expected */
+/** Reads a text file. @throws CliError if it cannot be read; `wanted` says which file is expected */
 export function readText(file: string, wanted: string): string {
   const content = readNamedFile(file);
   if (!(content instanceof Uint8Array)) {
@@ -214,7 +217,7 @@ export function localPlaceOf(jobFile: string, path: string, raw: unknown): Local
   return !existsSync(beside) && existsSync(here) ? { place: here } : { place: beside, instead: here };
 }
 
-/** The sections `job` and `ssh` are in JobMan's own files and in few others. */
+/** Whether a job file is JobMan's: its files have the section `job` or `ssh`, and few others do. */
 const isJobmanFile = (raw: unknown): boolean =>
   isMapping(raw) && (given(raw['job']) !== undefined || given(raw['ssh']) !== undefined);
 
@@ -230,7 +233,7 @@ function twoPlaces(file: string, { spec, raw }: ParsedJob): readonly string[] {
   });
 }
 
-/** Folders are equal only if they are the same folder. */
+/** Whether two paths have the same content. Folders do only if they are the same folder. */
 function isSame(one: string, other: string): boolean {
   if (realpathSync(one) === realpathSync(other)) return true;
   const [left, right] = [readNamedFile(one), readNamedFile(other)];
@@ -267,8 +270,8 @@ const isAbove = (key: string, place: string): boolean =>
   key === place || (/^[.[]/.test(place.slice(key.length)) && place.startsWith(key));
 
 /**
- * Problems of lists of packages that name files beside them, which are on no host: pip would look for them there, on a slice that
- * is paid for.
+ * Problems of package lists that name files beside them. Such files are on no host: pip would look for them there, on a slice
+ * that is paid for.
  * @param contents contents of local files, by their paths in the job
  */
 function namedFileProblems(
@@ -305,13 +308,13 @@ function words(list: string, { line, text, path }: NamedFile, isConda: boolean):
   };
 }
 
-/** Whether `files` brings it to where pip looks: beside the list, in the login user's home. */
+/** Whether `files` copies a file to the place where pip looks: beside the list, in the login user's home. */
 const isCopied = (path: string, copies: readonly { readonly to: string }[]): boolean => {
   const wanted = path.replace(/^(?:\.\/)+/, '');
   return copies.some(({ to }) => `${wanted}/`.startsWith(`${to.replace(/^~\//, '').replace(/(?<!\/)\/+$/, '')}/`));
 };
 
-/** Whether something else of the job may bring it: a mount, a script of the system's start, a module of the job's own. */
+/** Whether another part of the job may bring such files: a mount, a script at the system's start, the job's own modules. */
 function mayBeThere(raw: unknown): boolean {
   if (!isMapping(raw)) return false;
   const machine = ['tpu', 'compute_engine'].map((key) => raw[key]).find(isMapping);

@@ -163,7 +163,7 @@ async function lookAtPrivateKey(key: KeyReference): Promise<PairLook> {
   return { fingerprint: reading.fingerprint, problems: [] };
 }
 
-/** Problem of the public key that is named, or lies next to the private one: a wrong one would give no access to hosts. */
+/** Problem of the public key that is named, or that is next to the private one: with a wrong key, no host could be reached. */
 async function publicTrouble(
   fingerprint: string | undefined,
   privateKey: KeyReference,

@@ -43,7 +43,7 @@ export async function readLocalFile(
   }
 }
 
-/** UTF-16, which Windows writes, as UTF-8: pip reads both, uv and conda do not. */
+/** Converts UTF-16, which Windows writes, to UTF-8: pip reads both, but uv and conda only UTF-8. */
 function asUtf8(content: Uint8Array): Uint8Array {
   const isMarked = content[0] === 0xff || content[0] === 0xfe;
   return isMarked ? new TextEncoder().encode(decodedText(content)) : content;
@@ -162,7 +162,7 @@ const isWithin = (root: string, path: string): boolean => {
   return way !== '..' && !way.startsWith(`..${sep}`);
 };
 
-/** The path is below a hidden folder of the home, and the job file is not. */
+/** Whether the path, but not the job file, is below a hidden folder of the home. */
 function isHidden(root: string, path: string): boolean {
   const home = realHome();
   return isWithin(root, home) && isWithin(home, path) && relative(home, path).startsWith('.');

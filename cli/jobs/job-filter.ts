@@ -24,7 +24,7 @@ export interface FilterFlags {
   readonly group?: string;
 }
 
-/** Spelled out, because importing domain's list would load its module; test/cli compares the two. */
+/** All phases, written out because importing the domain's list would load its module; test/cli compares the two. */
 export const PHASES = [
   'queued',
   'provisioning',
@@ -61,13 +61,13 @@ export const filterFlags = (all: string): readonly Flag[] => [
 ];
 
 export const JOB = ['<job>', "the job's id"] as const;
-/** Ids, or none: then `manyFlags` describe the jobs. */
+/** Ids of jobs. Without ids, `manyFlags` select the jobs. */
 export const JOBS = ['[job...]', 'ids of jobs'] as const;
 export const manyFlags = (all: string): readonly Flag[] => [...filterFlags(all), outputOption()];
 
 export const BY: Flag = ['--by <user>', 'the user who asks (default: your login name)'];
 
-/** For a verb that changes jobs: it asks before it changes jobs that a filter found, or other people's jobs. */
+/** Flags for a verb that changes jobs. It asks first if a filter found the jobs, or if jobs are other people's. */
 export const changingFlags = (): readonly Flag[] => [...manyFlags('all open jobs'), ['--yes', 'do not ask'], BY];
 
 function phaseList(value: string, before: readonly ShownPhase[] = []): readonly ShownPhase[] {
@@ -168,7 +168,7 @@ function problemOf(error: unknown, pattern: string): string {
   return at === -1 ? message : `${what}, at character ${at + 1}: \`${pattern.slice(at)}\``;
 }
 
-/** For an unclosed parenthesis, RE2 names the whole pattern. */
+/** Position of the last open parenthesis. For an unclosed parenthesis, RE2 names the whole pattern. */
 function lastOpen(pattern: string): number {
   const open: number[] = [];
   for (let at = 0, isInClass = false; at < pattern.length; at++) {
@@ -185,7 +185,7 @@ function lastOpen(pattern: string): number {
 /** Host numbers without duplicates, in the order given. */
 export type HostChoice = 'all' | readonly number[];
 
-/** Whether several hosts were asked for. Their files are laid out by host, however many hosts there turn out to be. */
+/** Whether several hosts were asked for. If so, their files are laid out by host, even if the job has only one. */
 export const asksSeveral = (hosts: HostChoice): boolean => hosts === 'all' || hosts.length > 1;
 
 /** Parses `2`, `0,2`, `0-3,7` or `all`. @throws InvalidArgumentError */

@@ -38,10 +38,10 @@ export async function withSetUp(row: JobRow, { store }: CliContext): Promise<Job
 /** Facts that only the job's workflow knows, or the reason why they are missing. */
 export type ViewOrReason = { readonly view: JobView } | { readonly missing: string };
 
-/** A running worker answers in a fraction of this time. */
+/** Timeout of the view. A running worker answers in a fraction of it. */
 const VIEW_TIMEOUT_MS = 5_000;
 
-/** Never rejects. */
+/** The job's view, or the reason why it is missing. Never rejects. */
 export async function viewOf(client: Pick<JobClient, 'describe'>, id: string): Promise<ViewOrReason> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {

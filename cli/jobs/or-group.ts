@@ -1,4 +1,4 @@
-/** Does a verb to a job, or if its one id is that of a group, to the group. */
+/** Runs a verb on a job, or on a group if the single id is a group's. */
 export async function orGroup(ofJob: () => Promise<number>, ofGroup: (id: string) => Promise<number>): Promise<number> {
   try {
     return await ofJob();

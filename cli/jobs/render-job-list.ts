@@ -30,7 +30,7 @@ interface RenderedBoard {
   readonly summary: readonly string[];
 }
 
-/** The board of `jobctl list`. If all rows have the same label (REHEARSAL), only the heading shows it: no row passes for real. */
+/** The board of `jobctl list`. A label (REHEARSAL) is in the heading, and also in the rows if not all have it. */
 export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): RenderedBoard {
   const { rows, endedWithin } = board;
   if (rows.length === 0) {
@@ -50,7 +50,7 @@ export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): Render
   };
 }
 
-/** For a pipe and a terminal: the summary comes last, where users look when the command has ended. */
+/** The lines for a pipe or a terminal. The summary comes last, where users look after the command has ended. */
 export function boardLines({ heading, table, summary }: RenderedBoard): readonly string[] {
   return [...heading, ...table, ...summary];
 }
@@ -94,7 +94,7 @@ function whyText(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): str
   return [untilText(row, now), why].filter((part) => part !== '').join(': ');
 }
 
-/** A job that no worker has taken yet has no reason of its own. The board asks about one task queue only. */
+/** The note for an open job whose task queue no worker polls. The board looks up one task queue only. */
 const standsStill = ({ taskQueue, endedAt }: JobRow, noWorker: TaskQueuePolls | undefined): string =>
   noWorker !== undefined && endedAt === undefined && (taskQueue ?? noWorker.taskQueue) === noWorker.taskQueue
     ? `no worker polls its task queue '${noWorker.taskQueue}'`
@@ -167,7 +167,7 @@ export interface PublishedLines {
   readonly missing?: string;
 }
 
-/** One read for each pool. It never throws: a list without some positions is better than none. */
+/** Reads the published lines, with one read per pool. Never throws: a list without some positions is better than none. */
 export async function publishedLines(
   pools: readonly string[],
   { store }: Pick<CliContext, 'store'>,

@@ -4,7 +4,7 @@ import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js'
 import type { EpochMs } from '../../domain/units.js';
 import { largest, smallest } from '../../domain/extremes.js';
 
-/** A span of time in which one thing went on. */
+/** A span of time: a phase, the set-up of a host, or a module in it. */
 export interface Span {
   readonly startedAt: EpochMs;
   readonly endedAt: EpochMs;
@@ -83,7 +83,7 @@ function cutOf(
 
 const PHASES: readonly JobPhase[] = Object.values(JobPhase);
 
-/** An event with a phase begins it, or gives it another reason; it lasts to the next such event. */
+/** Spans of the phases. An event with a phase begins it, or gives it another reason. A span lasts until the next such event. */
 function phaseSpans(events: readonly ShownEvent[], end: EpochMs): readonly PhaseSpan[] {
   const all = events.flatMap((event) => {
     const phase = phaseOf(event);
@@ -96,7 +96,7 @@ function phaseSpans(events: readonly ShownEvent[], end: EpochMs): readonly Phase
     .filter(({ startedAt, endedAt }) => endedAt >= startedAt);
 }
 
-/** The sentence alone tells the phase of an event from before there were kinds. */
+/** The phase of an event. Events of versions without kinds tell it only by their sentence. */
 function phaseOf({ kind, phase, text }: ShownEvent): JobPhase | undefined {
   if (kind !== undefined && kind !== 'note') return phase;
   return PHASES.find((known) => text === known || text.startsWith(isDone(known) ? known : `${known}: `));

@@ -8,7 +8,7 @@ export function unattended(client: Pick<JobClient, 'unattended'>, row: JobRow): 
   return client.unattended(row).catch(() => undefined);
 }
 
-/** The same for many jobs, with one look at each task queue. */
+/** Like `unattended`, for many jobs, with one call per task queue. */
 export function unattendedOnce(): typeof unattended {
   const known = new Map<string, Promise<TaskQueuePolls | undefined>>();
   return (client, row) => {
@@ -20,6 +20,6 @@ export function unattendedOnce(): typeof unattended {
   };
 }
 
-/** Follows a request that is recorded, and that only a worker carries out. */
+/** Text after the answer to a request that is recorded, and that only a worker can carry out. */
 export const recordedText = (polls: TaskQueuePolls): string =>
   `${noWorkerText(polls, Date.now())}: nothing of that happens until one is up`;

@@ -29,7 +29,7 @@ export async function askerAt(
   return { by: (await client.whoAmI())?.id ?? '', from: hostname() };
 }
 
-/** The context whose user `--mine` means: over a server, the user whom the server knows. */
+/** The context, with the user whom `--mine` means. Over a server that is the user whom the server knows. */
 export async function asKnown<Context extends Pick<CliContext, 'user' | 'server'>>(
   client: Pick<JobClient, 'whoAmI'>,
   context: Context,

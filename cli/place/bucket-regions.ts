@@ -4,7 +4,7 @@ import { farBuckets as farFrom, type Zones, zonesOfJob as zonesKnownOf } from '.
 import { readPoolState } from '../../client/pool-state.js';
 import type { CliContext } from './context.js';
 
-/** Asks with this computer's own login. Never rejects. */
+/** Warns of far buckets, with this computer's own login. Never rejects. */
 export async function farBuckets(
   job: Pick<JobSpec, 'gcsfuse'> & Zones,
   { bucket: own, label }: Pick<CliContext, 'bucket' | 'label'>,
@@ -22,7 +22,7 @@ export async function farBuckets(
   });
 }
 
-/** Never rejects. */
+/** Zones in which the job's slices may be. Never rejects. */
 export function zonesOfJob(spec: JobSpec, { store }: Pick<CliContext, 'store'>): Promise<Zones> {
   return zonesKnownOf(spec, async () => {
     if (store === undefined) return undefined;

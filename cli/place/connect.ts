@@ -104,7 +104,7 @@ export async function openReader(place: StorePlace): Promise<StoreReader> {
   return splitReader(await openOneReader(own), await openOneReader({ ...own, bucket: systemBucket }));
 }
 
-/** Marks of followed logs in a bucket. Google's libraries are loaded with the first one, when the log is being read. */
+/** Marks followed logs in a bucket. Google's libraries are loaded with the first mark, when the log is already being read. */
 export const openMarks = ({ bucket, endpoint }: BucketPlace): FollowMarks =>
   new FollowMarks(async () => {
     const { openStore } = await import('../../cloud/store/open-store.js');

@@ -41,7 +41,7 @@ export interface ContextFlags {
   readonly secretStore?: string;
 }
 
-/** The source that named the server. */
+/** The server that was chosen, and the source that named it. */
 export interface Place {
   readonly kind: LayerKind;
   /** Name of the context; `local` is the local stack. Absent: flags, the environment or Temporal's profile named the server. */
@@ -76,7 +76,7 @@ export type StorePlace = BucketPlace | { readonly server: ServerPlace };
 export interface CliContext {
   readonly temporal: TemporalOptions;
   readonly taskQueue?: string;
-  /** If present, jobs go through this server. `temporal`, if it has an address, is for verbs that need Temporal itself. */
+  /** If present, jobs go through this server. An address in `temporal` is then only for verbs that need Temporal itself. */
   readonly server?: ServerPlace;
   readonly store?: StorePlace;
   /** The bucket, if one is named. */
@@ -95,14 +95,14 @@ export interface CliContext {
   readonly label?: string;
   /** URL of Temporal's Web UI. */
   readonly uiUrl?: string;
-  /** From the context: `user` replaces the login name; `project` is the quota project of job files that name none. */
+  /** Both from the context. `user` replaces the login name; `project` is the quota project of job files that name none. */
   readonly user?: string;
   readonly project?: string;
   /** TLS and API key of the context, as references (connect.ts). */
   readonly login?: Settings;
   /** Absent if no source named a server: one of the two fields below is set then, and verbs refuse (`refuseStranger`). */
   readonly place?: Place;
-  /** The state folder that was chosen but has no local stack. */
+  /** The state folder that was chosen, but that has no local stack. */
   readonly missingStack?: string;
   readonly nowhere?: StackHome;
 }
@@ -125,7 +125,7 @@ export function resolveContext(flags: ContextFlags, env: Environment = process.e
   return stack === undefined && isMeant ? { ...context, missingStack: home.root } : { ...context, nowhere: home };
 }
 
-/** @throws CliError if no server is named: Temporal's default address could belong to somebody else */
+/** @throws CliError if no server is named: Temporal's default address could belong to another team */
 export function refuseStranger({ missingStack, nowhere }: CliContext): void {
   if (nowhere !== undefined) throw noServer(nowhere);
   if (missingStack === undefined) return;
@@ -192,14 +192,14 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
 const ownLoginOf = (server: Layer | undefined): Settings | undefined =>
   server?.kind === 'stack' && server.settings.api_key !== undefined ? server.settings : undefined;
 
-/** TLS and API keys of Temporal's own settings must not reach a server that they are not for. */
+/** Temporal's own settings that apply. Its TLS and API keys must not reach a server that they are not for. */
 function ownSettingsOf(server: Layer | undefined, { context }: ContextFlags): 'all' | 'variables' | 'none' {
   if (server?.kind !== 'context' && server?.kind !== 'stack') return 'all';
   if (ownLoginOf(server) !== undefined) return 'none';
   return context === undefined ? 'variables' : 'none';
 }
 
-/** Flags and the environment together give the keys, or else the first other source gives all of them. */
+/** The codec keys. Flags and the environment together give them, or else the first other source gives all of them. */
 function codecOf(used: readonly Layer[]): CodecReferences | undefined {
   const isSaid = ({ settings }: Layer): boolean =>
     settings.codec_key !== undefined || settings.codec_decode_keys !== undefined;
@@ -267,7 +267,7 @@ function placeLine(context: CliContext): string | undefined {
   return details.length === 0 ? short : `${short}: ${details.join(', ')}`;
 }
 
-/** Contexts whose place was printed. */
+/** Contexts whose place was already printed. */
 const told = new WeakSet<CliContext>();
 
 /** Resolves the place of a verb that changes something there, and prints it to stderr before any question or change. */
@@ -279,7 +279,7 @@ export function contextToChange(flags: ContextFlags & { readonly output?: string
   return context;
 }
 
-/** For verbs that only read: prints the place, only on a terminal and only if a context of the file is used. */
+/** Prints the place for a verb that only reads: only on a terminal, and only if a context of the file is used. */
 export function tellReadPlace(context: CliContext): void {
   if (!process.stderr.isTTY || context.place?.kind !== 'context' || told.has(context)) return;
   told.add(context);

@@ -6,7 +6,7 @@ import { loadFrom } from './packages.js';
 export const kubernetesLibrary = (): Promise<KubernetesLibrary> =>
   loadFrom<KubernetesLibrary>('@jobctl/worker', 'kubernetes-library');
 
-/** Opens clusters of the kubeconfig that belongs to the verb's context: the local stack has a separate one. */
+/** Opens clusters of the kubeconfig for the verb's context: the local stack has a separate kubeconfig. */
 export const clustersOf =
   ({ kubeconfig }: Pick<CliContext, 'kubeconfig'>) =>
   (context: string | undefined): Promise<Cluster> =>

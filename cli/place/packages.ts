@@ -38,7 +38,7 @@ interface PackageToFetch {
   readonly integrity?: string;
 }
 
-/** `npm pack` of jobctl writes the tarballs' hashes into its own tarball (scripts/write-integrity.ts). */
+/** The file of the tarballs' hashes. `npm pack` of jobctl writes it into its own tarball (scripts/write-integrity.ts). */
 const INTEGRITY_FILE = new URL('../../packages.json', import.meta.url);
 
 function packageToFetch(name: SeparatePackage): PackageToFetch {
@@ -63,7 +63,7 @@ interface PackagePlace {
   readonly jobctl: string;
 }
 
-/** Place of the package; undefined if it is neither next to this jobctl, in its version, nor in the cache. */
+/** Place of the package: next to this jobctl in its version, or in the cache. Undefined: it is in neither. */
 function packagePlace(name: SeparatePackage, env: Environment = process.env): PackagePlace | undefined {
   const wanted = packageToFetch(name);
   const beside = folderBeside(wanted);
@@ -114,7 +114,7 @@ function folderBeside({ name, version }: PackageToFetch): string | undefined {
   }
 }
 
-/** @param why reason why the package is absent and could not be installed */
+/** @param why the reason why the package is absent and could not be installed */
 function notInstalled(wanted: PackageToFetch, why = 'is not installed', ...remedies: readonly string[]): CliError {
   const { name, version } = wanted;
   return new CliError(
@@ -140,7 +140,7 @@ interface FetchOptions {
 }
 
 const PROGRESS_EVERY_MS = 10_000;
-/** Time for about 250 MB over a slow line. */
+/** Longest wait for another process that downloads about 250 MB over a slow line. */
 const OTHER_FETCH_TIMEOUT_MS = 30 * 60_000;
 const MOST_OUTPUT = 16 << 20;
 

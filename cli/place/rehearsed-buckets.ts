@@ -5,12 +5,12 @@ import type { CliContext } from './context.js';
 
 type Place = Pick<CliContext, 'bucket' | 'googleProject' | 'label'>;
 
-/** A larger script names its buckets further up. */
+/** Most bytes of a script that are searched: a larger one names its buckets further up. */
 const MOST_BYTES = 1 << 20;
 
 /**
- * On a simulated cloud, creates the buckets that a job names: nobody else can, and without them its first mount or upload fails. They
- * begin empty, and the real ones are not touched. Does nothing on a real cloud. Repeating is safe.
+ * Creates the buckets that a job names, on a simulated cloud: without them, its first mount or upload fails, and no user could
+ * create them. They begin empty; the real ones are not touched. Does nothing on a real cloud. Repeating is safe.
  * @param named plain JSON of the job, such as its file and its spec
  * @param files contents of the local files that it copies
  */
@@ -30,7 +30,7 @@ export async function makeRehearsedBuckets(
   }
 }
 
-/** Empty for a large file. */
+/** The text of a file to copy; empty if it is large. */
 async function textOf(content: LocalContents[string]): Promise<string> {
   if (content instanceof Uint8Array) return content.length > MOST_BYTES ? '' : new TextDecoder().decode(content);
   const parts: Buffer[] = [];
@@ -38,5 +38,5 @@ async function textOf(content: LocalContents[string]): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** The simulated cloud takes any. */
+/** Project of the created buckets: the simulated cloud accepts any. */
 const NO_PROJECT = 'rehearsal';

@@ -26,7 +26,7 @@ const SETTINGS: readonly Setting[] = [
   { flag: 'tpuRestEndpoint', named: '--tpu-rest-endpoint', variable: 'JOBCTL_TPU_REST_ENDPOINT', wrong: wrongUrl },
 ];
 
-/** @throws CliError for a setting that no server can have: its client would report it in other words, or much later */
+/** @throws CliError for a value that no server can have: its client would report it in other words, or much later */
 export function checkSettings(flags: PlaceFlags, env: Environment): void {
   checkTemporalVariables(env);
   for (const { flag, named, variable, wrong } of SETTINGS) {
@@ -56,7 +56,7 @@ function portProblem(port: string | undefined): readonly string[] | undefined {
   return [`has no port that exists: ${port}`, 'a port is a number from 1 to 65535; Temporal listens at 7233'];
 }
 
-/** Temporal's own client ignores the first three errors and would use another server, no TLS, or no certificate. */
+/** Refuses variables that Temporal's client would ignore: it would use another server, no TLS, or no certificate. */
 function checkTemporalVariables(env: Environment): void {
   const file = env['TEMPORAL_CONFIG_FILE'];
   if (file !== undefined && file !== '' && !existsSync(file))

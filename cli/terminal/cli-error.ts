@@ -22,14 +22,14 @@ export const ExitCode = {
   Refused: 4,
   /** Temporal, a `jobctl serve`, the store or the cloud does not answer or denies access: the state of the job is unknown. */
   Unavailable: 5,
-  /** `wait --timeout` or `delete --timeout` ran out; the awaited work goes on. */
+  /** `wait --timeout` or `delete --timeout` ran out. The job or the deletion continues. */
   TimedOut: 124,
-  /** Ctrl-C (the job goes on), or the job was cancelled. */
+  /** Ctrl-C (the job continues), or the job was cancelled. */
   Interrupted: 130,
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** For `jobctl --help`; docs/cli.md says the same at more length. */
+/** Exit codes for `jobctl --help`; docs/cli.md explains them at more length. */
 export const EXIT_CODES_TEXT = `Exit codes:
   0    done; with --wait: the job succeeded
   1    the job failed without an exit code, or jobctl failed

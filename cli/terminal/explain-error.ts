@@ -10,7 +10,7 @@ interface Explained {
 }
 
 /**
- * Returns the text for an error. It goes by the error's name, so that no heavy module is loaded for a class.
+ * Returns the text for an error. The error is known by its name, so that no heavy module is loaded for a class.
  * @param isDebug JOBCTL_DEBUG=1: adds the stack
  */
 export function explainError(error: unknown, isDebug: boolean): Explained {

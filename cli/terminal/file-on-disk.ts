@@ -88,7 +88,7 @@ export const notWritten = (error: unknown, file: string, text: string): CliError
 export const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** `the disk is full: 40 kB are needed, and 12 kB are free`. @param bytes of the file; absent: they are not known */
+/** `the disk is full: 40 kB are needed, and 12 kB are free`. @param bytes the file's size, if known */
 export function writeErrorWords(error: unknown, file: string, bytes?: number): string {
   const { code } = error as NodeJS.ErrnoException;
   const words = code === 'ENOENT' ? 'its folder does not exist' : fileErrorWords(error);
@@ -100,7 +100,7 @@ export function writeErrorWords(error: unknown, file: string, bytes?: number): s
   return sizes.length === 0 ? words : `${words}: ${sizes.join(', and ')}`;
 }
 
-/** A file of a copy found no room. */
+/** Thrown if a file of a copy found no room. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom';
   constructor(cause: unknown, file: string, bytes: number) {
@@ -108,7 +108,7 @@ export class NoRoom extends Error {
   }
 }
 
-/** Room for this user's files, or nothing if the system does not say. */
+/** Free space for this user's files, in words. Empty if the system does not say. */
 export function freeOn(folder: string): readonly string[] {
   try {
     const { bavail, bsize } = statfsSync(folder);

@@ -5,9 +5,10 @@ export type AbortReason = 'interrupt' | 'timeout';
 const ENDING_MS = 10_000;
 
 /**
- * A signal that aborts at the first Ctrl-C or SIGTERM, or after `timeoutMs`. Its reason is an `AbortReason`. A second Ctrl-C
- * ends the process, and so do `endingMs` without an end: a call of the file system may never return. Both causes share one
- * controller because Node.js 20 can garbage-collect an `AbortSignal.timeout` inside `AbortSignal.any`, which then never aborts.
+ * A signal that aborts at the first Ctrl-C or SIGTERM, or after `timeoutMs`. Its reason is an `AbortReason`. The process is ended
+ * by a second Ctrl-C, or if it has not ended `endingMs` after the first: a call of the file system may never return. Both causes
+ * share one controller because Node.js 20 can garbage-collect an `AbortSignal.timeout` inside `AbortSignal.any`, which then never
+ * aborts.
  * @param endingMs Infinity for a verb with much to clean up
  */
 export function watchEnd(timeoutMs?: number, endingMs = ENDING_MS): AbortSignal {
@@ -22,7 +23,7 @@ export function watchEnd(timeoutMs?: number, endingMs = ENDING_MS): AbortSignal 
   return end.signal;
 }
 
-/** Ends the process by the signal itself, because `process.exit` waits for the thread in which such a call hangs. */
+/** Ends the process by the signal, because `process.exit` waits for the thread in which a file call hangs. */
 function endBy(name: NodeJS.Signals): void {
   // Removes keys, archives and the like.
   process.emit('exit', 1);
@@ -30,7 +31,7 @@ function endBy(name: NodeJS.Signals): void {
   process.kill(process.pid, name);
 }
 
-/** Waits that the next Ctrl-C gives up. They share one listener, because Node.js warns of more than ten. */
+/** Waits that the next Ctrl-C ends. They share one listener, because Node.js warns of more than ten. */
 const WAITS = new Set<() => void>();
 
 /**

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { SETTINGS } from './settings.js';
 
-/** The words after `--` that a verb reads, and the exit code that it sets. One per run of the program. */
+/** State of one run of the program: the words after `--` that a verb reads, and the exit code that it sets. */
 export interface Invocation {
   /** Undefined if the command line has no `--`. */
   readonly commandWords: readonly string[] | undefined;
@@ -11,7 +11,7 @@ export interface Invocation {
 /** Reads the text of a flag or argument. @throws InvalidArgumentError */
 export type Parser = (text: string, before: never) => unknown;
 
-/** One flag of a verb. A text alone is the title, in help, of the flags behind it. */
+/** One flag of a verb. A bare text is a title in help, for the flags after it. */
 export type Flag =
   | Option
   | string
@@ -42,14 +42,14 @@ const serverOptions = (): readonly Option[] =>
     ({ flag, value, variable, what }) => new Option(`--${flag} ${value}`, `${variable}: ${what}`),
   );
 
-/** The option for where to build the image of `build` in a job file; the choices are `BUILD_PLACES`. */
+/** The option for the build place of a job file's `build`; the choices are `BUILD_PLACES`. */
 export const buildPlaceOption = (): Option =>
   new Option(
     '--build <where>',
     'build the image on this computer (local), or in the cluster, from the commit on the remote (remote; the default for pods and Ray)',
   ).choices(['local', 'remote']);
 
-/** The commits that `build` in a job file may use: `GitLeave`. */
+/** The flags of `GitLeave`: commits that `build` of a job file may use anyway. */
 export const BUILD_FLAGS: readonly Flag[] = [
   ['--allow-dirty', 'build the image of a working tree with changes (build)'],
   ['--allow-unpushed', 'build the image of a commit that no remote has (build)'],

@@ -11,7 +11,7 @@ import type { Environment } from './home.js';
 export const printOut = (text: string): void => void process.stdout.write(visibleLines(text));
 export const printErr = (text: string): void => void process.stderr.write(visibleLines(text));
 
-/** For lines painted by `Look.paint`: keeps jobctl's own colours. Text from outside went through `oneLine` before. */
+/** For lines that `Look.paint` coloured: keeps these colours. Text from outside must have gone through `oneLine` before. */
 export function painted(text: string): string {
   return text
     .split(OWN_COLOURS)
@@ -36,18 +36,18 @@ export function shortPath(path: string): string {
 export const typedCommand = (env: Environment = process.env): string =>
   env['npm_command'] === 'exec' ? 'npx jobctl' : 'jobctl';
 
-/** Finds commands in a text; before `knowVerbs` nothing. */
+/** Matches commands of jobctl in a text; nothing before `knowVerbs`. */
 let command = /(?!)/g;
 
-/** The verbs, told by program.ts: this floor knows none by itself. */
+/** Sets the verbs, which program.ts knows and this module does not. */
 export function knowVerbs(names: readonly string[]): void {
   command = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${names.join('|')}|--help)\\b)`, 'g');
 }
 
 /**
- * Rewrites the commands in a text to the way in which jobctl was called: `jobctl logs x` becomes `npx jobctl logs x` under npx.
- * Used for every printed hint and for messages of a worker; errors (main.ts) and help (program.ts) pass through it as a whole.
- * Never used for output of hosts or for JSON.
+ * Rewrites the commands in a text to the way in which jobctl was called: under npx, `jobctl logs x` becomes `npx jobctl logs x`.
+ * Call it for every printed hint and for messages of a worker. Errors (main.ts) and help (program.ts) pass through it as a whole.
+ * Do not call it for output of hosts or for JSON.
  */
 export function asTyped(text: string, env: Environment = process.env): string {
   const typed = typedCommand(env);

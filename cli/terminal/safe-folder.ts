@@ -7,7 +7,7 @@ import { fileSource } from './file-on-disk.js';
 
 /** A file to write. */
 export interface LaidFile {
-  /** Path below the folder, separated by `/`. */
+  /** Path below the folder, with `/` between its parts. */
   readonly name: string;
   /** Permission bits. */
   readonly mode: number;
@@ -144,7 +144,7 @@ export class SafeFolder {
     if (problem !== undefined) throw new UnsafePath(`${quotedName(name)} ${problem}`);
   }
 
-  /** On a file system that takes `A` and `a` for one name, the second file would silently replace the first. */
+  /** Refuses a name that the file system takes for an earlier one, such as `A` for `a`: it would silently replace its file. */
   async #refuseTwin(name: string, path: string): Promise<void> {
     const found = await lstat(path).catch(() => undefined);
     if (found !== undefined && this.#laid.has(identity(found)))
@@ -152,7 +152,7 @@ export class SafeFolder {
   }
 }
 
-/** A name leads out of the folder, or an existing object is in the way. */
+/** Thrown if a name leads out of the folder, or if an existing object is in the way. */
 export class UnsafePath extends Error {
   override readonly name = 'UnsafePath';
 }

@@ -7,7 +7,7 @@ export interface Setting {
   readonly value: string;
   readonly what: string;
   readonly variable?: string;
-  /** True if verbs that talk to a server take it as a flag. */
+  /** True if verbs that talk to a server take the flag too. */
   readonly isFlag?: true;
   readonly kind?: 'boolean' | 'file' | 'reference';
 }

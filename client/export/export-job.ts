@@ -18,8 +18,8 @@ import { decide } from '../../domain/recovery/decide.js';
 import type { Facts } from '../../domain/recovery/facts.js';
 
 /**
- * The file that `jobctl export` writes, and test/incidents plays (docs/adr/0050). `expected` is the actual result of the job. If
- * that was wrong, write the correct result there: the test fails until jobctl decides so.
+ * The file that `jobctl export` writes and test/incidents replays (docs/adr/0050). `expected` holds the job's actual result. If
+ * jobctl decided wrongly, write the correct result there: the test then fails until jobctl decides so.
  */
 export interface Incident {
   readonly format: 'jobctl-incident';
@@ -46,29 +46,29 @@ export interface Expected {
   readonly outcome: JobResult | 'goes on';
 }
 
-/** Absent values: neither hosts nor slices ended it (a cancel, an older record). */
+/** A value is absent if neither hosts nor slices ended the attempt (a cancel), or if the record is of an older version. */
 export interface ExpectedAttempt {
   readonly attempt: number;
   readonly end?: Facts<'attempt ended'>['end'];
-  /** The job's action afterwards. */
+  /** The job's action after the attempt, in the words of `afterText`. */
   readonly next?: string;
 }
 
-/** The action of a job after an attempt that ended so: `succeed`, `retry (preemption)`, `fail (task)`. */
+/** The action of a job after an attempt that ended with these facts: `succeed`, `retry (preemption)`, `fail (task)`. */
 export function afterText(facts: Facts<'attempt ended'>): string {
   const decision = decide('attempt ended', facts);
   if (decision.do === 'retry') return `retry (${decision.budget})`;
   return decision.do === 'fail' ? `fail (${decision.by})` : decision.do;
 }
 
-/** The outcome that follows from an attempt's own decision, or else the stored one (`told`). */
+/** The outcome that follows from the last action (`afterText`), or else the stored outcome (`told`). */
 export function outcomeAfter(next: string | undefined, told: Outcome | undefined): Expected['outcome'] {
   if (next === 'succeed') return 'succeeded';
   if (next?.startsWith('fail') === true) return 'failed';
   return told?.result ?? 'goes on';
 }
 
-/** The result of the job according to its records. */
+/** The attempts and outcome of the job according to its records. */
 function recordedExpectation(attempts: readonly AttemptRecord[], outcome: Outcome | undefined): Expected {
   const expected = attempts.map(({ attempt, ended }) => ({
     attempt,
@@ -89,7 +89,9 @@ export interface ExportSources {
 /** Receives the file piece by piece, in order. */
 export type Write = (text: string) => Promise<void>;
 
-/** Most bytes of histories, as Temporal counts them: an export of a job of months can still be attached to an issue. */
+/**
+ * Most bytes of histories, as Temporal counts them: the export of a job that ran for months can still be attached to an issue.
+ */
 const MOST_HISTORY_BYTES = 33_554_432;
 const MOST_ATTEMPTS = 500;
 const MOST_LOG_LINES = 5_000;

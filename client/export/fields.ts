@@ -19,20 +19,20 @@ import { FACTS, type Facts, type Question } from '../../domain/recovery/facts.js
 import { PRICINGS, REFUSAL_SCOPES } from '../../domain/slice.js';
 
 /**
- * Kinds of text in the payloads of an export (docs/adr/0146). Numbers and flags are structure. So is a text from the closed list
- * of its field: that of its form, or for values that only jobctl's own code writes, that of its type (the compiler compares,
- * below). Any other text is the user's, unless a table here says more.
+ * Kinds of text in the payloads of an export (docs/adr/0146). Numbers and flags are kept. So is a text from a closed list of its
+ * field. If the payload has a form, the lists are in the form. For values that only jobctl's own code writes, they are in the
+ * types (the compiler compares them below). Any other text counts as the user's, unless a table here says more.
  */
 export type TextKind =
-  /** A sentence: known words of it are kept. */
+  /** A sentence: its known words are kept. */
   | 'said'
   /** Text for a shell, a file or a host: removed completely. */
   | 'secret'
-  /** A name that a provider gives: machine types, versions, scopes. */
+  /** A name that a provider gives, such as a machine type, version or scope. */
   | 'public'
-  /** The source of a disk, or the text of a job file, which is removed. */
+  /** The source of a disk. The text of a job file has the same field and is removed. */
   | 'source'
-  /** A flag of gcloud's. */
+  /** A flag of gcloud. */
   | 'flag'
   /** A workflow's id. */
   | 'id';
@@ -57,7 +57,7 @@ export const TEXT_KINDS: Readonly<Record<string, TextKind>> = {
   ...each('id', 'id ids workflow sender taskQueue build follower ok any notOk not_ok'),
 };
 
-/** Maps whose keys are the user's; the kind of their values, if it is not that of their name. */
+/** Maps whose keys are the user's, with the kind of their values: `user` means the kind that the field's name gives. */
 export const MAPS: Readonly<Record<MapField | CarriedMap, 'secret' | 'user'>> = {
   env: 'secret',
   metadata: 'secret',
@@ -67,11 +67,11 @@ export const MAPS: Readonly<Record<MapField | CarriedMap, 'secret' | 'user'>> = 
   ...{ ready: 'user', modules: 'user', ownModules: 'user' },
 };
 
-/** Maps of what a job carries to its next run alone. */
+/** Maps that occur only in the state that a job carries to its next run. */
 type CarriedMap = 'zones' | 'preemptedAt';
 
 const USUAL: ReadonlySet<string> = new Set([DEFAULT_POOL, DEFAULT_CLUSTER, 'none']);
-/** Names that a field of any text may hold beside the user's: those that jobctl's own code puts there. */
+/** Names that jobctl's own code puts into fields that otherwise hold the user's text. */
 export const NAMES: Readonly<Record<string, ReadonlySet<string>>> = {
   label: new Set(['REHEARSAL']),
   ...{ pool: USUAL, project: USUAL, namespace: USUAL, zone: USUAL, zones: USUAL },
@@ -162,7 +162,7 @@ type Of<Activities> = {
     ? Given | Awaited<Result>
     : never;
 }[keyof Activities];
-/** Values in histories and records that have no form, since only jobctl's own code writes them. */
+/** Values without a form in histories and records: only jobctl's own code writes them. */
 type Own =
   | JobMemo
   | JobNotice
@@ -176,7 +176,7 @@ type Own =
   | Of<AfterActivities>
   | Of<Pick<BuildActivities, 'joinBuild'>>;
 
-/** `field:value` of each text with a closed list. */
+/** `field:value` for each value of each text field with a closed list. */
 type Words<T, Field extends string = ''> = unknown extends T
   ? never
   : T extends string
@@ -191,7 +191,7 @@ type Words<T, Field extends string = ''> = unknown extends T
 type FactWords = Words<{ [Q in Question]: Facts<Q> }[Question]>;
 type Listed = { [Field in keyof typeof OWN]: `${Field}:${(typeof OWN)[Field][number]}` }[keyof typeof OWN] | FactWords;
 
-/** Fields whose keys are no closed list. */
+/** Fields that hold maps: their keys are not a closed list. */
 type MapField<T = Own, Field extends string = ''> = unknown extends T
   ? never
   : T extends string | number | boolean | null | undefined
@@ -201,8 +201,11 @@ type MapField<T = Own, Field extends string = ''> = unknown extends T
       : | (string extends keyof T ? (T[string] extends never ? never : Field) : never)
         | { [Key in keyof T & string]: MapField<T[Key], Key> }[keyof T & string];
 
-/** Not `OWN` if values are missing in it, which an export would mask, so that it no longer replays. The error names them. */
+/**
+ * `OWN`, if it is complete; else the missing values, named in the compiler's error. An export would mask a missing value, and
+ * would no longer replay.
+ */
 type Complete = [Unlisted<Own>] extends [never] ? typeof OWN : { readonly missing: Unlisted<Own> };
 
-/** The values and maps that no table lists. A test asks for those of what a job carries, whose type is one of workflows/. */
+/** The values and maps that no table lists. A test checks the types of workflows/ that a job carries to its next run. */
 export type Unlisted<T> = Exclude<Words<T>, Listed> | Exclude<MapField<T>, keyof typeof MAPS>;

@@ -17,7 +17,7 @@ import { WorkflowType } from '../../contract/workflow-ids.js';
 import { jobFileJsonSchema } from '../../domain/job-file/sections.js';
 import type { JobSearchAttribute } from '../../domain/temporal-server.js';
 
-/** A form as JSON Schema, which can be walked together with a value. */
+/** A form as JSON Schema, which can be traversed together with a value. */
 export interface JsonForm {
   readonly properties?: Readonly<Record<string, JsonForm>>;
   readonly additionalProperties?: JsonForm | boolean;
@@ -29,8 +29,8 @@ export interface JsonForm {
 }
 
 /**
- * The form of a payload: `own` if only jobctl's own code writes it, so that the names of its fields say what they hold
- * (fields.ts). `removed`: it has none.
+ * The form of a payload. `own`: only jobctl's own code writes it, so its field names tell the kinds of its values (fields.ts).
+ * `removed`: it has no form, and all of it is removed.
  */
 export type PayloadForm = JsonForm | 'own' | 'removed';
 
@@ -38,10 +38,10 @@ const inJson = (schema: z.ZodType): JsonForm =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonForm;
 const of = <T>({ schema }: Form<T>): JsonForm => inJson(schema);
 
-/** With its alternatives. */
+/** The form of a job file, with its alternatives. */
 export const JOB_FILE: readonly JsonForm[] = [jobFileJsonSchema()];
 
-/** workflows/job/accept.ts checks it. */
+/** The input of a job, in the shape that workflows/job/accept.ts checks. */
 const jobInput = inJson(
   z.object({
     ...{ v: z.number(), job: z.unknown(), source: z.string(), user: z.string(), sshKey: z.string() },
@@ -53,7 +53,7 @@ const jobInput = inJson(
 
 export const JOB_INPUT: readonly JsonForm[] = [jobInput];
 
-/** Inputs of workflows. */
+/** Forms of workflows' inputs, by workflow type. */
 const WORKFLOWS: Readonly<Record<string, PayloadForm>> = {
   [WorkflowType.Job]: jobInput,
   [WorkflowType.Slice]: of(sliceForms.sliceInputForm),
@@ -99,14 +99,14 @@ type OwnActivity =
   | keyof Pick<QuotaActivities, 'sendLease'>
   | keyof Pick<GroupActivities, 'tellGroup'>;
 
-/** Memos of jobs and slices. */
+/** Fields of the memos of jobs and slices. */
 const MEMO: Readonly<Record<keyof JobMemo | keyof SliceMemo, 'own'>> = {
   ...{ name: 'own', slice: 'own', contentHash: 'own', run: 'own', isVerified: 'own', label: 'own' },
   ...{ submittedAt: 'own', attempts: 'own', phaseSince: 'own', why: 'own', outcome: 'own', keeps: 'own' },
   ...{ lease: 'own', demand: 'own', ref: 'own', tier: 'own', waitsUntil: 'own' },
 };
 
-/** Each search attribute, and the field whose kind it has. */
+/** Each search attribute, with the field whose kind of text it has. */
 export const SEARCH_ATTRIBUTES: Readonly<Record<JobSearchAttribute, string>> = {
   JobProject: 'project',
   JobUser: 'user',
@@ -118,7 +118,7 @@ export const SEARCH_ATTRIBUTES: Readonly<Record<JobSearchAttribute, string>> = {
 
 const FORMS = { workflows: WORKFLOWS, signals: SIGNALS, updates: UPDATES, activities: ACTIVITIES, memo: MEMO } as const;
 
-/** `removed` for a name that no job and no slice has. */
+/** Returns the form by name; `removed` for a name that no job or slice uses. */
 export function formOf(of: keyof typeof FORMS, name: string): PayloadForm {
   const forms: Readonly<Record<string, PayloadForm>> = FORMS[of];
   return (Object.hasOwn(forms, name) ? forms[name] : undefined) ?? 'removed';

@@ -7,7 +7,7 @@ export interface Run {
   readonly workflowId: string;
   readonly runId: string;
   readonly firstRunId: string;
-  /** Bytes of its history, as Temporal counts them. */
+  /** Size of its history in bytes, as Temporal counts them. */
   readonly bytes: number;
 }
 
@@ -22,7 +22,7 @@ export interface Runs {
 type Execution = Pick<Run, 'workflowId' | 'runId'>;
 type ProtoEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** Most events of a page: one page is in memory at a time. */
+/** Most events of a page. Only one page is in memory at a time. */
 const PAGE = 500;
 
 /** Reads the runs of a workflow and their events from Temporal. */
@@ -35,7 +35,7 @@ export class HistoryReader {
     this.#calls = calls;
   }
 
-  /** The chain of runs that ends with the present one. Temporal may have deleted the older ones, or all. */
+  /** The chain of runs that ends with the present run. Temporal may have deleted the older runs, or all. */
   async runsOf(workflowId: string): Promise<Runs> {
     const { WorkflowNotFoundError } = await import('@temporalio/common');
     const found: Run[] = [];
@@ -58,7 +58,7 @@ export class HistoryReader {
     return { found, type, missing: [] };
   }
 
-  /** Yields events in Temporal's own JSON. @param page events that are fetched together */
+  /** Yields events in Temporal's own JSON. @param page number of events that are fetched together */
   async *events(execution: Execution, page = PAGE): AsyncGenerator<unknown> {
     const { historyToJSON } = await import('@temporalio/common/lib/proto-utils.js');
     for await (const events of this.#pages(execution, page)) {

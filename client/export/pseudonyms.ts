@@ -2,9 +2,9 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { OWN_ID_PREFIXES, TASK_QUEUE } from '../../domain/temporal-server.js';
 
 /**
- * Words of sentences: of a provider's refusals, of a worker's reasons. A sentence of an export keeps these and Google's names,
- * and masks every other word. The list is closed: a sentence that reads badly for want of a word is the price of the rest.
- * A word that a user has for a name is masked in sentences too (`Pseudonyms.said`).
+ * Words of sentences that an export keeps: those of providers' refusals and workers' reasons. Beside them it keeps Google's
+ * names, and masks every other word. The list is closed, so some masked sentences read badly. A word that the user has as a name
+ * is masked in sentences too (`Pseudonyms.said`).
  */
 export const PLAIN_WORDS: ReadonlySet<string> = listed(`
 about accelerator accelerators accept accepted access account accounts activity additional address after again against all allocated
@@ -52,8 +52,8 @@ function listed(words: string): ReadonlySet<string> {
 }
 
 /**
- * Replaces words by others of the same length and kinds of characters, equal ones by equal ones: names, paths and ids that
- * workflow code derives from them are equal too. The key is random and forgotten: no words can be tried.
+ * Replaces words by others of the same length and kinds of characters. Equal words get equal masks, so names, paths and ids that
+ * workflow code derives from them stay equal too. The key is random and not stored: nobody can test a guessed word.
  */
 export class Pseudonyms {
   readonly #key = randomBytes(32);
@@ -64,7 +64,7 @@ export class Pseudonyms {
   readonly #addresses = new Map<string, number>();
   readonly #kept = new Set<string>();
 
-  /** Temporal's run ids: random, and the seed of workflow code's own randomness. */
+  /** Keeps a run id of Temporal: it is random, and seeds the random numbers of workflow code. */
   keepRunId(id: string): void {
     if (UUID.test(id)) this.#kept.add(id);
   }
@@ -73,30 +73,30 @@ export class Pseudonyms {
     return this.#kept.has(text);
   }
 
-  /** Whether a field of the user's has held this word. */
+  /** Whether this word has occurred in a field of the user's. */
   isUsers(word: string): boolean {
     return this.#users.has(word.toLowerCase());
   }
 
-  /** Redacts a name, a path, an image, a key of a map: nothing but its form is kept. */
+  /** Redacts a name, path, image, or key of a map: only its form is kept. */
   user(text: string): string {
     const [scheme = ''] = SCHEME.exec(text) ?? [];
     const rest = text.slice(scheme.length);
     return scheme + (RESOURCE.test(rest) ? this.#path(rest) : this.#user(rest));
   }
 
-  /** Redacts a workflow's id, or the name of a queue: its prefix is jobctl's. */
+  /** Redacts a workflow's id or a queue's name, except for a prefix of jobctl's. */
   id(text: string): string {
     const prefix = OWN_STARTS.find((own) => text.startsWith(own)) ?? '';
     return prefix + this.#user(text.slice(prefix.length));
   }
 
-  /** Redacts a name that is Google's, such as a machine type, unless it is not. */
+  /** Redacts a name of Google's, such as a machine type, except for public words. */
   publicName(text: string): string {
     return this.#each(text, (word) => (isPublic(word.toLowerCase()) ? word : this.#word(word)));
   }
 
-  /** Redacts a sentence. Of several lines, only the first is treated so. */
+  /** Redacts a sentence. Lines after the first are removed completely. */
   said(text: string): string {
     const [first = '', ...rest] = text.split('\n');
     const kept = this.#each(first, (word) => (this.#isPlain(word.toLowerCase()) ? word : this.#mask(word)));
@@ -123,7 +123,7 @@ export class Pseudonyms {
     return this.#mask(word);
   }
 
-  /** `projects/P/zones/Z/disks/NAME`: names stand behind Google's nouns. */
+  /** In `projects/P/zones/Z/disks/NAME` Google's nouns stay, and the names after them are redacted. */
   #path(text: string): string {
     let isName = false;
     const parts = text.split('/');
@@ -140,7 +140,7 @@ export class Pseudonyms {
     return text.replace(STRUCTURE, (part) => this.#structure(part) ?? redact(part));
   }
 
-  /** Undefined: the part is a word. */
+  /** Returns the replacement of a part that is no plain word, such as a time or an address. Undefined: the part is a word. */
   #structure(part: string): string | undefined {
     if (UUID.test(part)) return this.#kept.has(part) ? part : part.replace(WORD, (word) => this.#mask(word));
     if (ADDRESS.test(part)) return this.#address(part);
@@ -154,7 +154,7 @@ export class Pseudonyms {
     return `10.0.${number >> 8}.${number & 255}`;
   }
 
-  /** The mask of a lower-case part is lower-case: names must be. */
+  /** Replaces a part by its mask. The mask of a lower-case part is lower-case, as names must be. */
   #mask(part: string): string {
     if (SMALL.test(part)) return part;
     const lower = part.toLowerCase();
@@ -187,7 +187,7 @@ export class Pseudonyms {
   }
 }
 
-/** `python3` too. */
+/** Whether a word is public. It may have a number at its end, as in `python3`. */
 const isPublic = (word: string): boolean => PUBLIC_WORDS.has(word) || PUBLIC_WORDS.has(word.replace(/\d{1,4}$/, ''));
 
 const MOST_TURNS = 200;
@@ -201,11 +201,11 @@ const NOUNS: ReadonlySet<string> = new Set([
 const WORD = /[\p{L}\p{N}]+/gu;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?$/;
-/** Zones and types of Google, and the domain of its accounts, which are public. */
+/** Public names: zones and types of Google, and the domain of its accounts. */
 const PLACE =
   /^(?:(?:africa|asia|australia|europe|me|northamerica|southamerica|us)-[a-z]+\d+(?:-[a-z])?|v\d[a-z]*-\d+|(?:iam\.|developer\.)?gserviceaccount\.com|sha256|jobctl)$/i;
 const ADDRESS = /^\d{1,3}(?:\.\d{1,3}){3}$/;
-/** Counts, durations, sizes, topologies, and words of two letters, as in our own names (`jc`, `-s0`, `-g12`). */
+/** Counts, durations, sizes, topologies, and words of two letters, as in jobctl's own names (`jc`, `-s0`, `-g12`). */
 const SMALL =
   /^(?:\p{L}{1,2}|\p{L}?\d{1,3}\p{L}?|\d{1,4}(?:ms|s|m|h|d|mb|gb|mib|gib|mi|gi|ti|ki)|\d{1,3}(?:x\d{1,3}){1,2})$/iu;
 const bare = ({ source }: RegExp): string => source.replace(/^\^|\$$/g, '');

@@ -14,26 +14,26 @@ interface JsonPayload {
   readonly data?: string;
 }
 
-/** Forms of the payloads of an event: of its input, and of its result or failure. */
+/** Forms of an event's payloads: of its input, and of its result or failure. */
 interface Payloads {
   readonly input: PayloadForm;
   readonly result: PayloadForm;
 }
-/** The form, and the field by which text in it is judged. */
+/** The form of a payload, and the field name that decides on its text. */
 interface Held {
   readonly form: PayloadForm;
   readonly field?: string;
 }
 
 /**
- * Redacts the events of one history after the other, in their order, in Temporal's JSON. Payloads are decoded, redacted by their
- * form, and plain JSON afterwards. Values that a replay compares or draws from stay as they are: numbers of events, types, times,
- * run ids, markers of changes.
+ * Redacts the events of histories in Temporal's JSON: one history after the other, events in order. Payloads are decoded and
+ * redacted by their form, and are plain JSON afterwards. Values that a replay compares, or that seed its random numbers, are
+ * kept: event numbers, types, times, run ids, markers of changes.
  */
 export class EventRedaction {
   readonly #names: Pseudonyms;
   readonly #decode: DecodePayloads;
-  /** Activities of the history, by the number of the event that scheduled them. */
+  /** Activity types of the history, by the number of the event that scheduled them. */
   readonly #activities = new Map<string, string>();
 
   constructor(names: Pseudonyms, decode: DecodePayloads) {
@@ -59,7 +59,7 @@ export class EventRedaction {
     return { input: form, result: form };
   }
 
-  /** A job signals workflows of users too (`notify`): what it tells them is its own. */
+  /** The form of a signal's input. A job also sends signals to workflows of users (`notify`); their content is jobctl's own. */
   #signalForm(name: string, event: HistoryEvent): PayloadForm {
     const isOutgoing = 'signalExternalWorkflowExecutionInitiatedEventAttributes' in event;
     const form = formOf('signals', name);
@@ -118,7 +118,7 @@ export class EventRedaction {
     };
   }
 
-  /** Message and stack are in a payload if an installation encrypts. */
+  /** The failure with its message in plain text. If an installation encrypts payloads, message and stack are in a payload. */
   async #plainFailure(failure: object): Promise<object> {
     const { encodedAttributes, ...rest } = failure as { readonly encodedAttributes?: unknown };
     if (typeof encodedAttributes !== 'object' || encodedAttributes === null || !isPayload(encodedAttributes))
@@ -148,13 +148,13 @@ interface Attributes {
 }
 const nameOf = ({ name = '' }: { readonly name?: string }): string => name;
 
-/** The name of a part, with its parent's where that says more. */
+/** The name of a part. The parent's name precedes it if the part's own name is ambiguous. */
 const partName = (parent: string, name: string): string =>
   PARENTS.test(parent) && /^(?:name|fields|indexedFields|details|summary)$/.test(name) ? `${parent}.${name}` : name;
 const PARENTS =
   /^(?:workflowType|activityType|input|memo|upsertedMemo|searchAttributes|header|userMetadata|markerRecordedEventAttributes)$/;
 
-/** The payloads below a part of an event. */
+/** Form of the payloads below a part of an event. */
 function heldUnder(part: string, { held, payloads }: At): Held {
   switch (part) {
     case 'input':
@@ -174,7 +174,7 @@ function heldUnder(part: string, { held, payloads }: At): Held {
   }
 }
 
-/** The forms of a map of payloads, by their names. */
+/** Forms of the payloads in a map, by their names. Undefined: the part is not such a map. */
 function heldIn(part: string): ((name: string) => Held) | undefined {
   switch (part) {
     case 'memo.fields':
@@ -193,7 +193,7 @@ function heldIn(part: string): ((name: string) => Held) | undefined {
   }
 }
 
-/** Names of jobctl's own code and of the SDK's. */
+/** Whether a text is a name of jobctl's own code or of the SDK's. */
 function isOwnName(part: string, text: string): boolean {
   switch (part) {
     case 'workflowType.name':
@@ -217,7 +217,7 @@ const ERRORS: ReadonlySet<string> = new Set([
 ]);
 const SENTENCES = new Set(['message', 'reason']);
 const AS_IT_IS = new Set(['sdkMetadata', 'meteringMetadata', 'workerVersion', 'versioningInfo']);
-/** Nothing that a replay reads. */
+/** Parts that no replay reads. */
 const DROPPED = new Set([
   ...['identity', 'stackTrace', 'namespaceId', 'nexusOperationId', 'completionCallbacks', 'links'],
 ]);
@@ -232,7 +232,7 @@ function isPayload(value: object): value is JsonPayload {
   );
 }
 
-/** Ids of changes are words of the code (contract/changes.ts), and a replay follows them. */
+/** Whether a marker is of a change of jobctl: the change's id is in contract/changes.ts, and a replay follows it. */
 function isChangeMarker(marker: object): boolean {
   const { details } = marker as { details?: { 'patch-data'?: { payloads?: readonly { data?: string }[] } } };
   const { payloads } = details?.['patch-data'] ?? {};

@@ -5,18 +5,18 @@ import { JOB_FILE, JOB_INPUT, type JsonForm, type PayloadForm } from './forms.js
 import type { Pseudonyms } from './pseudonyms.js';
 
 /**
- * The place of a value. `forms`: the alternatives of its form; undefined in values that only jobctl's own code writes. `whole`: it
- * has no form: `user` masks each word, `secret` removes all.
+ * The place of a value. `forms`: the alternatives of its form; undefined for values that only jobctl's own code writes. `whole`:
+ * the value has no form: `user` masks each word, `secret` removes all.
  */
 interface At {
   readonly field: string;
   readonly forms?: readonly JsonForm[];
   readonly whole?: 'user' | 'secret';
-  /** Its keys are the user's. */
+  /** The keys of the value are the user's. */
   readonly isMap?: boolean;
 }
 
-/** A plain JSON value of workflows and records, without the user's data. @param field the name under which it stands */
+/** Redacts a plain JSON value of workflows and records. @param field the name of the field that holds it */
 export function redactValue(value: unknown, names: Pseudonyms, form: PayloadForm = 'own', field = ''): unknown {
   if (form === 'removed') return redact(value, { field, whole: 'secret' }, names);
   return redact(value, form === 'own' ? { field } : { field, forms: alternatives(form) }, names);
@@ -40,7 +40,7 @@ function redact(value: unknown, at: At, names: Pseudonyms): unknown {
 
 interface Child {
   readonly at: At;
-  /** The key is one of the form's, or of jobctl's own code. */
+  /** The key is the form's or jobctl's own, not the user's. */
   readonly isOurs: boolean;
 }
 
@@ -62,7 +62,7 @@ function childOf(at: At, key: string, value?: unknown): Child {
   return { at: isSecret ? { field: '', whole: 'secret' } : { field, forms: inMap }, isOurs: false };
 }
 
-/** A key under which a form allows anything. */
+/** The place of a value by its form. If the form allows anything, the field's name decides. */
 function formChild(field: string, forms: readonly JsonForm[]): At {
   if (forms.some((form) => Object.keys(form).some((key) => key !== 'description'))) return { field, forms };
   if (field === 'job') return { field, forms: JOB_FILE };
@@ -89,7 +89,7 @@ function alternatives(form: JsonForm): readonly JsonForm[] {
     : [...(anyOf ?? []), ...(oneOf ?? [])].flatMap(alternatives);
 }
 
-/** Keys of types. The keys of maps are the user's. */
+/** A key of jobctl's types has this form. Keys of maps are the user's. */
 const OWN_KEY = /^[a-z]\w*$/;
 const isName = (field: string, text: string): boolean => NAMES[field]?.has(text) ?? false;
 
@@ -127,7 +127,7 @@ function redactText(text: string, at: At, names: Pseudonyms): string {
   }
 }
 
-/** A flag that stands for keys of the job file is read again. */
+/** Redacts a flag of gcloud. A flag that stands for keys of the job file keeps its name and syntax: it is parsed again. */
 function redactFlag(text: string, names: Pseudonyms): string {
   const [name = '', value] = text.trim().split(/[= ](.*)/s);
   if (readCreateFlag(name, value ?? '') === undefined) return names.user(text);
@@ -143,7 +143,7 @@ const FLAG_KEYS: ReadonlySet<string> = new Set(['source', 'mode', ...DISK_MODES]
 const DISK = /^[\w./-]+$/;
 const DURATION = /^\d{1,6}(?:\.\d{1,3})?[smh]$/;
 
-/** A reference to another value of the job file is resolved again, so its path is redacted like that value's. */
+/** Redacts a text with references, `${..}`. A reference is resolved again, so its path is redacted like that of its value. */
 function inReferences(text: string, redactPart: (part: string) => string, names: Pseudonyms): string {
   const parts = text.split(REFERENCE).map((part, index) => {
     if (index % 2 === 0) return part === '' ? part : redactPart(part);
@@ -165,7 +165,7 @@ interface Assignment {
 const isAssignment = (value: object): value is Assignment =>
   'path' in value && 'value' in value && Array.isArray(value.path);
 
-/** Redacts the value like the same value at its place in a job file. */
+/** Redacts an assignment's value like the value at the same place of a job file. */
 function redactAssignment({ path, value }: Assignment, names: Pseudonyms): Assignment {
   const redacted = redactPath(path, names);
   return { path: redacted.path, value: redact(value, redacted.at, names) };

@@ -25,7 +25,7 @@ export interface AuditWish {
   readonly pool?: string;
 }
 
-/** Lines of the audit log, newest last, and the time from which on it was read if not all was; for operators. */
+/** Lines of the audit log, newest last, for operators. If not all could be read, the answer says from which time on. */
 export const auditLines = (options: ServerOptions, wish: AuditWish): Promise<AnswerOf<'audit'>> =>
   new ServerCalls(options).json('audit', { query: { ...wish } });
 
@@ -37,8 +37,8 @@ export const secretNames = async (
   (await new ServerCalls(options).json('secretNames', { query: { project } })).secrets;
 
 /**
- * The login to a job's hosts, for its user and operators: keep it in memory, and only as long as needed. Each call is in the
- * audit log.
+ * The login to a job's hosts, for its user and operators. Keep it in memory, and only as long as needed. The audit log records
+ * each call.
  * @throws Forbidden; JobRefused with the remedy if no key of the job logs in; JobNotFound
  */
 export function hostAccess(options: ServerOptions, id: string): Promise<HostAccess> {

@@ -6,9 +6,9 @@ import { ServerRefused } from '../errors.js';
 export interface HttpRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body; a function is called again for each try. */
+  /** The body. A function is called again for each attempt. */
   readonly body?: string | (() => Readable);
-  /** Longest silence of the server. */
+  /** Longest time without a byte from the server. */
   readonly timeoutMs: number;
   readonly ca?: string | Buffer | undefined;
   /** Aborts the request. */
@@ -21,12 +21,12 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-/** No answer came. */
+/** The connection failed before an answer came. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
-  /** The server cannot have read the request. */
+  /** True if the server cannot have read the request. */
   readonly isUnsent: boolean;
-  /** Waiting and retrying cannot help. */
+  /** True if waiting and retrying cannot help. */
   readonly isLasting: boolean;
 
   constructor(error: NodeJS.ErrnoException, origin: string, isReused: boolean) {
@@ -55,7 +55,7 @@ const agents = new Map<string, Agent>();
 export interface OpenAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Readable once. @throws ConnectionLost if it breaks off, or is silent for longer than `timeoutMs` */
+  /** Can be read once. @throws ConnectionLost if it breaks off, or is silent for longer than `timeoutMs` */
   readonly chunks: AsyncIterable<Buffer>;
 }
 
@@ -68,10 +68,10 @@ export async function exchange(url: URL, request: HttpRequest): Promise<HttpAnsw
   return { status, headers, body: await whole(chunks) };
 }
 
-/** Far more than any answer that is read completely. */
+/** Limit for an answer that is read completely, far above any real one. */
 const MOST_ANSWER_BYTES = 128 * 1024 * 1024;
 
-/** @throws ServerRefused for an endless body, which would fill the memory here */
+/** Reads a body to its end. @throws ServerRefused if it is endless: it would fill the memory */
 export async function whole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;

@@ -35,7 +35,7 @@ import { uploadOverHttp } from './uploads.js';
 /** The most rows of one page, and the most ids of one query: the server's limits. */
 const PAGE = 1_000;
 const MOST_IDS = 200;
-/** Most rows of one list, which is in memory: a server could invent pages forever. */
+/** Most rows of one list, which is kept in memory: a server could invent pages forever. */
 const MOST_ROWS = 1_000_000;
 /** Time for which the server holds a request for the end of a job. */
 const HELD_MS = 30_000;
@@ -47,7 +47,7 @@ interface HttpJobsOptions extends ServerOptions {
   readonly onUpload?: (progress: UploadProgress) => void;
 }
 
-/** Jobs by `jobctl serve` (docs/http-api.md). The token names the caller: `by` is not sent. */
+/** Jobs through `jobctl serve` (docs/http-api.md). The token names the caller, so `by` is not sent. */
 export class HttpJobs implements JobPort {
   readonly #calls: ServerCalls;
   readonly #onUpload: ((progress: UploadProgress) => void) | undefined;
@@ -58,7 +58,7 @@ export class HttpJobs implements JobPort {
     this.#onUpload = options.onUpload;
   }
 
-  /** Submits one job even if it is sent repeatedly: by its name, or else by a key of this call. */
+  /** Submits a job once, even if the request is sent repeatedly: its name identifies it, or else a key made for this call. */
   async submit({ files = {}, uploaded: before, ...submission }: Submission): Promise<Submitted> {
     const { name, job, source, user, sshKey, identityKeys } = submission;
     const uploaded = { ...before, ...(await this.#upload(files)) };
@@ -262,7 +262,7 @@ const queryOf = ({ phase, ids, ...filter }: JobFilter): Query => ({
 
 type Told = 'quotaApply' | 'admission' | 'priority' | 'quotaRelease';
 
-/** A pool by `jobctl serve`. Each call may be repeated. */
+/** A pool through `jobctl serve`. Each call may be repeated. */
 class HttpPool implements PoolClient {
   readonly pool: string;
   readonly #calls: ServerCalls;
@@ -281,7 +281,7 @@ class HttpPool implements PoolClient {
     return this.#tell('admission', { params: { pool: this.pool }, body });
   }
 
-  /** The server knows the job's pool. */
+  /** The pool is not sent, since the server knows the job's. */
   setPriority(job: string, priority: number): Promise<string> {
     const notFound = (): Error => new JobNotFound(job, `on ${this.#calls.address}`);
     return this.#tell('priority', { params: { id: job }, body: { priority }, meanings: { 'not-found': notFound } });
@@ -301,7 +301,7 @@ class HttpPool implements PoolClient {
   }
 }
 
-/** Machines of a pool are a matter for operators, who have access to Temporal. */
+/** Rejects every call: machines of a pool are for operators, who have access to Temporal. */
 const noMachines = (pool: string, { address }: ServerCalls): MachinesClient => ({
   pool,
   call: () =>

@@ -10,11 +10,11 @@ import { isOutage, pause } from '../outage.js';
 import { errorOfProblem, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
-/** Three heartbeats of the server. */
+/** Longest silence before a new request: three heartbeats of the server. */
 const SILENCE_MS = 45_000;
-/** Twice as long as the server takes to notice stored output. */
+/** Output is complete after this silence, twice the time in which the server notices stored output. */
 const QUIET_MS = 800;
-/** Most characters of an event: the server sends up to 4 MiB of a log at once, in base64. */
+/** Most characters of an event. The server sends up to 4 MiB of a log in one event, in base64. */
 const MOST_EVENT_CHARACTERS = 32 * 1024 * 1024;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
@@ -68,7 +68,7 @@ export class ServedLog implements FollowedLog {
     }
   }
 
-  /** Follows the log until it is complete. @throws ServerUnreachable if the connection ends before */
+  /** Follows the log until it is complete. @throws ServerUnreachable if the connection ends before that */
   async #follow(signal: AbortSignal): Promise<void> {
     const { job, stream, hosts, lastAttempt } = this.#selection;
     const messages: EventSourceMessage[] = [];

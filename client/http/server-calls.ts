@@ -26,7 +26,7 @@ import { messageIn } from '../../cloud/store/store-error.js';
 import { toldOnce, toldWait, type Waiter } from '../wait-notes.js';
 import { notJson } from '../../domain/errors.js';
 
-/** A call of an operation. Its method, its path and whether it may be repeated are the operation's. */
+/** A call of an operation, which determines its method, its path and whether it may be repeated. */
 export interface Ask<Name extends OperationName> {
   readonly params?: Params<Name>;
   readonly query?: { readonly [Key in QueryKey<Name>]?: string | number | boolean | undefined };
@@ -40,10 +40,10 @@ export interface Ask<Name extends OperationName> {
   readonly signal?: AbortSignal;
 }
 
-/** The same call as the wire needs it. */
+/** The same call as it is sent. */
 interface Request extends Omit<Ask<OperationName>, 'params' | 'query' | 'body'> {
   readonly method: string;
-  /** Below the server's address, such as `v1/jobs`. */
+  /** Path below the server's address, such as `v1/jobs`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;
@@ -60,7 +60,7 @@ function requestOf<Name extends OperationName>(name: Name, { params, ...ask }: A
 }
 
 const TIMEOUT_MS = 45_000;
-/** Longest wait for a server that cannot have read the call, and for one that may have. */
+/** Longest wait for a server that cannot have read the call. The other limit is for one that may have read it. */
 const UNSENT_PATIENCE_MS = 4_000;
 const SENT_PATIENCE_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
@@ -69,7 +69,7 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Calls to one `jobctl serve` with a token. Safe calls are repeated, and each failure says what to do. */
 export class ServerCalls {
-  /** For messages. */
+  /** The server's address, for messages. */
   readonly address: string;
   readonly #base: URL;
   readonly #options: ServerOptions;
@@ -114,7 +114,7 @@ export class ServerCalls {
     }
   }
 
-  /** The error for an incomplete answer. */
+  /** The error for an answer that broke off. */
   brokeOff(what: string): ServerUnreachable {
     return new ServerUnreachable(`jobctl serve at ${this.address}: ${what}`);
   }
@@ -189,7 +189,7 @@ function lost(error: unknown): ConnectionLost {
   throw error;
 }
 
-/** Errors of one call by the code of a refusal; other refusals mean the same everywhere. */
+/** Errors for the codes of refusals in one call. A code without an entry has the same error in every call. */
 export type Meanings = Readonly<Partial<Record<ApiErrorCode, (detail: string, remedy?: string) => Error>>>;
 
 /** Meanings of refusals of a call about one job. @param address the server's */
@@ -242,7 +242,7 @@ function problemIn({ headers, body }: HttpAnswer): ApiProblem | undefined {
   }
 }
 
-/** The error of a proxy, or of a server that is not jobctl's. */
+/** The error for an answer of a proxy, or of a server that is not jobctl's. */
 function foreign({ status, headers }: HttpAnswer, address: string, said: string): Error {
   const { location } = headers;
   if (location !== undefined && status < 400)
@@ -255,7 +255,7 @@ function foreign({ status, headers }: HttpAnswer, address: string, said: string)
     : new ServerRefused(what, 'is it the address of a `jobctl serve`?');
 }
 
-/** @throws ServerRefused if the body is no JSON */
+/** @throws ServerRefused if the body is not JSON */
 export function jsonOf<T>({ body, headers }: HttpAnswer, address: string): T {
   const text = body.toString('utf8');
   try {
@@ -266,7 +266,7 @@ export function jsonOf<T>({ body, headers }: HttpAnswer, address: string): T {
   }
 }
 
-/** The wait from the header, given in seconds or as a date. Undefined: the header is missing or invalid. */
+/** Wait in ms by the header Retry-After, which holds seconds or a date. Undefined: the header is missing or invalid. */
 function retryAfterMs(headers: HttpAnswer['headers']): number | undefined {
   const text = headers['retry-after'];
   if (text === undefined) return undefined;

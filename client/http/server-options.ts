@@ -13,7 +13,7 @@ export interface ServerOptions extends Waiter {
   readonly token: (refused?: string) => Promise<string>;
   /** Certificates of authorities (PEM) in addition to those that Node.js trusts. */
   readonly ca?: string | Buffer;
-  /** Total wait of a call if the server says that there were too many (429). Absent: no wait, but `TooManyRequests`. */
+  /** Longest total wait of a call that the server refuses as too many (429). Absent: no wait, but `TooManyRequests`. */
   readonly busyPatienceMs?: number;
   /** Called before such a wait. */
   readonly onBusy?: (why: string, waitMs: number) => void;
@@ -33,7 +33,7 @@ export function serverAddress(text: string): URL {
 const ADDRESS_REMEDY = 'such as https://jobctl.example.com';
 
 /**
- * Returns the problem as the end of "server URL: ..". Undefined: the address is valid.
+ * Returns the rest of a sentence "server URL: ..". Undefined: the address is valid.
  * @param namedBy the server that gave the address: one on another computer must not direct requests to ports of this computer
  */
 export function addressProblem(text: string, namedBy?: URL): string | undefined {

@@ -11,7 +11,7 @@ import { ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js'
 import { type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 
-/** Names per listing: the most that the server gives. */
+/** Names per listing, the server's maximum. */
 const PAGE = 1_000;
 /** Most bytes of an object that is read completely. */
 const MOST_READ_BYTES = 1024 * 1024 * 1024;

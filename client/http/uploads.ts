@@ -14,12 +14,13 @@ const AT_ONCE = 4;
 /** Files per query. */
 const MOST_FILES = 1_000;
 const REACHED_MS = 10_000;
-/** Timeout of a comparison: the server reads the file. */
+/** Timeout of a comparison, without the time that the server takes to read the file. */
 const COMPARED_MS = 60_000;
 const COMPARED_BYTES_PER_MS = 5_000;
 
 /**
- * Uploads local files that the server's store lacks: to upload URLs that the server opened there, or else through the server.
+ * Uploads local files that the server's store lacks: to upload URLs of the store that the server has made, or else through the
+ * server.
  * @returns `path: sha256` of each
  * @throws JobInvalid if a file changes meanwhile
  */
@@ -96,7 +97,7 @@ async function sendThrough(calls: ServerCalls, path: string, source: FileSource,
   });
 }
 
-/** Asks for the state of the upload first, so that an unreachable store is not tried with the whole file for minutes. */
+/** Asks for the state of the upload first. Otherwise sending the whole file to an unreachable store could take minutes. */
 async function whyUnreachable(url: string, { size }: FileSource): Promise<string | undefined> {
   try {
     await sendToStore({ method: 'PUT', url, headers: { 'content-range': `bytes */${size}` } }, REACHED_MS);

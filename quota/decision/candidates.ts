@@ -43,7 +43,7 @@ export class Candidates {
   #inOrder: Workload[] | undefined;
   readonly #quotaOf = new Map<Workload, ProjectQuota>();
   readonly #taken = new Set<Workload>();
-  /** Index into `#inOrder` by number of the type. Every lease of that type before it is taken. */
+  /** Index into `#inOrder` by number of the type. All leases of the type before that index are taken. */
   #from: number[] = [];
 
   constructor(quotas: Iterable<ProjectQuota>, tier: number, rules: PoolRules, now: EpochMs) {
@@ -196,7 +196,7 @@ function fillBack(taken: readonly Workload[], left: number[]): readonly Workload
     .toReversed();
 }
 
-/** Shortage by number of the type. A type without one is 0 and only decreases, so it never counts. */
+/** Shortage by number of the type. A type without one starts at 0 and only decreases, so it never counts as short. */
 function shortageByType({ types }: Shape, shortage: readonly number[]): number[] {
   const left: number[] = [];
   for (const [index, type] of types.entries()) {

@@ -5,8 +5,8 @@ import { compareIds } from './time-order.js';
 import { unitsOf } from '../../domain/units.js';
 
 /**
- * End of a demand's cool-down in a tier: all zones that it names gave no chips of one of its types. Undefined if it does not cool
- * down, or if it names no zones.
+ * End of a demand's cool-down in a tier. A demand cools down if all zones that it names gave no chips of one of its types.
+ * Undefined if it does not cool down, or if it names no zones.
  * @param coolDowns cool-downs that are not over
  */
 export function coolsDownUntil(
@@ -33,8 +33,8 @@ export function rememberedCoolDowns(memory: QuotaMemory, rules: PoolRules, now: 
 }
 
 /**
- * The cool-downs after leases were returned without chips. A running cool-down is not made longer: leases that asked side by side
- * failed once, not many times.
+ * The cool-downs after leases were returned without chips. A running cool-down is not extended: leases that asked at the same
+ * time count as one failure.
  */
 export function withFailures(
   coolDowns: readonly CoolDown[],
@@ -52,7 +52,7 @@ export function withFailures(
   return [...all.values()].toSorted((a, b) => compareIds(placeKey(a), placeKey(b)));
 }
 
-/** The memory after a lease got its chips in `zone`: that place's cool-down ends. The workflow calls it when a job says so. */
+/** The memory after a lease got its chips in `zone`, which ends that place's cool-down. Called when a job reports its chips. */
 export function afterChips(memory: QuotaMemory, lease: Pick<QuotaLease, 'units' | 'tier'>, zone: string): QuotaMemory {
   const gave = (each: CoolDown): boolean =>
     each.tier === lease.tier && each.zone === zone && unitsOf(lease.units, each.type) > 0;
@@ -62,13 +62,13 @@ export function afterChips(memory: QuotaMemory, lease: Pick<QuotaLease, 'units' 
 
 type Place = Pick<CoolDown, 'type' | 'tier' | 'zone'>;
 
-/** The place in which the lease asked last, or all zones that it may ask in if it did not say. */
+/** The place in which the lease asked last, or all zones that it may ask in if that is not known. */
 function placesOf({ units, tier, zone, zones = [] }: QuotaLease): Place[] {
   const asked = zone === undefined ? zones : [zone];
   return Object.keys(units).flatMap((type) => asked.map((each) => ({ type, tier, zone: each })));
 }
 
-/** Doubles with each failure in a row. */
+/** Length of a cool-down. It doubles with each failure in a row. */
 function coolDownMs({ coolDownMs: first, coolDownMaxMs }: PoolRules, failures: number): number {
   return Math.min(first * 2 ** (failures - 1), coolDownMaxMs);
 }

@@ -7,7 +7,7 @@ import { unitsOf } from '../../domain/units.js';
 import type { Shape, ShapeTable } from './shapes.js';
 import type { TierProblem } from './verdict.js';
 
-/** State in which limits are looked up as the pass goes on. */
+/** The parts of a pass's state that the limits read. They change during the pass. */
 interface Limited {
   readonly config: LimitedQuota;
   readonly rules: PoolRules;
@@ -23,7 +23,7 @@ export class Limits {
   readonly #state: Limited;
   readonly isLendingLimited: boolean;
 
-  /** Made before the state knows its projects, which are counted by these limits. */
+  /** Called before `state.projects` is filled, since its projects are counted with these limits. */
   constructor(state: Limited) {
     this.#state = state;
     this.isLendingLimited = Object.keys(state.rules.lendingLimits).length > 0;
@@ -32,13 +32,13 @@ export class Limits {
   /**
    * Returns whether the gang may start in this tier: within its project's borrowing limit, unless its quota covers it, and within
    * the units that others lend.
-   * @param isTaken its units are no longer among the free ones
+   * @param isTaken whether the gang's units were already taken from the free ones
    */
   allow(kind: Kind, tier: number, isTaken = false): boolean {
     return this.#borrowing(kind, tier) === undefined && this.#lending(kind, tier, isTaken) === undefined;
   }
 
-  /** All limits that forbid it. */
+  /** All limits that keep the gang out of this tier. */
   problems(kind: Kind, tier: number): readonly TierProblem[] {
     const found = [this.#borrowing(kind, tier), this.#lending(kind, tier, false)];
     return found.filter((problem) => problem !== undefined);

@@ -4,20 +4,23 @@ import { type WaitingRequest, PRIORITIES } from './waiting.js';
 
 /**
  * Waiting requests in the order of service (rule 5). Inside a project: priority, then the user who holds least, then time.
- * Between projects their heads are compared: smallest dominant share, then time. Shares change as requests are served, so
- * the order is found one by one. Requests are put in order of time once, and are numbers from then on: places in it.
+ * Between projects their heads are compared: smallest dominant share, then time. Shares change as requests are served, so the
+ * order is found one request at a time. Requests are sorted by time once. From then on a request is known by its number in that
+ * order, its place.
  */
 export class ServiceOrder {
   readonly #timeLine: TimeLine;
   /** Lines by number of the project. */
   readonly #lines: (ProjectLine | undefined)[] = [];
   readonly #heads = new Heap<Head>(isHeadBefore);
-  /** Lines of projects in which a user waits, by number of the user. A grant in one of them changes the order in the others. */
+  /**
+   * Lines of projects in which a user waits, by number of the user. A grant to the user in one changes the order in the others.
+   */
   readonly #linesOf: ProjectLine[][] = [];
   readonly #isOut: (waiting: WaitingRequest) => boolean;
   #last: ProjectLine | undefined;
 
-  /** @param isOut whether a request is left out; asked when it is the head of its project, and when it is the first of all */
+  /** @param isOut whether to skip a request; called when it becomes the head of its project, and again when it is first of all */
   constructor(waiting: readonly WaitingRequest[], isOut: (waiting: WaitingRequest) => boolean) {
     this.#isOut = isOut;
     this.#timeLine = new TimeLine(inTimeOrder(waiting));
@@ -26,7 +29,7 @@ export class ServiceOrder {
     for (const line of this.#lines) if (line !== undefined) this.#enter(line);
   }
 
-  /** The next request, after the decision on the last. */
+  /** The next request to serve. Call it after the decision on the last one. */
   next(): WaitingRequest | undefined {
     if (this.#last !== undefined) this.#enter(this.#last);
     for (;;) {
@@ -44,7 +47,7 @@ export class ServiceOrder {
     }
   }
 
-  /** Reorders the user's other projects, since the user holds more now. */
+  /** Updates the user's lines in other projects, since the user holds more now. */
   served({ user, kind }: WaitingRequest): void {
     for (const line of this.#linesOf[user.index] ?? []) if (line.project !== kind.project) this.#enter(line);
   }
@@ -116,7 +119,7 @@ export class Heap<Item> {
     return top;
   }
 
-  /** Replaces a pop and a push. */
+  /** Same as a pop and a push of `item`, in one step. */
   replaceFirst(item: Item): void {
     const items = this.#items;
     let at = 0;
@@ -167,7 +170,7 @@ interface Queue {
   /** Places of the first request that is not passed over, and of the last. */
   first: number;
   last: number;
-  /** Values by which the queue stands in its heap. By now the user may hold more, or the first place be another. */
+  /** Values by which the heap sorted the queue: the user's share and the first place. They may be out of date. */
   share: Share;
   head: number;
 }
@@ -203,8 +206,8 @@ class ProjectLine {
   }
 
   /**
-   * Place of the first request that is not out. A queue's rank only gets worse, so an outdated one is updated only when it is
-   * first.
+   * Place of the first request that `isOut` does not skip. The rank of a queue only gets worse, so an outdated rank is updated
+   * only when the queue comes first.
    */
   head(): number | undefined {
     const heap = (this.#heap ??= heapOf(this.#queues.values()));
@@ -222,7 +225,7 @@ class ProjectLine {
     }
   }
 
-  /** Moves past the head, which was looked at. */
+  /** Moves past the head after its turn. */
   passOver(head: number): void {
     const queue = this.#heap?.first();
     if (queue?.first === head) queue.first = this.#timeLine.after(head);

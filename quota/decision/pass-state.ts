@@ -84,7 +84,7 @@ export class PassState {
     waiting.served = { kind: 'granted', tier, isFromReservation };
   }
 
-  /** Claims free and coming chips, and those of its targets. The request starts when they are free (rule 7). */
+  /** Claims free and coming chips for the request, and those of its targets. It starts when all of them are free (rule 7). */
   claim(waiting: WaitingRequest, tier: number, targets: readonly Workload[]): void {
     for (const { shape } of targets) this.room.drain(shape, tier);
     this.room.claim(waiting.kind.shape, tier);
@@ -94,7 +94,10 @@ export class PassState {
     waiting.served = { kind: 'claimed', tier, targets: targets.map(({ id }) => id) };
   }
 
-  /** Claims as many chips as there are. @param protectedOnes leases that hold the rest; called only to explain */
+  /**
+   * Claims the free and coming chips for a request that needs more.
+   * @param protectedOnes returns the leases that hold the rest; called only to explain
+   */
   claimPart(waiting: WaitingRequest, tier: number, protectedOnes: () => readonly Workload[]): void {
     this.room.claim(waiting.kind.shape, tier);
     this.#serve(waiting, tier);

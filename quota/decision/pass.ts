@@ -30,7 +30,7 @@ export class DecisionPass {
     return this.#byId.get(id);
   }
 
-  /** Rule 4, after requests for which chips were freed (rule 7) and those that were held back long enough (rule 8). */
+  /** Serves requests for which chips were freed (rule 7), those that were held back long enough (rule 8), then all by rule 4. */
   serve(): void {
     const means = { state: this.state, holdBacks: this.holdBacks };
     serveWinners(this.#winners(), means);
@@ -43,7 +43,7 @@ export class DecisionPass {
     this.#serveGrown();
   }
 
-  /** Serves requests that came within nominal quota by earlier decisions, since nothing else may wake the pool for long. */
+  /** Serves requests that came within nominal quota through decisions of this pass. The next pass may come much later. */
   #serveGrown(): void {
     for (let seen = 0; seen !== this.#served;) {
       seen = this.#served;
@@ -62,7 +62,7 @@ export class DecisionPass {
     return { grants, preemptions, memory: this.#memory(), ...(next === undefined ? {} : { nextAt: next }) };
   }
 
-  /** Decides nothing. The clocks of held-back requests stand still (rule 10). */
+  /** A decision for a frozen pool: nothing is granted. The clocks of held-back requests stand still (rule 10). */
   frozenDecision(): Decision {
     const { memory } = this.state;
     const isKnown = (id: string): boolean => this.waitingOf(id) !== undefined;

@@ -28,7 +28,7 @@ interface NominalUsage {
   readonly borrowing: Workload[];
   /** Units of the nominal quota in use, by type. */
   readonly used: number[];
-  /** The same units by tier of the workloads, whatever the project has there. Empty if there is one tier. */
+  /** The same units by the tier of the workloads, even if the project has no quota there. Empty in a pool of one tier. */
   readonly usedIn: number[][];
   /** Units of borrowing workloads, by type. */
   readonly borrowedUnits: number[];
@@ -48,7 +48,7 @@ interface Before {
 export class ProjectQuota {
   readonly nominal: Nominal;
   readonly #workloads: Workload[];
-  /** Usage before a request, by its priority. Computed on demand, updated by each grant. */
+  /** Usage by workloads that count before a request, by the request's priority. Computed on demand, updated by each grant. */
   readonly #before = new Map<number, Before>();
   #usage: NominalUsage | undefined;
   /** Targets of this pass. They were borrowing, so removing them changes nothing for other workloads. */
@@ -86,7 +86,7 @@ export class ProjectQuota {
 
   /**
    * Counts a request that starts now, or as soon as its chips are free.
-   * @returns whether it may push out others; if not, their usage is as before
+   * @returns whether other workloads may borrow because of it; if not, their usage is as before
    */
   add(workload: Workload): boolean {
     const { priority, shape, tier } = workload;
@@ -108,7 +108,7 @@ export class ProjectQuota {
     return !isLast;
   }
 
-  /** Inserts it after all others of its priority. @returns whether it is the last of all */
+  /** Inserts the workload after all others of its priority. @returns whether it is the last one */
   #insert(workload: Workload): boolean {
     let place = this.#workloads.length;
     while (place > 0 && (this.#workloads[place - 1]?.priority ?? 0) > workload.priority) place -= 1;
@@ -130,7 +130,7 @@ export class ProjectQuota {
     return (this.#usage ??= this.#count());
   }
 
-  /** The usage if a request of this shape started now; its own units are in no tier yet. */
+  /** The usage if a request of this shape started now. `usedIn` does not include its units. */
   usageWith(shape: Shape, priority: number): NominalUsage {
     return this.#count(shape, priority);
   }
@@ -192,7 +192,7 @@ export class Nominal {
   readonly whole: readonly number[];
   /** Units of tiers without a pricing, which serve all jobs. */
   readonly open: readonly number[];
-  /** Units of tiers with that pricing. Empty if no tier has one: then every job may use the whole. */
+  /** Units of the tiers of each pricing. Empty if no tier has one: then every job may use all tiers. */
   readonly bought: ReadonlyMap<Pricing, readonly number[]>;
 
   constructor(byTier: readonly (readonly number[])[], pricings: readonly (Pricing | undefined)[] = []) {
@@ -216,16 +216,16 @@ export class Nominal {
 }
 
 /**
- * The rest of a project's nominal quota while workloads are counted against it (rule 3). A workload that names a pricing counts
- * against tiers of that pricing and tiers without one. A workload that names none counts against all. The split is a matter of
- * accounts, not of the tier that a lease is in: a request fits if any split holds it and all that were counted. If a pricing has
- * more workloads than tiers, the rest lies on tiers without a pricing.
+ * Nominal quota that a project has left while workloads are counted against it (rule 3). A workload that names a pricing counts
+ * against tiers of that pricing and tiers without one. A workload that names none counts against all. The tier that a lease is in
+ * does not matter: a request fits if its units and all counted ones can be divided among such tiers. Units that exceed the tiers
+ * of their pricing count against tiers without a pricing.
  */
 class NominalLeft {
   readonly #nominal: Nominal;
   readonly #whole: number[];
   /**
-   * Units of a pricing's tiers less workloads that name it, by pricing. A negative number of units lies on tiers without a
+   * Units of the tiers of each pricing, less the units of workloads that name it. Units below 0 count against tiers without a
    * pricing. Undefined if no tier has a pricing.
    */
   readonly #bought: Map<Pricing, number[]> | undefined;
@@ -252,12 +252,12 @@ class NominalLeft {
     addShape(units, shape, -1);
   }
 
-  /** Units of all tiers that are not counted against. */
+  /** Units of all tiers that no workload counts against. */
   whole(type: number): number {
     return this.#whole[type] ?? 0;
   }
 
-  /** Units of one type for a workload that names this pricing or none. */
+  /** Units of one type that are left for a workload that names this pricing or none. */
   for(pricing: Pricing | undefined, type: number): number {
     const whole = this.whole(type);
     if (this.#bought === undefined || pricing === undefined) return whole;

@@ -76,7 +76,7 @@ export class Reservations {
     return { reservations: open.map(({ reservation }) => reservation), dissolved: Object.fromEntries(this.#dissolved) };
   }
 
-  /** Time at which a request will have waited its aging time. */
+  /** Time at which the request has waited its aging time. */
   agedAt({ request }: WaitingRequest): EpochMs {
     const since = request.waitingSince ?? request.submittedAt;
     const dissolvedAt = this.#dissolved.size === 0 ? undefined : this.#dissolved.get(request.id);
@@ -94,19 +94,19 @@ export class Reservations {
     );
   }
 
-  /** An in-quota request needs no reservation, and one that cools down has none. */
+  /** Whether a request may keep its reservation: an in-quota request needs none, and one on cool-down may not have one. */
   #mayKeep({ kind }: WaitingRequest, { tier }: Reservation): boolean {
     return kind.inQuota.length === 0 && kind.shape.tiers.includes(tier) && !kind.shape.coolingUntil.has(tier);
   }
 
-  /** Returns whether its time is up. It is not over while its chips are all free. */
+  /** Returns whether the reservation's time is up. If all of its chips are free, it stays, unless a limit forbids the start. */
   #isOver({ reservation, waiting: { kind } }: Reserved): boolean {
     if (this.endOf(reservation) > this.#state.now) return false;
     const isFull = this.#state.room.isFree(kind.shape, reservation.tier);
     return !isFull || !this.#limits.allow(kind, reservation.tier);
   }
 
-  /** Makes reservations, for the longest waiting request first. Each takes the place of its types, so there are few. */
+  /** Makes reservations, for the longest waiting request first. A type has at most one in each tier, so there are few. */
   #make(): void {
     let kinds = this.#state.kinds.filter((kind) => this.hasPlaceFor(kind));
     for (;;) {
@@ -134,7 +134,7 @@ export class Reservations {
     return first;
   }
 
-  /** The first allowed tier that could ever hold it within limits. Undefined if one of its types is reserved there. */
+  /** The first allowed tier that could ever hold the request within limits. Undefined if one of its types is reserved there. */
   #placeFor(kind: Kind): number | undefined {
     const { shape, inQuota } = kind;
     if (inQuota.length > 0 || shape.types.length === 0) return undefined;
@@ -158,9 +158,9 @@ type Clocks = QuotaMemory['heldBack'];
 type Clock = Clocks[string];
 
 /**
- * Time that each in-quota request has waited for chips since its turn first came (rule 8). The clock also runs while it waits for
- * something other than a reservation. A clock that ran only while it was held back let reservations start one after the other
- * before one request, each protected (docs/adr/0018, test/quota/scenarios/reservations-in-a-row.test.ts).
+ * Time that each in-quota request has waited for chips since its turn first came (rule 8). The clock also runs while the request
+ * waits for something other than a reservation. Otherwise one protected reservation after the other could start before it
+ * (docs/adr/0018, test/quota/scenarios/reservations-in-a-row.test.ts).
  */
 export class HoldBacks {
   readonly #clocks: Clocks;

@@ -15,8 +15,8 @@ interface TierRoom {
   readonly claimed: number[];
   readonly draining: number[];
   /**
-   * Units that would be there without borrowing and draining leases: the total less units within nominal quota, claimed ones too.
-   * Kept only if there are several tiers.
+   * Units that would be free without borrowing and draining leases: the total less the units within nominal quota, of leases and
+   * claims. Kept only in a pool of several tiers.
    */
   readonly beside: number[];
 }
@@ -61,18 +61,18 @@ export class Room {
     return fitsInto(shape, this.of(tier).free);
   }
 
-  /** Whether it fits into free and draining units, less claimed ones. */
+  /** Whether the gang fits into free and draining units, less claimed ones. */
   isComing(shape: Shape, tier: number): boolean {
     return fitsInto(shape, this.of(tier).coming);
   }
 
-  /** Whether reservations keep any of its types. */
+  /** Whether reservations have collected units of any of the shape's types. */
   hasReserved({ types }: Shape, tier: number): boolean {
     const { reserved } = this.of(tier);
     return types.some((type) => (reserved[type] ?? 0) > 0);
   }
 
-  /** Whether reservations keep any of its types, or have just started with some. */
+  /** Whether reservations with any of the shape's types have collected units, or have started in this pass. */
   isBehindReservations({ types }: Shape, tier: number): boolean {
     const { reserved, started } = this.of(tier);
     return types.some((type) => (reserved[type] ?? 0) + (started[type] ?? 0) > 0);
@@ -100,7 +100,7 @@ export class Room {
     addShape(coming, shape, -1);
   }
 
-  /** Earmarks units for a request, free ones first, then coming ones: all that it asks for, or as many as there are. */
+  /** Earmarks units for a request, free ones first, then coming ones: as many as it asks for, or all if there are fewer. */
   claim({ types, amounts }: Shape, tier: number): void {
     const { free, coming, claimed } = this.of(tier);
     types.forEach((type, index) => {

@@ -19,8 +19,9 @@ export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassPart
 }
 
 /**
- * Serves requests for which chips drain. Each waits for the chips of its own quota of a tier. No request takes a free place of
- * another tier before all had their turn, since the place may have been freed for another one of them (docs/adr/0018).
+ * Serves requests for which leases drain. Each first tries the tiers of which its project has nominal quota left. Free places of
+ * other tiers are given only after all had their turn, since such a place may have been freed for another of these requests
+ * (docs/adr/0018).
  */
 export function serveWinners(waiting: readonly WaitingRequest[], parts: PassParts): void {
   serveInOrder(waiting, (next) => serve(next, parts, true));
@@ -31,8 +32,8 @@ export function serveWinners(waiting: readonly WaitingRequest[], parts: PassPart
 }
 
 /**
- * Serves requests that came within nominal quota during the pass, in free places of that quota alone. The next pass, in which
- * they are in quota from its beginning, decides which leases they may evict.
+ * Serves requests that came within nominal quota during the pass, but only in free places. The next pass, in which they are in
+ * quota from its beginning, decides which leases to evict for them.
  */
 export function serveFree(waiting: readonly WaitingRequest[], state: PassState): void {
   serveInOrder(waiting, (next) => {
@@ -51,7 +52,7 @@ function serveInOrder(waiting: readonly WaitingRequest[], serveOne: (next: Waiti
   }
 }
 
-/** Called for the head of a project. Only that project's own turns change its nominal quota. */
+/** Whether to skip the request. Called for the head of a project: only that project's turns change what its quota has left. */
 function isOut({ served, kind }: WaitingRequest): boolean {
   if (served !== undefined || kind.blocked !== undefined) return true;
   for (const tier of kind.inQuota) if (isInQuota(kind, tier)) return false;
@@ -60,7 +61,7 @@ function isOut({ served, kind }: WaitingRequest): boolean {
 }
 
 const PASSED_OVER = { kind: 'passed-over' } as const;
-/** A place is free for it in a tier that another winner may need. */
+/** A place is free for the request, but in a tier that another winner may need. */
 const AFTER_WINNERS = { kind: 'passed-over' } as const;
 
 function serve(waiting: WaitingRequest, parts: PassParts, areWinners: boolean): void {
@@ -90,12 +91,12 @@ function passOver(kind: Kind): void {
 }
 
 interface Tiers {
-  /** Tiers of which its project has quota left for it. There it takes no room that another project's quota counts on. */
+  /** Tiers of which the project has quota left for the request. There it takes no room that another project's quota counts on. */
   readonly home: readonly number[];
   readonly away: readonly number[];
 }
 
-/** Tiers in which it is still in quota. All count as home if none is. A request that is served has at least one. */
+/** Tiers in which a request of this kind is still in quota, one or more. If none of them is home, all count as home. */
 function tiersOnNominal(kind: Kind): Tiers {
   const { project, shape, priority, inQuota } = kind;
   if (inQuota.length === 1) return { home: inQuota, away: NOWHERE };
@@ -107,7 +108,7 @@ function tiersOnNominal(kind: Kind): Tiers {
 
 const NOWHERE: readonly number[] = [];
 
-/** Most requests find their place here. */
+/** The first home tier with a free place, checked before all else because most requests start there. */
 function freeAtHome(kind: Kind, { room }: PassState): number | undefined {
   const { project, shape, priority, inQuota } = kind;
   if (inQuota.length === 1) return undefined;
@@ -127,7 +128,7 @@ function firstFree({ shape }: Kind, tiers: readonly number[], { room }: PassStat
   return undefined;
 }
 
-/** Rule 8: the chips that reservations collected would be enough, alone or with targets. Neither is touched (docs/adr/0018). */
+/** Rule 8: whether chips that reservations collected would be enough, alone or with targets. None are taken (docs/adr/0018). */
 function isHeldBack({ kind }: WaitingRequest, tiers: readonly number[], { state, holdBacks }: PassParts): boolean {
   const tier = tiers.find(
     (each) => state.room.hasReserved(kind.shape, each) && targetsFor(kind, each, state, true) !== undefined,
@@ -167,7 +168,7 @@ function targetsFor(
   return state.candidates(tier).targets(shape, priority, project.quota, shortage);
 }
 
-/** Rule 6: borrowing leases hold its chips and are protected. Free and coming chips are kept for it meanwhile. */
+/** Rule 6: if protected borrowing leases hold the missing chips, claims the free and coming ones meanwhile. */
 function waitForProtected(waiting: WaitingRequest, tiers: readonly number[], state: PassState): boolean {
   const { shape, priority, project } = waiting.kind;
   for (const tier of tiers) {

@@ -3,7 +3,7 @@ import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import { coolsDownUntil } from './cool-downs.js';
 import type { CoolDown, LimitedQuota } from '../quota-config.js';
 
-/** A demand without its user. A decision looks at each distinct one once, and at its units as numbers. */
+/** A demand without its user, with numbers for types. A decision looks at each distinct demand once. */
 export interface Shape {
   /** Number in its table, from 0. */
   readonly index: number;
@@ -12,9 +12,9 @@ export interface Shape {
   readonly amounts: readonly number[];
   readonly pricing: Demand['pricing'];
   readonly zones: Demand['zones'];
-  /** Tiers that it may use and that could hold it if they were empty, best first. */
+  /** Tiers that the demand may use and that could hold it if they were empty, best first. */
   readonly tiers: readonly number[];
-  /** Those of `tiers` in which all of its zones cool down, and until when. */
+  /** Those of `tiers` in which all zones of the demand cool down, with the end of the cool-down. */
   readonly coolingUntil: ReadonlyMap<number, EpochMs>;
 }
 
@@ -118,7 +118,7 @@ const keyOf = (units: QuotaUnits): string =>
     .toSorted()
     .join();
 
-/** Whether an amount can be granted: a negative or fractional demand, which a submit refuses, must not add to free units. */
+/** Whether an amount is a whole number, 0 or more. Any other demand, which a submit refuses, must not add to free units. */
 const isWhole = (amount: number): boolean => Number.isSafeInteger(amount) && amount >= 0;
 
 function isSameList(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {

@@ -18,8 +18,8 @@ export function compareIds(a: string, b: string): number {
 }
 
 /**
- * Sorts by `byTime`. Times are sorted as numbers that carry their place: 10,000 requests take 1.2 ms, against 2.7 ms if compared
- * two by two.
+ * Sorts by `byTime`. Each time is sorted as one number that also holds the request's index: 10,000 requests take 1.2 ms, against
+ * 2.7 ms with a comparison of two at a time.
  */
 export function inTimeOrder<Each extends Timed>(waiting: readonly Each[]): readonly Each[] {
   if (isInTimeOrder(waiting)) return waiting;
@@ -38,10 +38,12 @@ function isInTimeOrder(waiting: readonly Timed[]): boolean {
   return true;
 }
 
-/** A power of two, so that a key and its parts are exact. */
+/** Factor that makes room for the index in a key. It is a power of two, so that a key and its parts are exact. */
 const placesFor = (count: number): number => 2 ** Math.ceil(Math.log2(count + 1));
 
-/** Keys: time since the first, times `placesFor`, plus place. Undefined if a double does not hold one exactly. */
+/**
+ * Sorted keys: time since the first, multiplied by `placesFor`, plus the index. Undefined if a double cannot hold a key exactly.
+ */
 function sortedKeys(waiting: readonly Timed[]): Float64Array | undefined {
   const places = placesFor(waiting.length);
   let first = Number.POSITIVE_INFINITY;

@@ -82,8 +82,8 @@ class Earliest {
 
 /**
  * Rule 11 if no other job waits for a lease's chips: a lease that has asked in all of its zones in vain is returned if its job
- * gets free chips in another tier instead (docs/adr/0114). Only the one that has asked longest is returned in a pass, because the
- * next one's chips depend on it.
+ * then gets free chips in another tier (docs/adr/0114). A pass returns only the lease that has asked longest, because the next
+ * one's chips depend on it.
  * @param grantsWithout the grants of a pass after that lease was returned and its job asked anew
  */
 export function leaseForOtherTier(
@@ -118,11 +118,11 @@ function isDue(lease: QuotaLease, state: PassState): boolean {
   return lease.state === 'asking' && lease.everywhere !== undefined && dueAt(lease, state) <= state.now;
 }
 
-/** A lease that was refused everywhere has its answer already. */
+/** Time from which the lease may change its tier: at once if every zone refused it, else the end of its asking timeout. */
 const dueAt = (lease: QuotaLease, { rules }: PassState): EpochMs =>
   lease.everywhere === 'refused' ? askedAt(lease) : askingEndsAt(lease, rules);
 
-/** The cheap half of the check: another tier has room at all. */
+/** The cheap half of the check: whether another tier has room at all. */
 function mightBeElsewhere(lease: QuotaLease, state: PassState): boolean {
   const shape = state.shapes.of(lease);
   const own = tierOf(lease, state.config.tiers.length);

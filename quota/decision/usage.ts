@@ -49,18 +49,18 @@ export class ProjectUsage {
     return this.quota.fits(shape, priority) && (!this.#hasTiers || this.#hasRoom(shape, priority, tier));
   }
 
-  /** Whether its project's nominal quota covers a request that may find no tier with room beside others' nominal quota. */
+  /** Whether nominal quota covers the request, even if no tier has room for it. Always false in a pool of one tier. */
   isCovered(shape: Shape, priority: number): boolean {
     return this.#hasTiers && this.quota.fits(shape, priority);
   }
 
-  /** Whether nominal quota of this very tier is left for it. There it takes no room of another project. */
+  /** Whether enough nominal quota of this very tier is left for the request. There it takes no room of another project. */
   isAtHome(shape: Shape, priority: number, tier: number): boolean {
     const [nominal, used] = [this.quota.nominal.of(tier), this.quota.usedBefore(priority, tier)];
     return shape.types.every((type, index) => (shape.amounts[index] ?? 0) <= (nominal[type] ?? 0) - (used[type] ?? 0));
   }
 
-  /** In a pool of one tier, units within nominal quota are never more than the tier, so a request that they cover has room. */
+  /** A pool of one tier needs no check for room: units within nominal quota never exceed its tier. */
   get #hasTiers(): boolean {
     return this.quota.nominal.tiers > 1;
   }
@@ -126,7 +126,7 @@ export class UserUsage {
     this.#held = pool.map(() => 0);
   }
 
-  /** Largest share over all types (rule 5). It only grows during a pass. A new object each time it does. */
+  /** Largest share over all types (rule 5). It only grows during a pass. Each time it grows, it is a new object. */
   get share(): Share {
     return this.#share;
   }
@@ -156,7 +156,7 @@ export function compareShares(a: Share, b: Share): number {
   return Number(BigInt(a.part) * BigInt(b.of) - BigInt(b.part) * BigInt(a.of));
 }
 
-/** One project while leases and requests are read. */
+/** One project's usage while leases and requests are read. */
 class ProjectDraft {
   readonly workloads: Workload[] = [];
   /** Units by type. */
@@ -172,7 +172,7 @@ class ProjectDraft {
   }
 }
 
-/** Projects while leases and requests are read; names ignore case. */
+/** The projects' usage while leases and requests are read. Names are compared without regard to case. */
 export class ProjectDrafts {
   /** Drafts by name in lower case. */
   readonly byName = new Map<string, ProjectDraft>();

@@ -24,8 +24,8 @@ export type TierProblem =
       readonly draining: number;
     }
   /**
-   * The project's nominal quota covers the request, and in this tier there is no room for it: `within` units are within nominal
-   * quota of leases, or claimed (rule 3).
+   * The project's nominal quota covers the request, but this tier has no room for it: `within` units are claimed, or in use
+   * within nominal quota (rule 3).
    */
   | { readonly kind: 'crowded'; readonly tier: number; readonly type: string; readonly within: number }
   /** The project may borrow `limit` over all tiers, and borrows `borrowed` without this request. */
@@ -38,7 +38,7 @@ export type TierProblem =
     }
   /** `kept` units must stay free for other projects, which do not lend them. */
   | { readonly kind: 'lending-limit'; readonly tier: number; readonly type: string; readonly kept: number }
-  /** The request cools down, and a request that does not waits for chips of this type (rule 12). */
+  /** The request cools down, and another one that does not cool down waits for chips of this type (rule 12). */
   | { readonly kind: 'after-others'; readonly tier: number; readonly type: string };
 
 /** The decision of a pass on one request. */
@@ -54,7 +54,7 @@ export type Outcome =
   | { readonly kind: 'collecting'; readonly tier: number; readonly madeAt: EpochMs; readonly until: EpochMs }
   /** The pool is frozen (rule 10). */
   | { readonly kind: 'frozen' }
-  /** It gets nothing for now; `problems` say why. */
+  /** The request gets nothing for now; `problems` say why. */
   | { readonly kind: 'passed-over' };
 
 export interface Verdict {
@@ -68,7 +68,7 @@ export interface Verdict {
   readonly problems: readonly TierProblem[];
 }
 
-/** One decision with its reasons, which are made on demand, from the same run of the rules. */
+/** One decision with its reasons. The reasons are made on demand, from the same run of the rules. */
 export interface Pass {
   readonly decision: Decision;
   /** Requests that go on waiting, in the order of service. */

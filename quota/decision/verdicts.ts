@@ -125,7 +125,7 @@ export class Verdicts {
 const isInQuotaAnywhere = (waiting: WaitingRequest): boolean =>
   waiting.kind.shape.tiers.some((tier) => isInQuotaIn(waiting, tier));
 
-/** Whether it is in quota at the end of the pass. Requests served before it may have taken the nominal quota of the beginning. */
+/** Whether the request is in quota at the end of the pass. Requests served before it may have taken its nominal quota. */
 function isInQuotaIn({ kind, served }: WaitingRequest, tier: number): boolean {
   if (served !== undefined) return served.kind !== 'granted' && 'tier' in served && served.tier === tier;
   if (kind.blocked?.kind === 'held-back' && kind.blocked.tier === tier) return true;

@@ -14,8 +14,8 @@ export interface Kind {
   /** The request read last; `before` links to the others. Most kinds have one or two, so there is no array. */
   last: WaitingRequest | undefined;
   /**
-   * Allowed tiers in which it is in quota when the pass begins, or became so since (`growInQuota`), best first, without tiers
-   * on cool-down.
+   * Allowed tiers in which the kind is in quota, best first, without tiers on cool-down. They are those at the beginning of the
+   * pass and those that `growInQuota` has added.
    */
   inQuota: readonly number[];
   /** Outcome of the first request that could not be served in the current step. */
@@ -29,11 +29,11 @@ export interface WaitingRequest {
   readonly kind: Kind;
   /** The request of the same kind that was read before it. */
   readonly before: WaitingRequest | undefined;
-  /** Set once it was granted or chips were claimed for it. Until then the outcome of its kind holds. */
+  /** Set once the request was granted or chips were claimed for it. Until then the outcome of its kind holds. */
   served: Outcome | undefined;
 }
 
-/** Whether it still waits: it was not granted in this pass. */
+/** Whether the request still waits: it was not granted in this pass. */
 export const isWaiting = ({ served }: WaitingRequest): boolean => served?.kind !== 'granted';
 
 /** The requests of a kind, last read first. */
@@ -49,7 +49,7 @@ export function isAnyWaiting(kind: Kind): boolean {
   return false;
 }
 
-/** Whether it would be in quota in this tier if it started now. */
+/** Whether a request of this kind would be in quota in this tier if it started now. */
 export const isInQuota = ({ project, shape, priority }: Kind, tier: number): boolean =>
   project.isInQuota(shape, priority, tier);
 
@@ -118,7 +118,7 @@ export function growInQuota(kind: Kind): boolean {
 }
 
 /**
- * Tiers in which the kind is in quota. If they are all of the shape's, its own list is returned: thousands of kinds have all or
+ * Tiers in which the kind is in quota. Returns the shape's own list if it is in quota in all: thousands of kinds are in all or
  * none.
  */
 function tiersInQuota(kind: Kind): readonly number[] {

@@ -12,7 +12,7 @@ export interface Wording {
   timeOf(at: EpochMs): string;
   /** Whether the pool has several tiers, so that each has to be named. */
   readonly hasTiers: boolean;
-  /** Whether leases are asked back too, while nothing is granted. */
+  /** Whether the pool is drained: it grants nothing and asks jobs to return their leases. */
   readonly isDraining?: boolean;
 }
 
@@ -66,7 +66,7 @@ export function rebuildingText(pool: string, rebuilding: Rebuilding, timeOf: Wor
   return `${head}: it waits for ${jobs} to say what ${they}, until ${timeOf(until)} at most, and grants nothing until then`;
 }
 
-/** Reasons that alone keep a job waiting if they apply, the strongest first. Otherwise the shortage does. */
+/** Reasons that keep a job waiting by themselves, the strongest first. If none of them applies, the shortage does. */
 const DECISIVE: readonly ReasonCode[] = [
   'frozen',
   'held-back',
@@ -115,7 +115,7 @@ function nominalClause(project: string, { nominal, used }: ReasonOf<'over-nomina
     : `${project} has ${used} of ${nominal} nominal in use`;
 }
 
-/** The table has a row for each code, which the compiler cannot follow through a union of codes. */
+/** The sentence for a reason. The table has a row for each code, which the compiler cannot follow through a union of codes. */
 function textOf<Code extends ReasonCode>(reason: ReasonOf<Code>, say: Speech): string {
   return TEXTS[reason.code](reason, say);
 }
@@ -241,7 +241,7 @@ export function stuckText({ id, slice, since, answer, isFinal }: StuckSlice, now
   return `slice ${slice} of job ${jobOfLeaseKey(id)} is being deleted for ${minutes} min, and its chips count until it is gone: ${answer}${last}`;
 }
 
-/** The remedy for a person, in one sentence. Own machines name their own verb in their answer. */
+/** The remedy for a person, in one sentence. For own machines the provider's answer names another command. */
 export const releaseRemedy = (job: string, pool: string): string =>
   `mend what refuses, or look that nothing of it is left; then an admin of the pool says: jobctl quota release ${job} --pool ${pool} --because '..'`;
 

@@ -1,7 +1,7 @@
 import type { Pricing } from '../../domain/slice.js';
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 
-/** A job that has units, and how many: of one type if a reason is about one, else of all types. */
+/** A job that has units, and their number: of the reason's type, or of all types if the reason names none. */
 export interface Holder {
   readonly id: string;
   readonly project: string;
@@ -31,7 +31,7 @@ export type Reason =
     }
   /** The tier's chips are bought in another way than the job wants. */
   | { readonly code: 'pricing'; readonly tier: number; readonly pricing: Pricing; readonly wanted: Pricing }
-  /** It does not fit whole into the rest of its project's nominal quota, so all of it would be borrowed (rule 3). */
+  /** The job does not fit whole into the rest of its project's nominal quota, so all of it would be borrowed (rule 3). */
   | {
       readonly code: 'over-nominal';
       /** The best tier that it may use. */
@@ -46,7 +46,8 @@ export type Reason =
       readonly by: readonly Holder[];
     }
   /**
-   * Its project's nominal quota covers it, but jobs within theirs have `within` units of the tier and are not preempted (rule 3).
+   * The project's nominal quota covers the job, but this tier has no room for it: `within` units are in use within nominal quota,
+   * and their jobs are not preempted (rule 3).
    */
   | {
       readonly code: 'crowded';
@@ -56,7 +57,7 @@ export type Reason =
       readonly total: number;
       readonly within: number;
     }
-  /** `short` units are missing. `free` units are for it, collected ones too. Other free units are reserved or claimed. */
+  /** The job lacks `short` units. It may use the `free` ones, collected ones too. Other free units are reserved or claimed. */
   | {
       readonly code: 'short';
       readonly tier: number;
@@ -75,9 +76,12 @@ export type Reason =
       readonly for: string;
       readonly since: EpochMs;
     }
-  /** Free units that wait for jobs before it (rule 7). */
+  /** Free units that are kept for jobs before this one (rule 7). */
   | { readonly code: 'claimed'; readonly tier: number; readonly type: string; readonly units: number }
-  /** Units that are coming free: their jobs released them, or were told to (rule 7). `isForIt`: it starts once they are free. */
+  /**
+   * Units that are coming free: their jobs released them, or were told to (rule 7). `isForIt`: they are claimed for this job,
+   * which starts once they are free.
+   */
   | {
       readonly code: 'draining';
       readonly tier: number;
@@ -86,15 +90,15 @@ export type Reason =
       readonly by: readonly Holder[];
       readonly isForIt: boolean;
     }
-  /** Others borrow, and it would borrow too. A borrower preempts no lease (rule 4). */
+  /** Other jobs borrow, and this job would borrow too. A borrower preempts no lease (rule 4). */
   | { readonly code: 'borrowers'; readonly tier: number; readonly type: string; readonly by: readonly ProjectUnits[] }
-  /** It may take units of borrowers that have not run long enough. The first of them can be preempted at `until` (rule 6). */
+  /** Borrowers that have not run long enough hold units that the job may take. The first can be preempted at `until` (rule 6). */
   | { readonly code: 'protected'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
   /** Reservations may keep units from in-quota demand until `until` (rule 8). */
   | { readonly code: 'held-back'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
-  /** Its own reservation collects units. It is dissolved at `until` if it is not full by then (rule 8). */
+  /** The job's own reservation collects units. It is dissolved at `until` if it is not full by then (rule 8). */
   | { readonly code: 'collecting'; readonly tier: number; readonly since: EpochMs; readonly until: EpochMs }
-  /** Its project may borrow `limit` units of the type, and borrows `borrowed`. */
+  /** The project may borrow `limit` units of the type, and borrows `borrowed` already. */
   | {
       readonly code: 'borrowing-limit';
       readonly tier: number;
@@ -105,9 +109,9 @@ export type Reason =
     }
   /** `kept` units stay free for projects that do not lend them. */
   | { readonly code: 'lending-limit'; readonly tier: number; readonly type: string; readonly kept: number }
-  /** None of its zones had chips lately; the first is asked again at `until` (rule 12). */
+  /** None of the job's zones had chips lately; the first is asked again at `until` (rule 12). */
   | { readonly code: 'cool-down'; readonly tier: number; readonly zones: readonly string[]; readonly until: EpochMs }
-  /** It cools down, and others that do not cool down wait for the same chips (rule 12). */
+  /** The job cools down, and others that do not cool down wait for the same chips (rule 12). */
   | { readonly code: 'after-others'; readonly tier: number; readonly type: string };
 
 export type ReasonCode = Reason['code'];
@@ -130,18 +134,18 @@ export interface Explanation {
   /** 1 = first in the order of service; 0: it starts now. */
   readonly position: number;
   readonly of: number;
-  /** The job just before it. */
+  /** The job just before it in the order of service. */
   readonly behind?: string;
   readonly isInQuota: boolean;
   /** Empty if it starts now; never empty otherwise. */
   readonly reasons: readonly Reason[];
-  /** Jobs that have the chips that it lacks, most first. The pool's other jobs are not named. */
+  /** Jobs that have the chips that this job lacks, most first. The pool's other jobs are not named. */
   readonly holders: readonly Holder[];
-  /** In order; the first is the earliest time by rule. */
+  /** Earliest first. */
   readonly due: readonly DueTime[];
 }
 
-/** Gives ids other names: for people a job is called by its own id, not by that of its lease. */
+/** Gives ids other names. For people a job is called by its own id, not by the id of its lease. */
 export type NameOf = (id: string) => string;
 
 const holder =
@@ -164,7 +168,7 @@ export function renamedReason(reason: Reason, nameOf: NameOf): Reason {
   }
 }
 
-/** The same explanation with all jobs in it renamed, its own too. */
+/** The same explanation with all jobs renamed, its own job too. */
 export function renamed(why: Explanation, nameOf: NameOf): Explanation {
   const { id, behind, reasons, holders, due } = why;
   return {

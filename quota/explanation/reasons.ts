@@ -56,7 +56,7 @@ export class Reasons {
     return short.flatMap(({ tier, type }) => named(this.#holders.of(tier, type).leases, type)).slice(0, MOST_NAMED);
   }
 
-  /** Times at which leases without chips, of the types that are short, are returned. */
+  /** Asking leases of the types that are short, each with the time at which it is returned to the pool. */
   askingEndsFor(reasons: readonly Reason[]): readonly { readonly at: EpochMs; readonly id: string }[] {
     return reasons.flatMap((reason) => {
       const end = reason.code === 'short' ? this.#holders.of(reason.tier, reason.type).askingEnd : undefined;
@@ -109,7 +109,7 @@ export class Reasons {
     const reservation = this.#reservations.find((each) => each.tier === tier && each.types.includes(type));
     const isOwn = reservation?.id === request.id;
     const isReserved = reserved > 0 && reservation !== undefined && !isOwn;
-    // Quota that covers it is no good in a tier whose chips others do not lend, or crowd: it borrows nothing all the same.
+    // A request that its quota covers does not borrow, even if this tier is crowded or others do not lend its chips.
     const isBorrower = !isInQuota && this.#isOverNominal(request);
     // Units collected for it count as free. So do units that it alone claims, as far as they are free.
     const isOnlyClaim = isForIt && claimed <= asked;
@@ -133,7 +133,7 @@ export class Reasons {
     return Object.entries(request.units).some(([type, asked]) => asked > this.#holders.leftFor(request, type));
   }
 
-  /** Sums over the tiers that it may use. */
+  /** One reason per type. Nominal quota is summed over all tiers that the job may use. */
   #overNominal(request: QuotaRequest, problems: readonly TierProblem[]): readonly OverNominal[] {
     const { project, priority, units } = request;
     const shut = new Set(problems.filter(({ kind }) => kind === 'pricing' || kind === 'size').map(({ tier }) => tier));
@@ -183,7 +183,7 @@ const named = (leases: readonly QuotaLease[], type: string): readonly Holder[] =
 
 /**
  * Times at which rules alone may change a verdict, the earliest first. Ends of jobs are not among them, since they are not known.
- * @param askingEnds times at which leases without chips, of the types that are short, are returned
+ * @param askingEnds asking leases of the types that are short, each with the time at which it is returned
  */
 export function dueTimes(
   { request, isInQuota, outcome }: Verdict,
@@ -216,7 +216,7 @@ function isReservable(reason: Reason, _: number, all: readonly Reason[]): boolea
   );
 }
 
-/** Time at which it has waited its aging time (rule 8). */
+/** Time at which the request has waited its aging time (rule 8). */
 function agesAt(
   { id, waitingSince, submittedAt }: QuotaRequest,
   { memory, agingMs }: { readonly memory: QuotaMemory; readonly agingMs: number },

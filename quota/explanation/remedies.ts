@@ -11,7 +11,7 @@ export type Remedy =
   | { readonly kind: 'one-ends'; readonly type: string; readonly of: readonly Holder[] }
   /** The end of all of these jobs would do, and fewer would not. */
   | { readonly kind: 'all-end'; readonly type: string; readonly of: readonly Holder[] }
-  /** With this priority it would start now, or be the first in line. The smallest change of priority that does. */
+  /** The smallest change of priority with which the job would start now, or be the first in line. */
   | { readonly kind: 'priority'; readonly priority: number; readonly position: number; readonly starts: boolean };
 
 /** Most passes of one search for ends: at 10,000 jobs each takes about 10 ms. */
@@ -19,14 +19,14 @@ const MOST_TRIES = 12;
 /** Most jobs that are named. */
 const MOST_NAMED = 3;
 
-/** Changes that would let the job start, the smallest of each kind. Costs some passes, so it is for one person's question. */
+/** Changes that would let the job start, the smallest of each kind. Takes several passes: meant for one person's question. */
 export function remedies(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy[] {
   const isComing = why.reasons.some((reason) => reason.code === 'draining' && reason.isForIt);
   if (why.reasons.length === 0 || isComing || pool.isFrozen === true) return [];
   return [...endsThatDo(pool, now, why), ...betterPriority(pool, now, why)];
 }
 
-/** The fewest units of one type that must come free in one tier, by the reasons; undefined if it does not lack units. */
+/** The fewest units of one type that must come free in one tier, by the reasons; undefined if the job does not lack units. */
 export function leastShort(
   why: Explanation,
 ): { readonly tier: number; readonly type: string; readonly short: number } | undefined {
@@ -62,7 +62,7 @@ function endsThatDo(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy
   return together.length === 0 ? [] : [{ kind: 'all-end', type: shortage.type, of: named(together) }];
 }
 
-/** Adds leases, largest first, until their end would do, so that each of them is needed. Empty if `MOST_NAMED` would not do. */
+/** The fewest leases, largest first, whose ends together would let the job start. Empty if `MOST_NAMED` are not enough. */
 function fewestTogether(
   leases: readonly QuotaLease[],
   does: (gone: readonly QuotaLease[]) => boolean,
@@ -96,5 +96,5 @@ function starts(pool: Pool, now: EpochMs, id: string): boolean {
   return verdict !== undefined && startsBy(verdict);
 }
 
-/** Whether it is granted, or chips are on their way to it. */
+/** Whether the request is granted, or chips are on their way to it. */
 const startsBy = ({ outcome }: Verdict): boolean => outcome.kind === 'granted' || outcome.kind === 'claimed';

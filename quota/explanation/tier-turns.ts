@@ -10,7 +10,7 @@ import type { CapacityRow } from '../seen-capacity.js';
 /** A job that asks in one tier and may be served in others (docs/adr/0114). Tiers count from 0, the best. */
 export interface TierTurns {
   readonly tier: number;
-  /** Absent: it is bought as the job says. */
+  /** Pricing of the tier. Absent: the job's own. */
   readonly pricing?: Pricing;
   readonly since: EpochMs;
   readonly others: readonly OtherTier[];
@@ -19,17 +19,17 @@ export interface TierTurns {
 export interface OtherTier {
   readonly tier: number;
   readonly pricing?: Pricing;
-  /** It was asked in each of the job's zones, and gave nothing. */
+  /** The tier cools down: it gave no chips in any of the job's zones. */
   readonly isCooling: boolean;
-  /** When it is asked, if the present one gives nothing before, and it has room in the pool then. */
+  /** Time at which the job asks in this tier, if its present tier has given nothing by then and this tier has room. */
   readonly at: EpochMs;
-  /** Or sooner, once each zone has refused the present one. Absent: not sooner. */
+  /** The job asks here sooner if each zone has refused it in its present tier. Absent: it does not. */
   readonly orOnceRefused?: true;
-  /** Last answers of the job's zones to requests for its type, bought as this tier is. Latest first. */
+  /** Last refusals of the job's type with this tier's pricing by zones of the job, latest first. */
   readonly answers: readonly { readonly zone: string; readonly at: EpochMs; readonly text: string }[];
 }
 
-/** @returns undefined of a job that does not ask, or that can be served in this tier alone, or where nothing is granted */
+/** @returns undefined if the job does not ask, if only its present tier can serve it, or if the pool grants nothing */
 export function tierTurns(
   { view: { config, leases, memory = NO_MEMORY }, at, admission, capacity = [] }: PoolSnapshot,
   job: string,

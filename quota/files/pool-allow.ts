@@ -38,7 +38,7 @@ type Shape = Record<ChoiceKey, ReturnType<typeof list>>;
 
 const schema = section(Object.fromEntries(CHOICE_KEYS.map((key) => [key, list(key)])) as Shape);
 
-/** The form of `[allow]`. A function: docs/adr/0012. */
+/** The form of `[allow]`. Behind a function, as every schema: docs/adr/0012. */
 export const allowSection = (): typeof schema => schema;
 
 /** The part of a pool file about choices of its jobs and values that they get. */
@@ -48,7 +48,7 @@ interface Form extends GivenByPool {
   readonly quota?: { readonly admins?: readonly string[] | undefined } | undefined;
 }
 
-/** A pattern that no job can match is a mistake, and would refuse those it was meant to allow. */
+/** Reports patterns that no job can match: such a pattern is a mistake, and would refuse the jobs that it was meant to allow. */
 export function checkAllow(form: Form, report: Report): void {
   const known = REQUEST_SECTIONS.map(({ name }) => name);
   for (const [index, pattern] of (form.allow?.machines ?? []).entries()) {
@@ -66,7 +66,7 @@ export function checkAllow(form: Form, report: Report): void {
       report.wrong(['allow', 'secrets', index], pattern, 'no place of a Secret', 'CONTEXT/NAMESPACE/NAME');
 }
 
-/** CONTEXT/NAMESPACE/NAME. */
+/** A secret is named CONTEXT/NAMESPACE/NAME. */
 const SECRET_PARTS = 3;
 
 /** The file's rules for choices of jobs, and the values that it gives to them itself. */

@@ -116,7 +116,7 @@ const limits = section({
     .describe('Size of a job as it is submitted: its file as text and as JSON, and names of files.'),
 });
 
-/** The form of `[limits]`. A function: docs/adr/0012. */
+/** The form of `[limits]`. Behind a function, as every schema: docs/adr/0012. */
 const limitsSection = (): typeof limits => limits;
 
 interface Form {
@@ -130,7 +130,7 @@ const bytesOf = (value: number | string): number =>
 
 /** A smaller limit would cut the first lines of any job, in which people look for the error. */
 const LEAST_LOG_BYTES = 64 * 2 ** 10;
-/** Size of a job file of one screen. */
+/** A job file of one screen has about this size. */
 const LEAST_INPUT_BYTES = 4 * 2 ** 10;
 
 /** Reads the limits. Problems go into `report`. Undefined if the file sets no limit of a user or a job. */

@@ -89,7 +89,7 @@ function asDefaults(form: PoolFileForm, file: string, pool: string): PoolDefault
   };
 }
 
-/** Bounds hold also in a pool without a quota file, which has no rules. */
+/** `largest_slice` also applies to a pool without a quota file, which has no other rules. */
 const largestOf = ({ largest_slice: bounds }: PoolFileForm): Pick<PoolDefaults, 'largestSlice'> =>
   bounds === undefined ? {} : { largestSlice: largestSliceOf(bounds, new Report([])) };
 
@@ -174,7 +174,7 @@ function limitsOf(
   );
 }
 
-/** Units under the API's names of the types. */
+/** Units by the API's names of the types. */
 function unitsByType(units: QuotaUnits, path: Path, report: Report): QuotaUnits {
   const byType = new Map<string, number>();
   for (const [name, amount] of Object.entries(units)) {

@@ -83,7 +83,7 @@ function withoutQuota(form: PoolFileForm): Problem[] {
   }));
 }
 
-/** An error: with one rule too many it is not known which rule was meant for which tier, and tiers are billed. */
+/** More rules than tiers are an error: it is not known which rule was meant for which tier, and tiers are billed. */
 function tiersTooMany({ tiers }: LimitedQuota, form: PoolFileForm): Problem[] {
   const [extra] = (form.tiers ?? []).slice(tiers.length);
   if (extra === undefined) return [];
@@ -138,7 +138,9 @@ function limitPaths(form: PoolFileForm): (readonly [LimitKey, string])[] {
   );
 }
 
-/** v2's node has no field for a reservation's name (docs/facts.md, "Cloud TPU"): only a queued resource can ask for one. */
+/**
+ * A node of API v2 has no field for a reservation's name (docs/facts.md, "Cloud TPU"). Only a queued resource can ask for one.
+ */
 function unqueued({ tiers = [], tpu }: PoolFileForm): Problem[] {
   if (tpu?.allocation_mode === 'queued-resources') return [];
   return tiers.flatMap(({ reservation }, index) => {
@@ -149,7 +151,7 @@ function unqueued({ tiers = [], tpu }: PoolFileForm): Problem[] {
   });
 }
 
-/** Users that services submit for, checked like members of the quota file (docs/adr/0105). */
+/** Entries of `submit_for` that match more users than a reader expects: checked like a quota file's members (docs/adr/0105). */
 const looseUsers = ({ access }: PoolFileForm): Problem[] =>
   (access?.services ?? []).flatMap(({ submit_for }, service) =>
     submit_for.slice(0, MOST_LOOSE).flatMap((value, index) => {

@@ -23,8 +23,8 @@ export type ParsedQuotaFile =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads Bastion's quota file (docs/facts.md, "Predecessors" has its rules and where we differ). All problems together, in file
- * order.
+ * Reads Bastion's quota file (docs/facts.md, "Predecessors" has its rules and our differences). Reports all problems together, in
+ * file order.
  * @param file its name or URL, for messages
  */
 export function parseQuotaFile(text: string, file: string): ParsedQuotaFile {
@@ -77,7 +77,7 @@ class QuotaFileReader {
     this.#add(['toml-schema', 'version'], version, what, 'write version = "1"');
   }
 
-  /** Best tier first. A plain table is one tier. */
+  /** The tiers, best first. A plain table is one tier. */
   #tiers(value: unknown): QuotaUnits[] {
     const tables: unknown[] = Array.isArray(value) ? value : value === undefined ? [] : [value];
     return this.#most(['total_resources'], tables, MOST_TIERS, 'tiers').map((table, index) => {
@@ -162,7 +162,7 @@ class QuotaFileReader {
     return Object.fromEntries(amounts);
   }
 
-  /** Returns nothing of a list that is longer than `most`: later steps multiply projects by types by tiers. */
+  /** Returns `list`, or an empty list and a problem if it exceeds `most`: later steps multiply projects by types by tiers. */
   #most<Item>(path: Path, list: readonly Item[], most: number, what: string): readonly Item[] {
     if (list.length <= most) return list;
     this.#tooMany(path, list.length, most, what);
@@ -228,13 +228,13 @@ class QuotaFileReader {
   }
 }
 
-/** Part of a sentence about a type that the pool does not have. */
+/** Part of a sentence about a type that the pool does not have: lists the types that it has. */
 export const poolHas = (types: Iterable<string>): string => `it has ${[...types].join(', ') || 'nothing'}`;
 
-/** Any name that cannot be taken for a property of every object. */
+/** Excludes `__proto__`, which every object has. */
 const TYPE_NAME = /^[A-Za-z0-9][\w.-]*$/;
 const PATTERN_HINT = 'a regular expression in RE2 syntax that matches the whole user id, such as "team-.*"';
-/** For a sentence only: the division itself is exact. */
+/** Tolerance for sums of shares in a message. The division itself is exact. */
 const ROUNDING = 1e-9;
 
 const isUnits = (amount: number): boolean => Number.isInteger(amount) && amount >= 0 && amount <= MOST_UNITS;

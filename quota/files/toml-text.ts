@@ -5,7 +5,7 @@ import type { Mapping } from '../../domain/job-file/plain-tree.js';
 
 interface Place {
   readonly line: number;
-  /** 1-based. */
+  /** Counted from 1. */
   readonly column: number;
 }
 
@@ -82,7 +82,7 @@ function placeOf(node: AST.TOMLNode): Place {
   return { line: node.loc.start.line, column: node.loc.start.column + 1 };
 }
 
-/** Says, before parsing, why a text is not read: it is longer, or its keys have more parts, than those of any such file. */
+/** Says why a text is refused before it is parsed: it is too long, or a key has too many parts. Undefined: it is not refused. */
 export function sizeProblem(text: string, most: number): Pick<Problem, 'message' | 'hint'> | undefined {
   if (text.length > most)
     return {
@@ -121,13 +121,13 @@ interface TomlPlace {
   readonly column: number;
 }
 
-/** Adds places. The result is in file order. */
+/** Adds places to the problems and sorts them in file order. */
 export function located(problems: readonly Problem[], file: string, positions: TomlPositions): readonly Problem[] {
   const placed = problems.map((problem) => ({ file, ...positions.locate(problem) }));
   return placed.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }
 
-/** Problems of a text that is not TOML, by the messages of the parser, which are for programmers. */
+/** Our words for syntax errors, by the parser's messages, which are for programmers. */
 const WORDS: Readonly<Record<string, string>> = {
   'Unterminated string constant': 'a quote is not closed in this line',
   'Unterminated table-key': 'a bracket of this [table] is not closed',

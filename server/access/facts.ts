@@ -19,13 +19,13 @@ interface StoredOwner {
   readonly pool: string;
 }
 
-/** Temporal's value before a worker has accepted the job. */
+/** The project in Temporal's record of a job that no worker has accepted yet. */
 const NOT_KNOWN_YET = '-';
 
 /**
- * Finds the owner of a job. A worker's record in the store counts first: it outlives Temporal's retention. If no worker has
- * accepted the job yet, the values with which the server started it count. In verified mode no other party writes either. No
- * answer is cached: a deleted job's id may belong to another user a moment later, through another replica.
+ * Finds the owner of a job. A worker's record in the store counts first, because it outlives Temporal's retention. If no worker
+ * has accepted the job yet, the values with which the server started it count. In verified mode no other party writes either of
+ * them. No answer is cached: a deleted job's id may belong to another user a moment later, through another replica.
  */
 export class JobFactsSource {
   readonly #client: Pick<JobClient, 'row'>;
@@ -45,7 +45,7 @@ export class JobFactsSource {
     return { job, owner: user, project: project === NOT_KNOWN_YET ? '' : project, pool };
   }
 
-  /** For many callers who ask at the same time and repeatedly: they share a reading that has begun. */
+  /** Same as `of`, for many callers who ask at the same time and repeatedly: they share a reading in progress. */
   shared(job: string): Promise<JobFacts> {
     return this.#readings.of(job, () => this.of(job));
   }
@@ -58,7 +58,7 @@ export class JobFactsSource {
   }
 }
 
-/** The files of one pool that decide access, as they are in force, read the same way as by a worker. */
+/** The access rules of one pool, from its files in force. Workers read the files in the same way. */
 export interface PoolAccess {
   readonly rules: AccessRules;
   readonly config: QuotaConfig;
@@ -77,7 +77,7 @@ export class PoolRules {
     this.#quota = quota;
   }
 
-  /** Checked before anything is stored under an invented name. @throws ApiError `forbidden`, with the existing pools */
+  /** Call it before anything is stored under an invented name. @throws ApiError `forbidden`, with the existing pools */
   async mustExist(pool: string): Promise<void> {
     const problem = await this.#pools.unknown(pool);
     if (problem !== undefined) throw new ApiError('forbidden', `pool: ${problem.message}`, problem.hint);
@@ -105,7 +105,7 @@ export class PoolRules {
   }
 }
 
-/** Shares readings that have begun: callers that ask for the same key meanwhile get the same promise. Results are not cached. */
+/** Shares readings in progress: callers that ask for the same key meanwhile get the same promise. Results are not cached. */
 class Readings<T> {
   readonly #begun = new Map<string, Promise<T>>();
 

@@ -20,7 +20,7 @@ export interface Call {
   readonly inputSha256?: string;
 }
 
-/** Readings that most callers may do, and that pages and programs repeat. Only their refusals are recorded. */
+/** Reading verbs that most callers are allowed, and that pages and programs repeat. Only their refusals are recorded. */
 const UNRECORDED: ReadonlySet<RouteVerb> = new Set(['list', 'status', 'why', 'quota-show', 'quota-plan']);
 
 interface GateParts {
@@ -31,8 +31,8 @@ interface GateParts {
 }
 
 /**
- * Decides each call by the access table and records the decision before anything is done (docs/access.md). A refusal for a reason
- * outside the table is recorded by `refuse` or `within`, or else by the error handler, in each case once.
+ * Decides each call by the access table and records the decision before the call has any effect (docs/access.md). `refuse` and
+ * `within` record a refusal for a reason outside the table. The error handler records any other one. Each is recorded once.
  */
 export class Gate {
   readonly #parts: GateParts;
@@ -69,7 +69,7 @@ export class Gate {
     await Promise.all(answers.map(({ verb, answer }) => this.#record(call, verb, object, answer)));
   }
 
-  /** Checks again a call that was allowed before. Only a refusal is recorded. @throws ApiError `forbidden` */
+  /** Checks a call again that was allowed before. Only a refusal is recorded. @throws ApiError `forbidden` */
   async still(call: Call, verb: AccessVerb, job: string): Promise<void> {
     const facts = await this.#parts.facts.shared(job);
     const answer = await this.ask(call.caller, verb, facts);
@@ -88,7 +88,9 @@ export class Gate {
     throw error;
   }
 
-  /** Records a refusal by `decide`, such as of a user's project at submit, in the same way as one of the access table. */
+  /**
+   * Runs `decide`. Records a refusal by it, such as of a user's project at submit, in the same way as one of the access table.
+   */
   async within<T>(call: Call, verb: RouteVerb, object: AccessObject, decide: () => T | Promise<T>): Promise<T> {
     try {
       return await decide();
@@ -152,7 +154,7 @@ export async function toldTo<T extends Told>(gate: Gate, caller: Caller, object:
   return cut === told || (await mayReadLogs(gate, caller, object)) ? told : cut;
 }
 
-/** The same for a row, which names its job's owner, project and pool. */
+/** Same as `toldTo`, for a row, which names its job's owner, project and pool. */
 export const rowTo = <T extends Told & RowOf>(gate: Gate, caller: Caller, row: T): Promise<T> => {
   const { id: job, user: owner, project, pool } = row;
   return toldTo(gate, caller, { job, owner, project, pool }, row);

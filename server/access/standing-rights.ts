@@ -2,7 +2,7 @@ import type { AccessVerb } from '../../contract/access.js';
 import { ApiError } from '../problem.js';
 import type { Call, Gate } from './gate.js';
 
-/** Longest use of a right after it is lost or the token has expired, beside the delay until changed files are read. */
+/** Longest use of a right after it is lost or its token has expired. The delay until changed files are read comes on top. */
 const LOOK_MS = 10_000;
 
 export interface StandingRight {
@@ -17,7 +17,7 @@ interface Held {
   readonly verb: AccessVerb;
   readonly job: string;
   readonly lost: AbortController;
-  /** The check in progress. A slow check must not overlap the next, or one loss would be recorded twice. */
+  /** The check in progress. If a slow check overlapped the next, one loss would be recorded twice. */
   look?: Promise<void> | undefined;
 }
 

@@ -11,7 +11,7 @@ const READS_AT_ONCE = 16;
 /** Refusals of one subject per minute that get their own line; further ones are counted (docs/adr/0113). */
 const MOST_REFUSALS = 100;
 const MINUTE = 60_000;
-/** Pools per subject that have a separate count. The limit exists because a caller may invent names. */
+/** Pools per subject whose refusals are counted separately. The limit exists because a caller may invent names. */
 const MOST_POOLS = 20;
 /** Limit of one reading; the newest objects are read. */
 const MOST_OBJECTS = 20_000;
@@ -21,7 +21,7 @@ type Line = Omit<AuditLine, 'replica'>;
 /** The refusals of one subject in the minute that began with the first. */
 interface Refusals {
   count: number;
-  /** Keyed by pool, since each pool's operators read its lines: the last refusal that has no line, and the count. */
+  /** The last refusal without a line, and the count of such refusals. Keyed by pool: each pool's operators read its lines. */
   readonly counted: Map<string, { readonly line: Line; readonly count: number }>;
 }
 
@@ -32,8 +32,8 @@ interface Batch {
 
 /**
  * Records who did what, one JSON line each, in objects that are written once (docs/access.md). `write` resolves when the line is
- * in the store, so that no crash can leave a call done without its line. A call that cannot be recorded is not done: the caller
- * gets the store's error.
+ * in the store, so no crash can leave a call done without its line. If a call cannot be recorded, it is not carried out, and the
+ * caller gets the store's error.
  */
 export class AuditLog {
   readonly replica = randomBytes(4).toString('hex');
@@ -50,7 +50,7 @@ export class AuditLog {
     return line.decision === 'refused' && this.#isCounted(line) ? Promise.resolve() : this.#add(line);
   }
 
-  /** Writes the lines of refusals that were only counted until now. */
+  /** Writes the lines of refusals that have only been counted. */
   async close(): Promise<void> {
     await Promise.all([...this.#refusals.keys()].map((subject) => this.#tell(subject)));
   }
@@ -105,7 +105,7 @@ export class AuditLog {
     return { lines, written };
   }
 
-  /** Returns the last `limit` lines at most, newest last. Names are listed from `since`; lines are read from the end. */
+  /** Returns at most the last `limit` lines, oldest first. Names are listed from `since`; lines are read from the end. */
   async read({ since, until, limit, matches }: AuditQuery): Promise<AuditRead> {
     const { names, from } = await this.#newest(since, until);
     const found: AuditLine[] = [];
@@ -118,7 +118,10 @@ export class AuditLog {
     return { lines, ...(from === since || lines.length >= limit ? {} : { readFrom: from }) };
   }
 
-  /** Returns `MOST_OBJECTS` names at most. Names sort by time and are listed forwards; of too many, the later half is listed. */
+  /**
+   * Returns at most `MOST_OBJECTS` names, the latest. The store lists names forwards in time: while there are too many, the
+   * listing starts half-way to `until`.
+   */
   async #newest(
     since: EpochMs,
     until: EpochMs,

@@ -74,7 +74,7 @@ function isOfEverybody({ issuer, hostedDomains, emailDomains, allowedGroups, any
   return !anyAccount && hostedDomains === undefined && emailDomains === undefined && allowedGroups === undefined;
 }
 
-/** Two subjects to whom two issuers give one name are one user, so each of several issuers must be limited to its own names. */
+/** Two subjects with one name from two issuers are one user, so each of several issuers must be limited to its own names. */
 function sameUsers(issuers: readonly IssuerRules[]): readonly IssuerProblem[] {
   return issuers.flatMap(({ user, emailDomains }, at) => {
     const problem = (message: string): readonly IssuerProblem[] => [{ path: ['issuers', at], message }];

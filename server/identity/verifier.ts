@@ -126,14 +126,14 @@ class Issuer {
     return { kind: isService ? 'service' : 'user', id, groups, issuer, expiresAt: Number(payload.exp) * 1_000 };
   }
 
-  /** Returns the names of pool files. Without a prefix, a group is dropped if its name begins with another issuer's prefix. */
+  /** Returns groups by their names in pool files. Without a prefix, one that begins with another issuer's prefix is dropped. */
   #groupsOf(named: readonly string[]): readonly string[] {
     const { groupPrefix } = this.#config;
     if (groupPrefix !== undefined) return named.map((group) => `${groupPrefix}${group}`);
     return named.filter((group) => !this.#prefixes.some((prefix) => group.startsWith(prefix)));
   }
 
-  /** An address that its issuer has not verified may belong to anyone. */
+  /** The subject's name. An address that its issuer has not verified is refused, since it may belong to anyone. */
   #idOf(payload: JWTPayload): string {
     const { user, emailDomains } = this.#config;
     const { email, email_verified: isVerified } = payload as JWTPayload & Readonly<Record<string, unknown>>;
@@ -163,7 +163,7 @@ class Issuer {
   }
 }
 
-/** Only selects the keys: nothing in the token is trusted before its signature is verified with them. */
+/** The issuer that the token names. It only selects the keys: the token is not trusted before they verify its signature. */
 function unverifiedIssuer(token: string): string {
   try {
     const [, payload = ''] = token.split('.');

@@ -14,8 +14,8 @@ import { paced, UploadShares } from '../shares.js';
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * Serves the stored objects of jobs and pools, for clients that read like the command line. An object's place decides which verb
- * it needs. An object outside these places is reported as missing to every caller.
+ * Serves the stored objects of jobs and pools, for clients that read the store like the command line. An object's name decides
+ * which verb is needed. Any other object is reported as missing to every caller.
  */
 export function registerObjects(serve: Serve, services: Services): void {
   const { store } = services;
@@ -44,7 +44,7 @@ function notThere(name: string): never {
 
 const noObject = (name: string): ApiError => new ApiError('not-found', `there is no object '${name}'`);
 
-/** Keyed by place below `jobs/<id>/`; the first match counts. */
+/** The verb that an object needs, by its name below `jobs/<id>/`; the first match counts. */
 const OF_JOBS: readonly (readonly [RegExp, AccessVerb])[] = [
   [/^logs\//, 'logs'],
   [/^setup\//, 'logs'],
@@ -73,7 +73,7 @@ async function mayRead({ gate }: Services, call: Call, name: string): Promise<vo
 const LARGER = 'bring it to the hosts by the bucket (gcsfuse), or ask for limits.directUploadBytes';
 
 /**
- * Routes for local files of jobs, by content. Any logged-in caller may send files: a file's name is the hash of its content, and
+ * Routes for local files of jobs, by content. Any logged-in caller may send files. A file's name is the hash of its content, and
  * an existing file is never written again, so no caller can change another's file.
  */
 export function registerUploads(

@@ -3,7 +3,7 @@ import type { AccessObject } from '../../domain/access.js';
 import type { Services } from '../services.js';
 import type { Serve } from './serve.js';
 
-/** Routes of groups, which are the arrays that were submitted (docs/adr/0157). The gate is asked about the group as about a job. */
+/** Routes of groups, each of which is one submitted array (docs/adr/0157). The gate treats a group like a job. */
 export function registerGroups(serve: Serve, { client, gate, signer }: Services): void {
   const asksItself = { asksItself: true } as const;
 

@@ -75,13 +75,13 @@ export function registerJobChanges(serve: Serve, services: Services, { limits }:
   serve('hostAccess', ({ params: { id } }) => hostAccess(services, id));
 }
 
-/** The keys that were sent: zod's types of others name `undefined`. */
+/** The keys that were sent: zod's types of the other keys allow `undefined`. */
 const present = <T extends object>(values: T) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [Key in keyof T]: Exclude<T[Key], undefined>;
   };
 
-/** One subject may make as many edits as submits, in turns. A restart without changes is limited like any other call. */
+/** A subject may make as many edits per minute as submits, counted apart. A restart without changes has the usual limit. */
 const editRate = (limits: ServerConfig['limits']) => {
   const isEditing = ({ body }: FastifyRequest): boolean => isEdit((body as ApiEdit | null | undefined) ?? {});
   return {
@@ -107,8 +107,8 @@ const byOwnKey = (job: string): string =>
 
 /**
  * Returns the login for a job's present hosts: the job's own key, derived from the installation's secret for this answer and
- * stored nowhere. The caller has checked and recorded the right to it. The installation's key is never given, because it opens
- * more than one job.
+ * stored nowhere. The caller of this function has checked and recorded the right to it. The installation's key is never given,
+ * because it opens more than one job.
  * @throws ApiError `refused` with the remedy; JobNotFound
  */
 async function hostAccess({ client, store, jobKeys }: Services, job: string): Promise<HostAccess> {
@@ -194,7 +194,7 @@ async function recorded(
   });
 }
 
-/** If a host let in another user than the job's, it asks Google (OS Login), and the key that it was made with does not count. */
+/** Refuses hosts that let in another user than the job's: they ask Google (OS Login), and the job's key does not count there. */
 function refuseOsLogin(job: string, hosts: readonly KnownHost[], { user }: Login): void {
   if (hosts.every(([, record]) => (record.user ?? user) === user)) return;
   throw refusal(

@@ -16,7 +16,7 @@ import { dear, type Serve } from './serve.js';
 /** Most rows that may precede a page; a filter that finds more must be narrowed. */
 const MOST_BEHIND = 10_000;
 const LOOK_MS = 1_000;
-/** Looks per `LOOK_MS` for all waits of one subject. With more waits, each result arrives a little later. */
+/** Looks that all waits of one subject share per `LOOK_MS`. With more waits, each result arrives a little later. */
 const LOOKS = 20;
 
 /** Routes that submit jobs and show them. */

@@ -120,7 +120,7 @@ function positionOf(lastEventId: string | undefined, attempt: number | undefined
 /** Hosts of a position that are accepted without a check. Each costs a listing per look, and a client may name any number. */
 const MOST_BELIEVED = 64;
 
-/** Removes hosts that have stored nothing, which a client made up. @param prefix the stream's (`logPrefix`) */
+/** Removes hosts from the position that have stored nothing: a client made them up. @param prefix the stream's (`logPrefix`) */
 export async function ofRealHosts(
   reader: Pick<StoreReader, 'list'>,
   prefix: string,
@@ -131,11 +131,11 @@ export async function ofRealHosts(
   return { ...position, given: new Map([...position.given].filter(([host]) => real.has(host))) };
 }
 
-/** The chunk at a host's offset is unknown, so the search begins at chunk 0: one more listing, once. */
+/** Starts at each host's offset. The chunk at an offset is unknown, so the search begins at chunk 0: one more listing. */
 const startsOf = ({ given }: LogPosition): ReadonlyMap<number, LogStart> =>
   new Map([...given].map(([host, offset]) => [host, { offset, chunk: 0 }]));
 
-/** A longer line is split, because a line without an end is searched again with each piece. */
+/** A longer line is split, because a line without an end is searched again with each new piece. */
 const MOST_LINE_BYTES = 65_536;
 
 /**
@@ -160,7 +160,7 @@ export class HostLines {
   }
 }
 
-/** latin1 keeps the bytes: it holds each as one character. */
+/** Puts the host in front of each line. `text` is latin1, which holds each byte as one character. */
 function prefixed(host: number, text: string): string {
   if (text === '') return '';
   const lines = text.endsWith('\n') ? text.slice(0, -1) : text;
@@ -187,7 +187,7 @@ export class LogEvents implements LogSink {
 
   /**
    * @param from the position that the client has reached
-   * @param stop ends the sending of the log, even if a slow client has not taken all bytes
+   * @param stop aborts the sending, even if a slow client has not taken all bytes
    */
   constructor(response: ServerResponse, from: LogPosition, stop: AbortSignal) {
     this.#response = response;
@@ -228,7 +228,7 @@ export class LogEvents implements LogSink {
     return this.#send('end', data);
   }
 
-  /** Tells that the log cannot continue. A client follows again, with a new token if the login has ended. */
+  /** Tells the client that the log cannot continue. The client then follows anew, with a new token if its login has ended. */
   problem(problem: ApiProblem): Promise<void> {
     return this.#send('problem', problem);
   }

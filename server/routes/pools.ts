@@ -67,7 +67,7 @@ export function registerPools(
 }
 
 /**
- * Computes what one decision would do in a pool's last published state under files that are not in force. It changes nothing.
+ * Computes the decision in a pool's last published state under files that are not in force. It changes nothing.
  * @throws ApiError `invalid` with every problem of the files; `not-found` if nothing was published
  */
 async function quotaPlan(
@@ -95,8 +95,8 @@ async function quotaPlan(
 }
 
 /**
- * Secrets belong to a project's name, in whichever pool its job runs (docs/adr/0087). So only an operator of both pools may bring
- * the name of another pool's project into a quota file. A name that the pool has already stays.
+ * Secrets belong to a project's name, whichever pool its job runs in (docs/adr/0087). So only an operator of both pools may add
+ * the name of another pool's project to a quota file. A name that is in the file already may stay.
  * @throws ApiError `forbidden`; `unavailable` if the files of a pool are not known
  */
 export async function refuseForeignProjects(

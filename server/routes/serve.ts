@@ -15,10 +15,10 @@ import type { Call, Gate } from '../access/gate.js';
 import type { JobFacts } from '../access/facts.js';
 import { type App, callOf } from '../bare-app.js';
 
-/** One call of an operation, whose form is checked. */
+/** One call of an operation. Its form has been checked. */
 export interface Served<Name extends OperationName> extends Asked<Name> {
   readonly call: (typeof OPERATIONS)[Name]['access'] extends 'open' ? undefined : Call;
-  /** Facts of the job that the gate has just allowed the call for. */
+  /** Facts of the job for which the gate has just allowed the call. */
   readonly facts: Asked<Name>['params'] extends { readonly id: string } ? JobFacts : undefined;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -29,11 +29,11 @@ export type Handler<Name extends OperationName> = (served: Served<Name>) => Give
 
 interface More extends Pick<FastifyContextConfig, 'turn' | 'rateLimit'> {
   readonly bodyLimit?: number;
-  /** The handler asks the gate itself: about another object than the path names, or for more than one verb. */
+  /** The handler asks the gate itself: about an object that the path does not name, or for several verbs. */
   readonly asksItself?: true;
 }
 
-/** Registers the route of an operation: its forms and answers, and the gate, which is asked by its verb before the handler runs. */
+/** Registers the route of an operation with its forms and answers. The gate decides on its verb before the handler runs. */
 export type Serve = ReturnType<typeof servedBy>;
 
 export const servedBy =
@@ -56,7 +56,7 @@ export const servedBy =
     });
   };
 
-/** A verb of a job is asked for the job of the path; one of a pool for the pool of the path, or of the query. */
+/** Asks the gate about the job in the path, for a verb of jobs, or about the pool in the path or query, for a verb of pools. */
 async function askGate(
   gate: Gate,
   call: Call,
@@ -73,7 +73,7 @@ async function askGate(
   return undefined;
 }
 
-/** For a costly call: one subject may make as many of them as submits. */
+/** Rate limit for a costly call: one subject may make as many per minute as submits. */
 export const dear = ({ submitsPerMinute: max }: { readonly submitsPerMinute: number }) => ({
   rateLimit: { max, timeWindow: 60_000 },
 });
@@ -95,7 +95,7 @@ const PROBLEMS = {
   default: problem('Any other failure, such as a body of another type.'),
 } as const;
 
-/** A call that changes something can be refused by the job or the pool. */
+/** Further answers of a call that changes something: the job or the pool can refuse it. */
 const CHANGE_PROBLEMS = {
   ...PROBLEMS,
   409: problem('Refused: the name is in use, or the state of the job or pool makes no sense of it.'),
@@ -107,7 +107,7 @@ const TAGS: Readonly<Record<string, string>> = {
 };
 const PARAMS = { ':id': FORMS.jobParams, ':pool': FORMS.poolParams } as const;
 
-/** The schema of an operation's route, of which the OpenAPI document is made. */
+/** The schema of an operation's route. The OpenAPI document is made from these. */
 export function schemaOf(name: OperationName) {
   const { call, access, summary, description, query, headers, body, mayLackBody, ...rest }: Operation =
     OPERATIONS[name];

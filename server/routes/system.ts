@@ -11,7 +11,7 @@ import type { Handler, Serve } from './serve.js';
 
 const OPEN = { config: { isOpen: true as const } };
 
-/** Every look calls Temporal and the store, and anyone may ask. */
+/** A result of the readiness check is kept this long: every check calls Temporal and the store, and anyone may ask. */
 const READY_MS = 2_000;
 
 /** Routes that need no login: probes, metrics, the OpenAPI document. */
@@ -47,7 +47,7 @@ export function registerSystem(
   app.get('/openapi.json', { ...OPEN, schema: { hide: true } }, () => app.swagger());
 }
 
-/** Shares one look among all callers while it runs and for `keptMs` after it. */
+/** Shares one look among all callers, while it runs and for `keptMs` after its end. */
 function shared<T>(look: () => Promise<T>, keptMs: number): () => Promise<T> {
   let last: { readonly found: Promise<T>; until: number } | undefined;
   return () => {

@@ -4,13 +4,13 @@ import { isValidJobId } from '../../../domain/identity.js';
 import { withClient } from '../../place/connect.js';
 import { resolveContext } from '../../place/context.js';
 
-/** The user has pressed a key and waits. */
+/** Longest wait for ids of jobs: the user has pressed a key and waits. */
 const JOBS_WITHIN_MS = 2_000;
 const MOST_JOBS = 200;
 
 /**
- * Completion candidates for the last of `words`, which may be empty; empty if file names may follow. Never throws and never
- * prints messages: a shell would show them in the middle of the line being typed.
+ * Completion candidates for the last of `words`, which may be an empty word. Returns none where file names may follow. Never
+ * throws and never prints messages: a shell would show them in the middle of the line being typed.
  * @param words the command line's, without `jobctl`
  */
 export async function candidates(program: Command, words: readonly string[]): Promise<readonly string[]> {

@@ -4,7 +4,7 @@ export const COMPLETE_VERB = '__complete';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The completion script of each shell. Without a candidate, shells complete file names; zsh has to be told to. */
+/** The completion script of each shell. Without a candidate, shells complete file names; in zsh the script has to ask for it. */
 export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `_jobctl() {
   local IFS=$'\\n'

@@ -82,7 +82,7 @@ interface MovedJob extends Pick<Demand, 'project' | 'user' | 'units'> {
 export interface ApplyEffect {
   readonly preempted: readonly MovedJob[];
   readonly starts: readonly MovedJob[];
-  /** Waiting jobs that can never start under it. */
+  /** Waiting jobs that can never start under the new configuration. */
   readonly stranded: readonly MovedJob[];
   /** Tiers with more units leased than exist: they drain as leases end, and no job is stopped for it. */
   readonly over: readonly { readonly tier: number; readonly type: string; readonly units: number }[];
@@ -118,7 +118,7 @@ export interface ConfigChange {
   readonly after: string;
 }
 
-/** Differences under `after`: totals, projects with their shares and members, rules. Empty: no difference. */
+/** Changes from `before` to `after`: totals, projects with their shares and members, rules. Empty: no difference. */
 export function configDifference(before: QuotaConfig, after: QuotaConfig): readonly ConfigChange[] {
   const changes = [
     { what: 'pool', before: before.kind, after: after.kind },
@@ -129,7 +129,7 @@ export function configDifference(before: QuotaConfig, after: QuotaConfig): reado
   return changes.filter((change) => change.before !== change.after);
 }
 
-/** In an unlimited pool, nothing is counted. */
+/** The configuration in the form of a limited pool. An unlimited pool has no tiers and no projects. */
 const limited = (config: QuotaConfig): LimitedQuota =>
   config.kind === 'limited' ? config : { kind: 'limited', tiers: [], projects: [] };
 
@@ -163,7 +163,7 @@ function projects(before: LimitedQuota, after: LimitedQuota): ConfigChange[] {
 const find = (config: LimitedQuota, name: string): QuotaProject | undefined =>
   config.projects.find((project) => isSameProject(project.name, name));
 
-/** `0.5 = 64 units`, over the tiers `0.5 = 64 + 8 units`. */
+/** A share with its units: `0.5 = 64 units`, or `0.5 = 64 + 8 units` over two tiers. */
 function shareOf(project: QuotaProject | undefined, type: string): string {
   const share = project?.shares[type];
   if (project === undefined || share === undefined) return '-';

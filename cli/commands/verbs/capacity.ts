@@ -13,7 +13,7 @@ export interface CapacityFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
 }
 
-/** Reads one object of the bucket: it needs neither Temporal nor a worker. */
+/** Shows the capacity that a pool's jobs have seen. It reads one object of the bucket and needs neither Temporal nor a worker. */
 export async function capacity(flags: CapacityFlags): Promise<number> {
   const state = await publishedPool(resolveContext(flags), flags.pool);
   const now = Date.now();
@@ -56,7 +56,7 @@ function cellsOf(row: CapacityRow, now: EpochMs): readonly string[] {
 const waitingText = ({ waiting, waitingSince }: CapacityRow, now: EpochMs): string =>
   waitingSince === undefined ? '-' : `${waiting}, for ${formatDuration(now - waitingSince)}`;
 
-/** Preemptions per slice-hour; for a tiny number of hours, a rate means nothing, and the preemptions themselves do. */
+/** Preemptions per slice-hour. For very few hours a rate means nothing, so the number of preemptions is shown. */
 function preemptedText({ sliceHours, preempted }: CapacityRow): string {
   if (sliceHours < LEAST_HOURS)
     return preempted === 0 ? '-' : `${Math.max(1, Math.round(preempted))} in under ${LEAST_HOURS} h`;

@@ -70,7 +70,7 @@ function originsOf(given: readonly string[]): readonly string[] {
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const SHORTEST_TOKEN = 16;
 
-/** @throws CliError if a host other than loopback would decode for a whole network without a token */
+/** Reads the token. @throws CliError if there is none and the host is not loopback: it would decode for a whole network */
 function tokenOf({ tokenFile, host }: ServeFlags): string | undefined {
   if (tokenFile === undefined) {
     if (LOOPBACK.test(host)) return undefined;
@@ -93,7 +93,7 @@ export interface CodecServerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Origins of the Web UIs that may ask, such as `http://127.0.0.1:8233`. Pages of any other origin are refused. */
+  /** Origins of the Web UIs that may send requests, such as `http://127.0.0.1:8233`. Pages of any other origin are refused. */
   readonly uiOrigins: readonly string[];
   /** The token that `Authorization: Bearer ..` must hold; absent: no token is required. */
   readonly token?: string | undefined;
@@ -111,13 +111,13 @@ class Refusal extends Error {
   }
 }
 
-/** The largest message of Temporal's API is 4 MB, in base64 a third more, and a page may hold several. */
+/** Room for several messages. The largest one of Temporal's API has 4 MB, a third more in base64. */
 const MOST_BODY_BYTES = 16_000_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /**
- * Temporal's codec server protocol: `POST /decode` (and `/encode`), also behind a namespace, for the Web UI and the
- * `temporal` command. It stores and logs nothing.
+ * Serves Temporal's codec server protocol for the Web UI and the `temporal` command: `POST /decode` (and `/encode`), also below a
+ * namespace. It stores and logs nothing.
  */
 export async function startCodecServer(
   options: CodecServerOptions,
@@ -160,7 +160,7 @@ async function answer(options: CodecServerOptions, request: IncomingMessage, res
   }
 }
 
-/** Allows CORS for this origin only. A UI at a public address first asks whether it may call a loopback address. */
+/** Allows CORS for this origin only. The browser first asks whether a page from a public address may call a loopback address. */
 function allow(origin: string, request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', origin);
   response.setHeader('vary', 'origin');

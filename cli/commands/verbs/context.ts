@@ -66,7 +66,7 @@ export function contextList({ output }: OutputFlag): number {
   return ExitCode.Done;
 }
 
-/** The name of the context that verbs use now, if one chooses their server. */
+/** The name of the context that verbs use now, or undefined if no context chooses their server. */
 function chosenName(): string | undefined {
   const { place } = resolveContext({});
   return place?.name;
@@ -235,7 +235,7 @@ function inForce({ used }: Layers, key: SettingKey): InForce | undefined {
   return { key, value, from: first.title, over };
 }
 
-/** After `use`, reports sources that still choose another server. */
+/** After `use`, reports sources of higher precedence that still choose another server. */
 function tellWhatWins(name: string): void {
   const { server, contextName } = settingLayers({}, process.env);
   if (contextName !== name) printErr(`note: JOBCTL_CONTEXT=${contextName} wins over it in this shell\n`);

@@ -27,7 +27,7 @@ export interface ContractFlags extends OutputFlag {
   readonly record?: string;
   readonly yes?: true;
   readonly tpuEndpoint?: string;
-  /** Milliseconds, like `every`. */
+  /** Milliseconds that the run may take, like `every`. */
   readonly atMost: number;
   readonly every: number;
 }
@@ -270,7 +270,7 @@ function readLeftover(file: string): Leftover | undefined {
   }
 }
 
-/** The command by which a person deletes it. */
+/** The command with which a person deletes the slice. */
 function deleteCommand({ googleProject, zone, name }: Omit<Leftover, 'at' | 'process'>): string {
   const words = ['gcloud', 'compute', 'tpus', 'queued-resources', 'delete', name];
   return shellWords([...words, `--zone=${zone}`, `--project=${googleProject}`, '--force', '--quiet']);

@@ -65,7 +65,7 @@ async function put(
   return report(reach, results, 'to', flags);
 }
 
-/** Decides like `cp`: files go into a folder that exists or is named with a slash; several sources require one. */
+/** Whether to copy into the target, decided like `cp`: it is a folder or ends with a slash, or there are several sources. */
 async function goesInto(
   connection: HostConnection,
   path: string,
@@ -108,7 +108,10 @@ async function get(
   return report(reach, results, 'from', flags);
 }
 
-/** The error of the host or of this computer; other errors do not concern a single file. @param here the local file */
+/**
+ * The error of the host or of this computer. Any other error is thrown: it does not concern a single file. @param here the local
+ * file
+ */
 function fileTrouble(error: unknown, here: string): string {
   if (error instanceof HostFileError || error instanceof UnsafePath || error instanceof NoRoom) return error.message;
   const { syscall, path = here } = error as NodeJS.ErrnoException;

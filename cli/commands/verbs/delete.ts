@@ -109,7 +109,7 @@ async function untilGone(client: JobClient, row: JobRow, waiting: Waiting): Prom
     };
   const isLate = signal.reason === 'timeout';
   const late = isLate ? ', and the time of --timeout is over' : '';
-  // A worker may have come or gone since the wait began. Its polls are those of the task queue also if the job has ended meanwhile.
+  // A worker may have come or gone since the wait began. The task queue's polls count even if the job has ended meanwhile.
   const { endedAt: _, ...open } = last;
   const noWorker = await unattended(client, open);
   const text = [
@@ -133,7 +133,7 @@ function leftText({ slice, since, answer }: SliceDeletion): string {
 }
 
 const LOOK_MS = 1_000;
-/** A pool's published state changes twice a minute. */
+/** Number of looks at the job per look at the pool, whose published state changes twice a minute. */
 const LOOKS_AT_POOL = 5;
 
 /** Slices whose deletion does not end. If they cannot be read, the wait continues. */
@@ -193,9 +193,9 @@ async function purgeJobs(jobs: readonly string[], flags: DeleteFlags): Promise<n
   });
 }
 
-/** Removes the stored data of jobs: this process does, in the bucket, or a server. */
+/** Removes the stored data of jobs, in the bucket directly or through a server. */
 interface Purger {
-  /** Throws, before the user is asked, if it cannot purge. */
+  /** Prepares the removal. Throws, before the user is asked, if it is not possible. */
   open(id: string): Promise<unknown>;
   purge(id: string): Promise<Purged>;
   placeOf(id: string): string;

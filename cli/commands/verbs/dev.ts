@@ -45,7 +45,7 @@ export async function up(flags: UpFlags): Promise<void> {
   });
 }
 
-/** Any flag of the real cloud selects the real cloud: to ignore it silently would mislead. */
+/** The cloud that the flags ask for. A flag of the real cloud needs `--cloud gcp`: ignoring it silently would mislead. */
 function cloudWish(flags: UpFlags): { readonly cloud?: CloudWish } {
   const { googleProject, bucket, zone, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort, createBucket } = flags;
   const named = Object.fromEntries(
@@ -69,7 +69,7 @@ function needsRealCloud(): CliError {
   );
 }
 
-/** Commander sets `true` if a `--no-x` is absent and `false` if it is present. */
+/** The wish of `--x VALUE`, or null for `--no-x`. Commander gives `false` for `--no-x`, and `true` without either flag. */
 function wish<Name extends string>(
   name: Name,
   flag: string | boolean | undefined,
@@ -94,7 +94,7 @@ export async function down(flags: { readonly purge?: true; readonly yes?: true }
   return ExitCode.Done;
 }
 
-/** Without a terminal or an answer there is no purge. */
+/** Asks whether to purge. Without a terminal or an answer, there is no purge. */
 async function isPurgeConfirmed(): Promise<boolean> {
   if (!process.stdin.isTTY) return false;
   return ask(`Remove all jobs, logs and data of ${stackHome().root}? [y/N] `);

@@ -28,7 +28,7 @@ export async function doctor(
   return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
 }
 
-/** Reports the warnings of `jobctl quota validate` as findings: members that match more people than they seem to. */
+/** Reports the warnings of `jobctl quota validate` as findings: members that match more users than they seem to. */
 function diagnoseQuotaFile(file: string): Diagnosis {
   const { warnings } = goodFiles(readFiles(file, undefined, 'jobctl doctor --quota takes the path of a quota file'));
   const findings = warnings.map((text) => {

@@ -71,7 +71,7 @@ async function finish(output: ExecOutput, results: readonly HostResult<CommandEn
   );
 }
 
-/** Scripts should not rely on the numbers of other signals. */
+/** Numbers of signals for exit codes. Scripts should not rely on those of other signals. */
 const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGKILL: 9, SIGTERM: 15 };
 
 function codeOf(result: HostResult<CommandEnd>): number {

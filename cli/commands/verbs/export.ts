@@ -42,7 +42,7 @@ export function exportIncident(job: string, flags: ExportFlags): Promise<number>
   });
 }
 
-/** Refuses a format: in other verbs, `-o` names one. */
+/** Refuses a format as the file's name, since in other verbs `-o` names a format. Refuses an existing file too. */
 function refuseOutput({ output }: ExportFlags): void {
   if (output === undefined) return;
   if (output === 'json' || output === 'text')

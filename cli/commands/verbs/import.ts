@@ -123,13 +123,13 @@ function withPathsFrom(
   return { text: told.length === 0 ? text : document.toString({ lineWidth: 0 }), told };
 }
 
-/** Reports the fate of each key for a person. Lost keys come last, where they are seen. */
+/** Reports the fate of each key, for people. Lost keys come last, where they are noticed. */
 function reportLines(told: readonly Told[]): readonly string[] {
   const inOrder = [...told.filter(({ fate }) => fate !== 'lost'), ...told.filter(({ fate }) => fate === 'lost')];
   return renderTable(inOrder.map(({ fate, key, text }) => [`  ${fate}`, key, text]));
 }
 
-/** The same as comments of the file, of what is lost or different. */
+/** The lost and different keys, as comments for the file. */
 function lostComments(told: readonly Told[]): readonly string[] {
   return told
     .filter(({ fate }) => fate === 'lost')

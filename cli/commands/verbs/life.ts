@@ -41,7 +41,7 @@ export async function resume(job: string, flags: EditFlags): Promise<number> {
 }
 
 export interface RestartFlags extends EditFlags {
-  /** True: all slices. */
+  /** The slices to replace; true: all. */
   readonly replace?: true | string;
 }
 
@@ -51,7 +51,7 @@ export async function restart(job: string, { replace, ...flags }: RestartFlags):
   return askWithEdit(job, flags, (client, by, edit) => client.restart(job, by, { ...edit, ...also }));
 }
 
-/** @throws CliError if it is no list of slices */
+/** @throws CliError if the text is not a list of slices */
 function replacedOf(written: true | string): Replaced {
   if (written === true || written === 'all') return 'all';
   const parts = written.split(',').map((part) => part.trim());
@@ -78,7 +78,7 @@ function cancelJobs(jobs: readonly string[], flags: ManyFlags): Promise<number> 
     verb: 'cancel',
     act: 'cancel',
     among: { state: 'open' },
-    // A filter means groups too: one that goes on would start the next member for each that is cancelled.
+    // A filter covers groups too: a group that continues would start another member for each one that is cancelled.
     ...(jobs.length === 0 && {
       before: async (client, rows, by) =>
         (await import('../../jobs/group.js')).cancelGroupsOf(client, rows, { by, isWhole: flags.phase === undefined }),

@@ -38,7 +38,7 @@ export function list(flags: ListFlags): Promise<number> {
     const boardNow = (): Promise<ShownBoard> => boardOf(client, context, known, flags);
     if (flags.watch === true) return watch(boardNow);
     const board = await boardNow();
-    // A name that is wrong looks like a group without members.
+    // A wrong id would look like a group without members.
     if (flags.group !== undefined && board.total === 0) await tellOfGroup(client, flags.group);
     const text =
       flags.output === 'json'
@@ -128,7 +128,7 @@ async function watch(boardNow: () => Promise<ShownBoard>): Promise<number> {
   return ExitCode.Interrupted;
 }
 
-/** The summary comes first: a screen is cut at its end. */
+/** The screen of `--watch`. The summary comes first, because a screen is cut at its end. */
 function watchLines(board: ShownBoard, look: Look): readonly string[] {
   const now = Date.now();
   const { heading, table, summary } = renderBoard(board, now, look);
@@ -166,7 +166,7 @@ export async function withFailingTasks(
   client: Pick<JobClient, 'row'>,
 ): Promise<readonly JobRow[]> {
   const asked = rows.filter(({ id, endedAt }) => endedAt === undefined && known.has(id));
-  // One that cannot be asked, such as a job that was deleted meanwhile, keeps no other from the list.
+  // A job that cannot be read, such as one deleted meanwhile, does not keep others from the list.
   const task = (id: string): Promise<JobRow['failingTask']> =>
     client.row(id).then(
       ({ failingTask }) => failingTask,

@@ -194,9 +194,9 @@ interface AudienceFlags extends OutputFlag {
 }
 
 /**
- * The user's consent to an audience that they have not chosen before. `asked`: on the terminal; without one they must name it.
- * `shown`: without a terminal it is only shown, because they log in at the issuer themselves. `given`: the user names the token,
- * and the audience is the token's own.
+ * The user's consent to a new audience. `asked`: the user agrees on the terminal, or names the audience if there is none.
+ * `shown`: without a terminal the audience is only shown, because the user logs in at the issuer anyway. `given`: the user names
+ * the token, and the audience is the token's.
  */
 type Consent = 'asked' | 'shown' | 'given';
 

@@ -91,7 +91,7 @@ async function logsOfJob(job: string, flags: LogsFlags): Promise<number> {
   });
 }
 
-/** Output of the hooks at the job's end; that of `preemption` is in the command's output. */
+/** Streams of the hooks at the job's end. Output of the hook `preemption` is in the command's stream. */
 const HOOK_STREAMS = HOOKS.filter((name) => name !== 'preemption').map((name) => `hook-${name}`);
 
 /** Checks the flags against the attempt's set-up. @throws CliError for a host or a module that the job does not have */
@@ -185,7 +185,7 @@ async function printAttempt(
   return ExitCode.Done;
 }
 
-/** A terminated job's log may end anywhere: its worker learned of the end later, and had no time to store the rest. */
+/** Says that a terminated job's log may be cut anywhere: its worker learned of the end later and could not store the rest. */
 export function cutText({ id, phase, endedAt, attempts }: JobRow, attempt: number): string | undefined {
   if (phase !== 'terminated' || endedAt === undefined || attempt < attempts) return undefined;
   const at = new Date(endedAt).toISOString();

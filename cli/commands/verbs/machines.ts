@@ -41,7 +41,7 @@ export async function machines(verb: MachineVerb, names: readonly string[], flag
   return verb === 'check' && answer.machines.some(isUnwell) ? ExitCode.Failed : ExitCode.Done;
 }
 
-/** docs/adr/0154 */
+/** The heading for a rehearsal without own machines (docs/adr/0154). */
 const REHEARSED = `${DEV_LABEL}: VMs on this computer, in place of the machines that no pool file names\n`;
 
 const isUnwell = ({ state, problem }: MachineRow): boolean =>

@@ -29,7 +29,7 @@ export interface QuotaHistoryFlags extends ContextFlags, OutputFlag {
   readonly limit: number;
 }
 
-/** Reads only the bucket: no server is asked. */
+/** Shows a pool's history. It reads only the bucket: no server is asked. */
 export async function quotaHistory(flags: QuotaHistoryFlags): Promise<number> {
   const { pool, since, output, limit } = flags;
   const store = await openReader(storeOf(resolveContext(flags), `there is no history of pool '${pool}'`));
@@ -88,14 +88,14 @@ function gapsOf(leases: readonly LeaseStory[], state: PoolSnapshot | undefined):
 const unreadableGap = (number: number): string =>
   `${count(number, 'line')} could not be read: damaged, or written by another version of jobctl`;
 
-/** Facts of `jobctl quota history` about a window. */
+/** A pool's history within a window of time, as `jobctl quota history` shows it. */
 export interface ToldHistory {
   readonly pool: string;
   readonly window: Window;
   /** All leases, oldest first. */
   readonly leases: readonly LeaseStory[];
   readonly usage: readonly UsageRow[];
-  /** Actions of people: files applied, admission, priorities, leases released; oldest first. */
+  /** Actions of people: files applied, admission set, priorities changed, leases released; oldest first. */
   readonly calls: readonly HistoryLine[];
   /** Limits of the answer, one sentence each. */
   readonly gaps: readonly string[];

@@ -86,7 +86,7 @@ function readConfig(quota: string, poolFile: string | undefined): QuotaConfig {
   return config;
 }
 
-/** The size is not limited, because states of ten thousand jobs have some MB. */
+/** Reads the state without a limit of its size: a state of ten thousand jobs has some MB. */
 function readState(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
@@ -103,7 +103,7 @@ const usage = (what: string, ...rest: readonly string[]): CliError => new CliErr
 
 const MOST_ROWS = 20;
 
-/** Renders `jobctl quota plan`: the effect of one decision, for people. @param nameOf names ids of `view`, as `plan` has them */
+/** Renders `jobctl quota plan`: the effect of one decision, for people. @param nameOf names ids as `plan` does */
 export function renderPlan(
   plan: Plan,
   view: Pool,

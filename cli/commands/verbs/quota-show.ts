@@ -29,7 +29,7 @@ export interface QuotaShowFlags extends ContextFlags, OutputFlag {
   readonly jobs?: true;
 }
 
-/** Reads one object of the bucket: needs neither Temporal nor a worker, and disturbs no workflow. */
+/** Shows a pool. It reads one object of the bucket, needs neither Temporal nor a worker, and disturbs no workflow. */
 export async function quotaShow(flags: QuotaShowFlags): Promise<number> {
   const context: CliContext = resolveContext(flags);
   const state = await publishedPool(context, flags.pool);
@@ -108,7 +108,7 @@ function poolFacts(state: PoolSnapshot, now: EpochMs): Fact[] {
 const setText = ({ by, at }: AdmissionSet, now: EpochMs): string =>
   oneLine(` (by ${by}, ${formatDuration(now - at)} ago)`);
 
-/** The note that the rest is only what the pool has heard so far. */
+/** The note that the pool's workflow is rebuilding its memory, so the rest shows only what it knows so far. */
 function rebuildingNote({ since, until, waitsFor, waitsForCount }: Rebuilding): string {
   const more = waitsForCount - waitsFor.length;
   const jobs = oneLine([...waitsFor, ...(more > 0 ? [`${more} more`] : [])].join(', '));
@@ -260,7 +260,7 @@ const rulesOf = (config: QuotaConfig): PoolRules =>
 
 /** A project's units of one type, beside the pool's total: one row of a gauge. */
 interface GaugeRow {
-  /** In use, within its own quota. */
+  /** Units in use within the project's nominal quota. */
   readonly own: number;
   readonly borrowed: number;
   /** Unused units of its nominal quota. */

@@ -32,7 +32,7 @@ export async function status({ output }: OutputFlag): Promise<number> {
 }
 
 export interface PreemptFlags extends OutputFlag {
-  /** `true`: the notice of the rehearsal's settings. */
+  /** Milliseconds of notice; `true`: as the rehearsal's settings say. */
   readonly notice?: number | true;
   readonly vanish?: true;
 }
@@ -81,7 +81,7 @@ export interface CapacityPlace {
   readonly tier?: string;
 }
 
-/** @param chips null: no limit */
+/** Sets the capacity of a place. @param chips null: no limit */
 export async function capacity(place: CapacityPlace, chips: number | null, { output }: OutputFlag): Promise<number> {
   const { admin } = localRehearsal();
   const answer = await admin.post('capacity', { ...place, chips });
@@ -149,7 +149,7 @@ export interface EnvFlags extends OutputFlag {
   readonly unset?: true;
 }
 
-/** Works even if the rehearsal is not running: its addresses stay the same. */
+/** Prints the variables for other tools. Works even if the rehearsal is not running: its addresses stay the same. */
 export async function env({ project, zone, unset, output }: EnvFlags): Promise<number> {
   const { stack } = localRehearsal();
   const { clientEnvironment } = await loadFrom<typeof ClientEnvironment>(
@@ -172,10 +172,7 @@ function print(output: OutputFlag['output'], answer: object, text: () => readonl
   printOut(`${output === 'json' ? JSON.stringify(answer, null, 2) : text().join('\n')}\n`);
 }
 
-/**
- * `jobctl rehearsal status`.
- * @param width the terminal's; absent in a pipe
- */
+/** Renders `jobctl rehearsal status`. @param width the terminal's; absent in a pipe */
 function renderRehearsal(
   { nodes, queuedResources, vms, settings, refusals, holds }: RehearsalStatus,
   clock: ClockState,
@@ -240,7 +237,7 @@ function hostsOf({ hosts }: RehearsedNode): string {
   return `${running} of ${count(hosts.length, 'host')} run${where}`;
 }
 
-/** Rows for settings that are set: durations in words, tables as they are. */
+/** Rows for the settings that have a value: durations in words, tables as they are. */
 function settingRows(settings: RehearsalStatus['settings']): readonly (readonly string[])[] {
   const rows = Object.entries(settings).flatMap(([name, value]) => {
     const text = shown(name, value);

@@ -38,7 +38,7 @@ const HOLDERS = {
 type Holder = keyof typeof HOLDERS;
 
 const KEY_SET = 'public/key-set.json';
-/** In a folder of its own: whoever may read the folders of holders, and no other, is given them all by one `chown`. */
+/** In a separate folder, so that one `chown` of the holders' folders for their reader does not include it. */
 const SIGNING_KEYS = 'signing/signing-keys.json';
 const FORMER_SIGNING_KEYS = 'signing-keys.json';
 
@@ -84,9 +84,9 @@ const MINUTE_MS = 60_000;
 const fileOf = (folder: string, holder: Holder): string => join(folder, holder, 'api-key');
 
 /**
- * The last key signs after the next rotation, and is published before, so that a server that has not reloaded the key set knows
- * it. The key before the current one stays published, so that its API keys are valid until they expire, or until the rotation
- * after that.
+ * The second last key signs. The last one signs after the next rotation; it is published already, so that a server that has not
+ * reloaded the key set knows it then. The key before the current one stays published: its API keys are valid until they expire,
+ * or until the rotation after the next.
  */
 const currentOf = (keys: readonly SigningKey[]): SigningKey => keys.at(-2) as SigningKey;
 

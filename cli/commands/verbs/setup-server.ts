@@ -63,8 +63,8 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
 }
 
 /**
- * Google's buckets have a region and rights that a person chooses, so they are not made here. The look precedes everything else,
- * because a missing bucket would show only after the whole of the other one had been listed.
+ * Refuses missing buckets of Google: a person chooses their region and rights, so they are not created here. The check comes
+ * first, because one missing bucket would otherwise show only after the other one had been listed completely.
  */
 async function refuseMissingBuckets({ systemBucket, ...jobs }: BucketPlace, context: CliContext): Promise<void> {
   const named = [
@@ -102,7 +102,7 @@ async function storeSteps({ bucket, systemBucket, endpoint }: BucketPlace): Prom
   );
 }
 
-/** Runs before the owner's id is read, because an id in the job bucket is this installation's. */
+/** Moves the system objects. It runs before the owner's id is read, because an id in the job bucket is this installation's. */
 async function moveStep(
   place: BucketPlace & { readonly systemBucket: string },
   context: CliContext,
@@ -138,7 +138,7 @@ function movesOf({ activate = [], deactivate = [] }: SetupServerFlags, context: 
   ];
 }
 
-/** Namespace endpoints and regional ones (docs.temporal.io/cloud, "Namespace endpoints", 2026-11). */
+/** Addresses of namespaces and of regions (docs.temporal.io/cloud, "Namespace endpoints", 2026-11). */
 const isTemporalCloud = (address: string): boolean => /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
 
 const MARKS: Readonly<Record<SetupStep['state'], string>> = {

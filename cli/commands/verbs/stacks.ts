@@ -40,7 +40,7 @@ export interface StacksFlags extends ReachFlags, OutputFlag, StacksShown {
   readonly install: boolean;
 }
 
-/** Time for a host to answer, and time for it to install py-spy and answer with it. */
+/** Timeout for a host's answer. The other timeout includes the installation of py-spy. */
 const ANSWER_MS = 15_000;
 const INSTALL_MS = 60_000;
 
@@ -183,7 +183,7 @@ export function stacksScreen(hosts: readonly HostStacks[], shown: StacksShown, l
 
 const processCount = (number: number): string => `${number} ${number === 1 ? 'process' : 'processes'}`;
 
-/** If a gang waits for some of its members, the small groups are the ones to look at. */
+/** The colour of a group. In a gang that waits for some of its members, the small groups are the ones to look at. */
 function colourOf(group: StackGroup, groups: readonly StackGroup[]): 'bold' | 'yellow' {
   const isRare = group !== groups[0] && group.members.length < (groups[0]?.members.length ?? 0);
   return isRare ? 'yellow' : 'bold';
@@ -200,7 +200,7 @@ function summary(groups: readonly StackGroup[], seen: readonly HostStacks[], loo
   return [`${processCount(processes)} at ${groups.length} places:`, ...lines];
 }
 
-/** `in wait (train.py:4), called by all_reduce (train.py:6)`: the innermost call, and the one that differs in the other group. */
+/** `in wait (train.py:4), called by all_reduce (train.py:6)`: the innermost call, and the one in which the groups differ. */
 function whereText(group: StackGroup, other: StackGroup): string {
   const frames = framesOfGroup(group);
   const [innermost] = frames;
@@ -227,7 +227,7 @@ function bodyLines(group: StackGroup, largest: StackGroup): string[] {
   return shared === 0 ? own : [...own, `  and ${count(shared, 'caller')} as in the largest group`];
 }
 
-/** Other threads of one of the group's processes: they do not count for grouping. */
+/** Lines for the other threads of one of the group's processes. They do not count for grouping. */
 function threadLines({ members: [{ host, process }] }: StackGroup): string[] {
   const threads = process.threads?.slice(1) ?? [];
   return threads.flatMap(({ name, frames }) => [

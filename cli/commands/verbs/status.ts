@@ -54,7 +54,7 @@ function statusOfJobs(ids: readonly string[], flags: StatusFlags): Promise<numbe
   });
 }
 
-/** Each view is a query that a worker answers. */
+/** Views of jobs that are read at the same time. Each is a query that a worker answers. */
 const VIEWS_AT_ONCE = 8;
 
 async function timelines(
@@ -97,13 +97,13 @@ async function shown(
   return { text: lines.join('\n'), json: {} };
 }
 
-/** Only a job that waits for chips in a tier that its grant named has a reason to read its whole pool. */
+/** The turns of a job that waits for chips in a granted tier. For no other job it is worth reading the whole pool. */
 async function tiersOf(view: JobView, row: JobRow, context: CliContext): Promise<TierTurns | undefined> {
   if (view.phase !== 'provisioning' || view.granted === undefined) return undefined;
   return turnsOf(view, await stateOf(context, row));
 }
 
-/** A job without a polling worker is not queried: the query would take the whole timeout. */
+/** The job's view, unless no worker polls its queue: the query would take the whole timeout. */
 function viewUnless(
   client: JobClient,
   id: string,

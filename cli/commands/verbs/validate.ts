@@ -76,7 +76,7 @@ interface JobVerdict extends Verdict {
   readonly job: GoodJob;
 }
 
-/** Several jobs of one file. */
+/** Checks a file of several jobs. */
 async function judgeJobs(
   file: string,
   documents: readonly string[],

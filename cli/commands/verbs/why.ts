@@ -86,14 +86,14 @@ async function foreignTo(context: CliContext, polls: TaskQueuePolls, owner: stri
   return ours === undefined || ours === owner ? undefined : foreignQueueText(polls, owner, ours);
 }
 
-/** For a job that does not wait for its pool, the pool's word on its slices is useful but not required. */
+/** The pool's published state. Only a job that waits for its pool needs it: for another one, a failure is ignored. */
 export async function stateOf({ store }: CliContext, { pool, phase }: JobRow): Promise<PoolSnapshot | undefined> {
   if (store === undefined) return undefined;
   const read = openReader(store).then((reader) => readPoolState(reader, pool));
   return phase === 'queued' ? read : read.catch(() => undefined);
 }
 
-/** Prints the rebuild. The waiting order is known again when it ends; until then only its end can be reported. */
+/** Prints when the rebuild ends at the latest. Until then the order of service is not known. */
 function printRebuilding(
   row: JobRow,
   state: RebuildingPool,

@@ -40,7 +40,7 @@ export async function auditLeaks(flags: AuditFlags): Promise<number> {
   return exitCodeOf(report);
 }
 
-/** A part that was not looked at may be worse than the leaks that were found. */
+/** An incomplete audit exits as unavailable even if it found leaks: the unread parts may hold worse ones. */
 export function exitCodeOf({ leaks, leases, unread }: AuditReport): ExitCode {
   if (unread !== undefined) return ExitCode.Unavailable;
   return leaks.length + leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
@@ -52,8 +52,8 @@ export interface Audited {
 }
 
 /**
- * An independent listing of what the cloud holds of this installation, and of what has no open job. What cannot be looked at keeps
- * nothing else from it, and is named: a part of the truth must not pass for all of it.
+ * Lists, independently of workers, the cloud's resources of this installation and those of them without an open job. A part that
+ * cannot be read does not stop the rest. It is named in the report, so that an incomplete listing does not look complete.
  */
 export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace' | 'googleProject'>): Promise<Audited> {
   const store = await openReader(bucketOf(context, 'the id of this installation cannot be read'));
@@ -62,7 +62,7 @@ export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace'
   const report = await withTemporal(context, async (temporal) => {
     const unread = new Map<string, UnreadPart>();
     const keep = (one: UnreadPart): void => void unread.set(one.part, one);
-    // The cloud first: what is made while we read belongs to a job that Temporal is then asked about.
+    // The cloud is read before Temporal is asked, so that Temporal knows the job of each listed resource by then.
     const everything = await listAll(accounts, context, keep);
     const judged = await judge(temporal, everything, { owner, graceMs: flags.grace, keep });
     return unread.size === 0 ? judged : { ...judged, unread: [...unread.values()] };
@@ -95,7 +95,7 @@ type Keep = (part: UnreadPart) => void;
 const LATER = 'ask again: it may answer then';
 const IS_A_WORKER_UP = asTyped('is a worker up? `jobctl doctor --server` looks; then ask again');
 
-/** The owner id of our resources is kept in the store, not in Temporal: the audit must not depend on what it judges. */
+/** Reads the installation's owner id from the store, not from Temporal: an audit must not depend on the part that it judges. */
 async function ownerOf(store: StoreReader): Promise<string> {
   const owner = (await store.read(ownerObject))?.toString('utf8').trim();
   if (owner) return owner;
@@ -112,7 +112,7 @@ interface Account {
   readonly account: string;
 }
 
-/** The account that a flag names, or else, for each kind, the configured one and all in which the store records a job. */
+/** The account that a flag names, or else for each kind the configured account and all in which the store records jobs. */
 async function accountsOf(
   flags: Pick<AuditFlags, 'googleProject'>,
   { googleProject }: CliContext,
@@ -153,7 +153,7 @@ async function listAll(
   return (await Promise.all(listings)).flat();
 }
 
-/** An account that is gone for good is asked for as long as the store remembers it. */
+/** The remedy if an account may not be listed. An account is asked as long as the store remembers it, even a deleted one. */
 const refusedRemedy = (kind: MachineKindName): string =>
   asTyped(
     `may this login list it? \`jobctl doctor --${cliKind(kind).doctorFlag}\` looks; if it is gone for good, docs/pool-file.md says how it is forgotten`,
@@ -167,7 +167,7 @@ function noProject(): CliError {
   );
 }
 
-/** Lookups of many jobs or pools are bounded: the server limits calls a second. */
+/** Lookups that run at the same time: the server limits calls per second. */
 const LOOKUPS_AT_A_TIME = 8;
 
 /** Temporal's answers about these chains of runs, by `jobKey`. */
@@ -202,7 +202,7 @@ function fate({ status, closeTime }: WorkflowExecutionDescription): JobFate {
   return { kind: 'closed', at: closeTime?.getTime() ?? 0 };
 }
 
-/** The leases of all pools whose quota workflows answer, as they count them. */
+/** The leases of all pools whose quota workflows answer, by their own count. */
 async function heldLeases(temporal: Client, onUnread: OnUnread): Promise<readonly HeldLease[]> {
   const pools: string[] = [];
   const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running'`;
@@ -222,7 +222,7 @@ async function heldLeases(temporal: Client, onUnread: OnUnread): Promise<readonl
   return leases;
 }
 
-/** @param quotaWorkflow id of a pool's workflow */
+/** The leases of one pool. @param quotaWorkflow id of the pool's workflow */
 export async function leasesOf(temporal: Client, quotaWorkflow: string): Promise<readonly HeldLease[]> {
   const pool = temporal.workflow.getHandle(quotaWorkflow);
   const page = (number: number) =>
@@ -237,5 +237,5 @@ function toHeldLease({ lease, state, slices, stuck = {} }: Holder): readonly Hel
   return [{ lease, state, slices: slices.map(({ name }) => name), ...(told.length > 0 && { stuck: told }) }];
 }
 
-/** Time for one page: a worker that lost the pool from its cache reads thousands of rows first. */
+/** Timeout of one page: a worker that no longer has the pool in its cache reads thousands of rows first. */
 const QUERY_TIMEOUT_MS = 15_000;

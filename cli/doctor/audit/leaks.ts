@@ -8,7 +8,7 @@ import { releaseRemedy } from '../../../quota/explanation/explain-words.js';
 import { asTyped } from '../../terminal/print.js';
 import { renderTable } from '../../terminal/render/columns.js';
 
-/** Temporal's answer about a job, by id and first run. `unknown`: there is no such job (any more). `unanswered`: it did not say. */
+/** Temporal's answer about a job, by id and first run. `unknown`: there is no such job (any more). `unanswered`: it gave none. */
 export type JobFate =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly at: EpochMs }
@@ -27,14 +27,14 @@ export interface HeldLease {
 interface LeakedResource {
   readonly kind: AuditedResource['kind'];
   readonly name: string;
-  /** On Cloud TPU the Google project. */
+  /** Account at the provider; on Cloud TPU the Google project. */
   readonly account: string;
   readonly zone: string;
   readonly accelerator: string;
   readonly state: string;
-  /** Milliseconds since it was made; absent where the cloud does not say. */
+  /** Milliseconds since its creation; absent if the cloud does not say. */
   readonly ageMs?: number;
-  /** Absent where its labels do not say. */
+  /** Absent if the labels do not say. */
   readonly job?: string;
   readonly why: string;
 }
@@ -46,12 +46,12 @@ interface LeakedLease extends HeldLease {
 /** Key of a job's chain of runs. */
 export const jobKey = (job: { readonly job: string; readonly run: string }): string => `${job.job}/${job.run}`;
 
-/** Resources under our owner label. We answer for them, whatever other labels they carry. */
+/** Resources under this installation's owner label, whatever other labels they carry. */
 export function ownResources(all: readonly AuditedResource[], owner: string): readonly AuditedResource[] {
   return all.filter(({ labels }) => labels[`${OWN_LABEL_PREFIX}owner`] === owner);
 }
 
-/** Ours, and no open job's. A job that closed less than `graceMs` ago may still be cleaning up. */
+/** Resources of this installation without an open job. A job that closed less than `graceMs` ago may still be cleaning up. */
 export function leakedResources(
   own: readonly AuditedResource[],
   fates: ReadonlyMap<string, JobFate>,
@@ -75,7 +75,7 @@ export function leakedResources(
   });
 }
 
-/** Chips that are counted for a job that has ended. */
+/** Leases that are counted for a job that has ended. */
 export function leakedLeases(
   leases: readonly HeldLease[],
   fates: ReadonlyMap<string, JobFate>,
@@ -95,11 +95,11 @@ function leakReason(fate: JobFate, now: EpochMs, graceMs: number): string | unde
   return closedFor <= graceMs ? undefined : `its job closed ${Math.floor(closedFor / 1000)} s ago`;
 }
 
-/** A part that an audit could not read, the answer, and the remedy. */
+/** A part that an audit could not read, with the error and the remedy. */
 export interface UnreadPart {
   readonly part: string;
   readonly answer: string;
-  /** Absent where the answer says it. */
+  /** Absent if `answer` contains it. */
   readonly remedy?: string;
 }
 
@@ -107,16 +107,16 @@ export function unreadPart(part: string, error: Error, remedy: string): UnreadPa
   const cause = innermost(error).message;
   const message = error.message.replace(/^audit: /, '');
   const answer = error.message.includes(cause) ? message : `${message}: ${cause}`;
-  // Refusals of Google's that a person can end name the command themselves (cloud/google-refusal.ts).
+  // A refusal by Google that a person can end names the command itself (cloud/google-refusal.ts).
   return answer.includes('gcloud ') ? { part, answer } : { part, answer, remedy };
 }
 
 export interface AuditReport {
   readonly leaks: readonly LeakedResource[];
   readonly leases: readonly LeakedLease[];
-  /** Parts that were not looked at, and why. Absent: all parts were. */
+  /** Parts that could not be read. Absent: the audit is complete. */
   readonly unread?: readonly UnreadPart[];
-  /** Resources that carry our owner label; all that there are. */
+  /** Number of resources under this installation's owner label. `all` counts every listed resource. */
   readonly ours: number;
   readonly all: number;
 }
@@ -153,7 +153,7 @@ export function renderAudit(report: AuditReport, accounts: readonly string[], wi
   ];
 }
 
-/** Parts with one answer stand together: a Temporal that does not answer says so of each job. */
+/** Groups parts that have the same answer: a Temporal that does not answer would be reported for each job. */
 function unreadLines(unread: readonly UnreadPart[]): readonly string[] {
   const byAnswer = new Map<string, string[]>();
   for (const { part, answer, remedy } of unread) {
@@ -168,7 +168,7 @@ function unreadLines(unread: readonly UnreadPart[]): readonly string[] {
 
 const MOST_NAMED = 5;
 
-/** The remedy for each kind of row. Slices that are deleted still are no leak yet: the lease says why it waits. */
+/** The remedy for each kind of row. A lease whose slices are still being deleted is no leak yet: its line says why. */
 function remediesOf({ leaks, leases }: AuditReport): readonly string[] {
   const draining = leases.filter(({ state }) => state === 'draining');
   const held = leases.length - draining.length;

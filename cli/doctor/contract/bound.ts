@@ -2,7 +2,7 @@ import { type AcceleratorType, findAccelerator, acceleratorHint } from '../../..
 import { usdPerChipHour } from '../../../domain/machine-kinds/cloud-tpu/type-zones.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 
-/** Minutes to wait for the slice, and minutes that its deletion may take before the run costs more than announced. */
+/** Minutes to wait for the slice. The other limit is for its deletion: after it, the run costs more than announced. */
 export const WAIT_MINUTES = 10;
 const DELETION_MINUTES = 10;
 

@@ -29,11 +29,11 @@ export interface LifeMeans {
   readonly everyMs: number;
 }
 
-/** Result of one look; `gone`: Google says that it does not exist. */
+/** Result of one look; `gone`: Google says that the slice does not exist. */
 interface Seen {
   readonly request: string;
   readonly node: string;
-  /** A part exists and belongs to somebody else. */
+  /** A part exists and belongs to another owner. */
   readonly isForeign: boolean;
 }
 
@@ -159,7 +159,7 @@ export class SliceLife {
     await attempt(this.#means.api.listNodes(zone));
   }
 
-  /** Undefined: the answer is unknown. */
+  /** One look at the slice. Undefined: the answer is unknown. */
   async #look(): Promise<Seen | undefined> {
     const { api, tell } = this.#means;
     this.#looks += 1;
@@ -206,7 +206,7 @@ export class SliceLife {
     this.#save();
   }
 
-  /** The create call was accepted, nothing was seen yet, and its operation has not ended. */
+  /** Whether the slice may still appear: its create call was accepted, nothing was seen yet, and its operation has not ended. */
   async #mayStillCome(): Promise<boolean> {
     if (this.#created !== 'accepted' || this.#states.length > 0 || this.#operation === undefined) return false;
     const found = await this.#means.api.getOperation(this.#operation).catch(() => undefined);
@@ -221,7 +221,7 @@ export class SliceLife {
     this.#save();
   }
 
-  /** Never throws: nothing may prevent the deletion of a slice, not even a full disk. */
+  /** Saves the exchanges. Never throws: nothing may prevent the deletion of a slice, not even a full disk. */
   #save(): void {
     try {
       this.#means.save();
@@ -267,7 +267,7 @@ export async function attempt(call: Promise<unknown>): Promise<Error | undefined
   }
 }
 
-/** The first signal ends the wait, the second one also ends the deletion. */
+/** Signals of the user: the first ends the wait, the second also ends the deletion. */
 export class Signals {
   readonly #wait = new AbortController();
   readonly #second = new AbortController();

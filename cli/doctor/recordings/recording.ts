@@ -13,7 +13,7 @@ import { loadFrom } from '../../place/packages.js';
 /** One exchange as a file, in the format that docs/doctor.md documents and `test/cloud/recordings` replays. */
 export interface Recording extends Exchange {
   readonly format: 1;
-  /** The subject of the exchange. */
+  /** The purpose of the exchange, such as `listings of one zone`. */
   readonly about: string;
   readonly origin: string;
   /** UTC. */
@@ -100,7 +100,7 @@ function makeEmpty(folder: string): void {
   throw new CliError(ExitCode.Usage, `--record ${folder}: has recordings already`, 'name a new or an empty folder');
 }
 
-/** The calls that a worker makes, by the same client, with each exchange reported. */
+/** A worker's client for Cloud TPU. Each exchange is reported. */
 interface RecordedTpu {
   readonly api: TpuApi;
   readonly close: () => Promise<void>;

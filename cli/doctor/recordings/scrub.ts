@@ -65,7 +65,7 @@ function clean(value: unknown, words: Placeholders, key = '', holder: Tree = {})
   return Object.fromEntries(entries) as unknown;
 }
 
-/** Metadata of an operation or of google.rpc.ErrorInfo. */
+/** Whether a value is the metadata of an operation or of google.rpc.ErrorInfo. */
 const isGooglesMetadata = (value: Tree, holder: Tree): boolean =>
   typeof value['@type'] === 'string' || String(holder['@type']).endsWith('ErrorInfo');
 
@@ -192,7 +192,7 @@ class Placeholders {
 const PLACEHOLDER =
   /^(?:(?:project|name|secret)-\d+|person-\d+@example\.com|(?:192\.0\.2|198\.51\.\d+)\.\d+|1000\d{8})$/;
 
-/** Google's project numbers have about twelve digits. */
+/** First placeholder of project numbers. Google's have about twelve digits. */
 const FIRST_NUMBER = 100_000_000_000;
 
 /** An address from the ranges reserved for documentation (RFC 5737). */
@@ -207,7 +207,7 @@ function patternOf(names: Iterable<string>): RegExp {
 
 type FormKind = 'secret' | 'long word' | 'email' | 'address' | 'number';
 
-/** The order matters: a key may have an e-mail address as its comment. */
+/** Personal and secret forms. The order matters: a key may have an e-mail address as its comment. */
 const FORMS: readonly (readonly [RegExp, FormKind])[] = [
   [/-----BEGIN [A-Z ]+-----[^]*?(?:-----END [A-Z ]+-----|$)/g, 'secret'],
   [/(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[\w-]+|sk-[\w@.-]+)\s+[A-Za-z0-9+/=]+(?:[ \t]+[^\s"',;/?]+)?/g, 'secret'],

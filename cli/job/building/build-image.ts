@@ -82,10 +82,10 @@ function keepOwnDigest(reference: string, digest: string): void {
   }
 }
 
-/** github.com/opencontainers/image-spec, annotations.md. */
+/** Annotation with the commit (github.com/opencontainers/image-spec, annotations.md). */
 const REVISION = 'org.opencontainers.image.revision';
 
-/** The program of `JOBCTL_BUILDER`, or else the first usable one. */
+/** The builder that `JOBCTL_BUILDER` names, or else the first usable one. */
 async function chosenBuilder(): Promise<Builder> {
   const wanted = process.env['JOBCTL_BUILDER'] ?? '';
   const names = wanted === '' ? BUILDER_NAMES : BUILDER_NAMES.filter((name) => name === wanted);

@@ -21,7 +21,7 @@ interface BuildOrder {
   readonly dockerfile: string;
   /** `repository:tag` */
   readonly reference: string;
-  /** Labels of the commit, for people who find the image. */
+  /** Labels that name the commit, for people who find the image. */
   readonly labels: Readonly<Record<string, string>>;
 }
 

@@ -67,8 +67,8 @@ function dirtyTag(): string {
 }
 
 /**
- * Exports the files of the index, which equals the commit because the tree is clean. `git archive` would omit files by
- * .gitattributes.
+ * Exports the files of the index, which equals the commit because the tree is clean. `git archive` would omit files that
+ * .gitattributes names.
  */
 async function exportCommit(top: string, inside: string, { dockerfile }: BuildSpec): Promise<string> {
   // A Dockerfile above the context requires the whole repository.
@@ -101,7 +101,7 @@ export const BUILD_PLACES = ['local', 'remote'] as const;
 /** The build place: this computer or a cluster. */
 export type BuildPlace = (typeof BUILD_PLACES)[number];
 
-/** Checks that a user waives. */
+/** The checks that a user waives. */
 export interface GitLeave {
   readonly allowDirty?: true;
   readonly allowUnpushed?: true;

@@ -1,14 +1,15 @@
 interface WrittenPaths {
-  /** In the form of `outputs.paths`: the folder of a path that has one, or else the file. */
+  /** Paths for `outputs.paths`: the topmost folder of a path that has one, or else the file. */
   readonly paths: readonly string[];
   /** Lines that write to a path whose beginning is known only at run time. */
   readonly unread: readonly number[];
 }
 
 /**
- * Finds the paths that a Python program seems to write; `*` stands for parts that are known only at run time. Only relative paths
- * count, because others are not the job's own. It reads calls, strings and names that are assigned once, and ignores the rest.
- * @param text the program's
+ * Finds the paths that a Python program seems to write. `*` stands for parts that are known only at run time. Only relative paths
+ * count, because others are not the job's own. The search reads calls, strings and names that are assigned once, and ignores the
+ * rest.
+ * @param text the program's text
  */
 export function writtenPaths(text: string): WrittenPaths {
   const code = sourceOf(text);
@@ -38,7 +39,7 @@ export function writtenPaths(text: string): WrittenPaths {
   };
 }
 
-/** Line numbers of these positions, which ascend. */
+/** Line numbers of these positions, which are in ascending order. */
 function linesAt(text: string, positions: readonly number[]): readonly number[] {
   const lines = new Set<number>();
   let [line, from] = [1, 0];
@@ -50,12 +51,12 @@ function linesAt(text: string, positions: readonly number[]): readonly number[] 
   return [...lines];
 }
 
-/** A name may be made of names: `CKPT = f'{OUT}/ckpt'`. */
+/** Passes over the assignments: a name may be made of other names, as in `CKPT = f'{OUT}/ckpt'`. */
 const MOST_NAMED = 3;
 
-/** Files that are downloaded again, or renamed once they are complete. */
+/** Files that are downloaded again, and files that are renamed once they are complete. */
 const PASSING = /^(data|datasets?|cache|tmp|temp)$|\.(tmp|temp|part)$/i;
-/** Longest list that a person still reads. */
+/** Most results: a person does not read a longer list. */
 const MOST = 20;
 
 /** Writing functions and the position of the path among their arguments. */
@@ -69,7 +70,7 @@ const WRITERS: readonly (readonly [RegExp, number])[] = [
 ];
 const OPENS = /^((io|gzip|bz2|lzma|codecs)\.)?open$/;
 const OF_PATH = /^(.+)\.(write_text|write_bytes|open|mkdir|touch)$/s;
-/** A keyword argument, or an option's variable. */
+/** A keyword argument or a variable that usually names a folder of results. */
 const FOLDERS = /(?<!\w)(?:output_dir|out_dir|save_dir|checkpoint_dir|ckpt_dir|log_dir|logdir|dirpath)[ \t]*=(?!=)/g;
 const ADDS = /^(a|w|x|r\+)/;
 const PATH_KEYWORD = /^(f|file|fname|filename|filepath|path|path_or_buf|dst|directory|save_directory)\s*=(?!=)/;
@@ -107,7 +108,7 @@ function keyword(args: readonly string[], name: string): string | undefined {
 
 type Names = ReadonlyMap<string, string>;
 
-/** Names that stand for one text: assigned once, or the default of an option. */
+/** Names with exactly one text: assigned once, or the default of an option. */
 function namesIn(code: Source, known: Names): Names {
   const values = new Map<string, Set<string>>();
   const add = (name: string, text: string): unknown => values.set(name, (values.get(name) ?? new Set()).add(text));
@@ -128,7 +129,7 @@ function namesIn(code: Source, known: Names): Names {
   );
 }
 
-/** The folder of the program, in which the command starts. */
+/** Expressions for the folder in which the program is, and in which the command starts. */
 const OWN_FOLDER =
   /^(?:(?:pathlib\.)?Path\(__file__\)(?:\.(?:resolve|absolute)\(\))?\.parent|(?:pathlib\.)?Path\.cwd\(\)|os\.getcwd\(\)|os\.path\.dirname\((?:os\.path\.(?:abspath|realpath)\(__file__\)|__file__)\))$/;
 
@@ -138,7 +139,7 @@ function pathOf(expression: string, names: Names): string | undefined {
   const known = stringOf(text, names) ?? names.get(text) ?? attributeOf(text, names);
   if (known !== undefined) return known;
   if (OWN_FOLDER.test(text)) return '.';
-  // It is stored in any case.
+  // Files in this folder are stored in any case.
   if (/^os\.(?:environ|getenv)\W+JOBCTL_OUTPUT_DIR\W+$/.test(text)) return '/';
   const call = /^(?:os\.path\.join|(?:pathlib\.)?Path|str|os\.fspath)\(/.exec(text);
   const inside = call === null ? undefined : argumentsAt(text, call[0].length);
@@ -150,7 +151,7 @@ function pathOf(expression: string, names: Names): string | undefined {
   return undefined;
 }
 
-/** An option's default: `args.out`; or what a class gives its field: `config.save_dir`. */
+/** The default of an option (`args.out`), or the value that a class gives a field (`config.save_dir`). */
 function attributeOf(text: string, names: Names): string | undefined {
   if (!/^(\w+\.)*\w+$/.test(text)) return undefined;
   const name = text.slice(text.lastIndexOf('.') + 1);
@@ -162,7 +163,7 @@ function joined([first, ...rest]: readonly string[], sign: string, names: Names)
   return begin === undefined ? undefined : [begin, ...rest.map((part) => pathOf(part, names) ?? '*')].join(sign);
 }
 
-/** A string literal, with `*` for inserted values that no name gives. */
+/** The text of a string literal, with `*` for inserted values that are unknown. */
 function stringOf(expression: string, names: Names = new Map()): string | undefined {
   const [, form = '', quote, body = '', rest = ''] =
     /^([fFrRbBuU]{0,2})(["'])((?:\\.|(?!\2)[^\\\n])*)\2(\s*%.*|\.format\(.*\))?$/s.exec(expression.trim()) ?? [];
@@ -176,7 +177,7 @@ function stringOf(expression: string, names: Names = new Map()): string | undefi
   return rest.includes('%') ? filled.replaceAll(/%[\d.]*\w/g, '*') : filled;
 }
 
-/** The entry for `outputs.paths`. */
+/** The entry for `outputs.paths`, or undefined if the path has none. */
 function placeOf(path: string | undefined): string | undefined {
   const parts = (path ?? '').split('/').filter((part, at) => part !== '.' && (part !== '' || at === 0));
   const [first] = parts;
@@ -192,13 +193,13 @@ interface Call {
   /** Name with its prefix: `torch.save`, `Path('x').open`. */
   readonly name: string;
   readonly args: readonly string[];
-  /** Its position in the program. */
+  /** Position of the call in the program. */
   readonly index: number;
 }
 
 /** A chain of names, or a method of a path, followed by an opening parenthesis. */
 const CALL = /(?<![\w.])(?:(?:pathlib\.)?Path\([^()\n]*\)|\w+)(?:\.\w+)*[ \t]*\(/g;
-/** Calls whose name is meant, in the order of the text. */
+/** Calls whose name passes `isMeant`, in the order of the text. */
 function callsIn({ text, bare }: Source, isMeant: (name: string) => boolean): readonly Call[] {
   const calls: Call[] = [];
   let looks = 0;
@@ -218,7 +219,7 @@ function matches(text: string, form: RegExp): readonly RegExpExecArray[] {
   return found;
 }
 
-/** A program with comments blanked out; in `bare`, the contents of strings too. Positions are kept. */
+/** A program's text without comments. In `bare`, the contents of strings are blanked out too. Positions stay the same. */
 interface Source {
   readonly text: string;
   readonly bare: string;
@@ -268,7 +269,7 @@ function argumentsAt(
   }
   return undefined;
 }
-/** Most characters of a call's arguments, and most calls, that are read: the text may come from a stranger. */
+/** Most characters of a call's arguments that are read. The other limit is for calls. The text may come from a stranger. */
 const MOST_CALL = 2_000;
 const MOST_CALLS = 2_000;
 
@@ -289,7 +290,7 @@ function splitAt(text: string, wanted: string): readonly string[] {
   return [...parts, text.slice(from)];
 }
 
-/** The end of a string that begins here: its closing quote, or the end of its line. */
+/** Position at which a string that begins at `from` ends: its closing quote, or the end of its line. */
 function stringEnd(text: string, from: number): number {
   const quote = text[from] as string;
   for (let at = from + 1; at < text.length; at += 1) {

@@ -14,10 +14,10 @@ export interface Answers {
   readonly zone: string;
 }
 
-/** One host, so that a program without support for several hosts runs once. */
+/** A type with one host, so that a program without support for several hosts runs once. */
 export const DEFAULT_TPU = 'v5litepod-8';
 
-/** A zone that has the generation (cloud.google.com/tpu/docs/regions-zones, 2026-11). */
+/** A zone for each generation that has it (cloud.google.com/tpu/docs/regions-zones, 2026-11). */
 const ZONES: Readonly<Record<Generation, string>> = {
   v2: 'us-central1-b',
   v3: 'europe-west4-a',
@@ -27,7 +27,7 @@ const ZONES: Readonly<Record<Generation, string>> = {
   v6e: 'us-east5-b',
 };
 
-/** Returns any zone for an unknown type: the check of the file then reports the type's problem. */
+/** A zone for a type. An unknown type gets any zone: the check of the file then reports the type's problem. */
 export function defaultZone(tpu: string): string {
   const generation = (Object.keys(GENERATION_FACTS) as Generation[]).find((name) => tpu.startsWith(`${name}-`));
   return ZONES[generation ?? 'v5litepod'];
@@ -98,7 +98,7 @@ export const placesText = (places: readonly string[]): string =>
 
 const FROM_BUNDLE = 'it names files beside it, which the bundle has';
 
-/** The section of the environment, and the part of the bundle to install. */
+/** The section of the environment, and the part of the bundle that installs the package. */
 function environmentOf(
   name: string,
   { environment }: FoundProgram,
@@ -137,7 +137,7 @@ export interface FoundProgram {
   readonly hasDockerfile: boolean;
   /** Folders and files that the program seems to write its results to, as `outputs.paths` names them. */
   readonly outputs: readonly string[];
-  /** Its lines that write to a name which cannot be read: `train.py:12`. */
+  /** The program's lines that write to a name that cannot be determined, such as `train.py:12`. */
   readonly unread: readonly string[];
 }
 
@@ -145,9 +145,9 @@ type FoundEnvironment =
   | {
       readonly kind: 'requirements' | 'conda';
       readonly file: string;
-      /** It names files beside it. */ readonly namesFiles?: true;
+      /** The list names files beside it. */ readonly namesFiles?: true;
     }
-  /** A pyproject.toml: the folder itself is installed. */
+  /** The folder has a pyproject.toml and is installed as a package. */
   | { readonly kind: 'package'; readonly file: string };
 
 /** `if __name__ == '__main__'` at the start of a line. */
@@ -209,7 +209,7 @@ function writtenBy(program: string, folder: string): Pick<FoundProgram, 'outputs
   };
 }
 
-/** Returns whether a path is a source, which goes to the hosts with the program and would be restored unchanged. */
+/** Returns whether a path is a source. Sources go to the hosts with the program, so storing them as outputs is useless. */
 function isSource(path: string): boolean {
   if (SOURCE.test(path)) return true;
   try {

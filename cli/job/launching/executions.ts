@@ -5,7 +5,7 @@ import { asTyped } from '../../terminal/print.js';
 /** Flags of `jobctl launch` that size its machines. */
 export interface SizeFlags {
   readonly workers?: number;
-  /** Bounds of a RayCluster that scales with its work. */
+  /** Bounds of a RayCluster that its autoscaler changes. */
   readonly minWorkers?: number;
   readonly maxWorkers?: number;
   readonly gpus?: number;
@@ -15,7 +15,7 @@ export interface SizeFlags {
   readonly zone?: string;
 }
 
-/** Flags that are of one execution only, and the sentence for another one. */
+/** Flags that only one execution has, each with the sentence for other executions. */
 export const OWN_FLAGS = {
   instanceType: '--instance-type is for --execution tpu',
   zone: '--zone is for --execution tpu',
@@ -26,12 +26,12 @@ export const OWN_FLAGS = {
 export type OwnFlag = keyof typeof OWN_FLAGS;
 
 interface ExecutionRow {
-  /** The kind of machines whose `launchWord` it is. */
+  /** The kind of machines that `--execution` selects. */
   readonly kind: MachineKindName;
   readonly own: readonly OwnFlag[];
-  /** Hosts have a system of their own, and can use the folder as it is. Otherwise they are containers of an image. */
+  /** True if hosts have an operating system and can use the folder directly. False: they are containers of an image. */
   readonly hasSystem: boolean;
-  /** The part of a job file about its machines, and what the line lacks for it. @param image a pushed one */
+  /** The machines of a job file, and what the command line lacks for them. @param image a pushed image */
   job(flags: SizeFlags, image: string | undefined): { readonly machines: Mapping; readonly lacks: readonly string[] };
 }
 
@@ -46,7 +46,7 @@ const lacksType = ({ gpus = 0, gpuType }: SizeFlags): readonly string[] =>
     ? [`the type of the GPUs, which quota counts: --gpu-type h100; for all lines ${forAllLines()} --gpu-type h100`]
     : [];
 
-/** Words of `--execution`. */
+/** Executions by the word of `--execution`. */
 export const EXECUTIONS = {
   kubernetes: {
     kind: 'kubernetes',

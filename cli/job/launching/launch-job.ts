@@ -124,7 +124,7 @@ const repositoryName = (folder: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '') || 'image';
 
-/** Flags of the line that its execution has no use for, each sentence once. */
+/** Flags of the command line that its execution does not use: each sentence once. */
 const foreignLacks = (flags: LaunchFlags, own: readonly OwnFlag[]): readonly string[] => [
   ...new Set(
     Object.entries(OWN_FLAGS).flatMap(([flag, sentence]) =>
@@ -134,8 +134,8 @@ const foreignLacks = (flags: LaunchFlags, own: readonly OwnFlag[]): readonly str
 ];
 
 /**
- * Defaults of the environment and the context in effect, for command lines without a job file (docs/adr/0073).
- * On a rehearsed cloud, where a zone costs nothing, a line without one means the first zone that has its type.
+ * Defaults of the environment and the context in effect, for command lines without a job file (docs/adr/0073). On a rehearsed
+ * cloud a zone costs nothing: a line without one gets the first zone that has its type.
  * @param flags the command line's, which choose the server and take precedence over a context
  * @param accelerator the type that the line asks for, if it asks for Cloud TPUs
  * @throws CliError as `settingLayers`

@@ -3,13 +3,13 @@ import { typedCommand } from '../../terminal/print.js';
 
 /** The answer to a command line of another tool. */
 export interface Answer {
-  /** Owner of the line, as a sentence begins: `JobMan's`. */
+  /** Owner of the line, as the beginning of a sentence: `JobMan's`. */
   readonly whose: string;
-  /** The words of jobctl that do exactly the same: they run. */
+  /** Words of a jobctl command that does exactly the same. It is run. */
   readonly runs?: readonly string[];
-  /** Else the command lines that do the same, ready to paste. */
+  /** Otherwise command lines that do the same, ready to paste. */
   readonly lines?: readonly string[];
-  /** Differences and losses. */
+  /** Differences between the tools, and losses. */
   readonly notes?: readonly string[];
 }
 

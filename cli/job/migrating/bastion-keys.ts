@@ -137,7 +137,7 @@ export const BASTION_VARIABLES: readonly KeyRule[] = [
   ),
 ];
 
-/** AXLearn writes null for what a job does not have. */
+/** Reports an absent value as kept: AXLearn writes null or an empty text for it. */
 function noneIfNull(value: unknown): Partial<Told> | undefined {
   return value === null || value === '' ? { fate: 'kept', text: 'there is none' } : undefined;
 }
@@ -197,7 +197,7 @@ function putEnvFlag(value: unknown, draft: Draft): Partial<Told> {
   return { fate: 'kept', text: `env.${name} = ${showValue(text)}` };
 }
 
-/** Bundlers of AXLearn that make an image. */
+/** AXLearn's bundlers that build an image. */
 const IMAGE_BUNDLERS = ['docker', 'artifactregistry', 'cloudbuild'];
 const BUILD_KEYS = ['dockerfile', 'target', 'platform'];
 
@@ -210,7 +210,7 @@ function putBundler(value: unknown, draft: Draft): Partial<Told> | undefined {
   return { fate: 'changed', text: 'build: the image is built at submit, from the commit of the current folder' };
 }
 
-/** The image's repository, once all words of the bundler are known. Without one there is no build. */
+/** Sets the image's repository, once all bundler options are known. Without a repository there is no build. */
 export function nameImage(draft: Draft, specs: readonly string[]): void {
   if (draft.get('build') === undefined) return;
   const wordOf = (key: string): string | undefined =>

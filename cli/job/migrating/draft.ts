@@ -10,24 +10,24 @@ export interface Told {
   /** The key as the user wrote it: `--max_tries=10`, `metadata.priority`. */
   readonly key: string;
   readonly fate: 'kept' | 'changed' | 'lost';
-  /** Its place in the job file and the differences; for a lost key the reason. */
+  /** The key's place in the job file, and the differences. For a lost key: the reason. */
   readonly text: string;
-  /** Set for a lost key without which the job is the same. */
+  /** Set for a lost key whose loss does not change the job. */
   readonly passes?: true;
 }
 
-/** One key or flag of another tool and what jobctl makes of it. `docs/migrating.md` shows all of them (docs/adr/0064). */
+/** The rule for one key or flag of another tool. `docs/migrating.md` shows all rules (docs/adr/0064). */
 export interface KeyRule {
   readonly key: string;
   /** The key of a job file that takes its value, dotted. Absent: there is no counterpart. */
   readonly to?: string;
-  /** The difference, or the reason for the loss: one sentence. */
+  /** The difference, or the reason for the loss, in one sentence. */
   readonly note?: string;
-  /** Puts a value that does not go to `to` as it is. It may return what to tell of this value instead of `to` and `note`. */
+  /** Converts a value that cannot go to `to` unchanged. It may return a report on this value, in place of `to` and `note`. */
   readonly put?: (value: unknown, draft: Draft) => Partial<Told> | undefined | void;
-  /** `kept`: nothing is lost although no key takes it. */
+  /** `kept`: nothing is lost, although no key of a job file takes the value. */
   readonly fate?: 'kept';
-  /** Set for a lost key without which the job is the same. */
+  /** Set for a lost key whose loss does not change the job. */
   readonly passes?: true;
   /** A flag that takes no value. */
   readonly isSwitch?: true;
@@ -41,17 +41,17 @@ export interface GivenKey {
   readonly shown?: string;
 }
 
-/** A job file in the making, and the account of it. Its texts are the other tool's: `${a.b}` in them is no reference of a job file. */
+/** A job file that is being made, with a report. Its texts are another tool's: `${a.b}` in them is not a reference. */
 export class Draft {
   readonly told: Told[] = [];
   readonly tree: Record<string, unknown> = {};
 
-  /** The tree as a job file says it. */
+  /** The tree as a job file writes it, with `${` escaped. */
   get written(): Mapping {
     return mapStrings(this.tree, asLiteral) as Mapping;
   }
 
-  /** @param path dotted; sections on the way are made */
+  /** @param path dotted; missing sections are created */
   set(path: string, value: unknown): void {
     const keys = path.split('.');
     const last = keys.pop() ?? path;
@@ -72,7 +72,7 @@ export class Draft {
     this.told.push({ key, fate, text, ...(passes && { passes }) });
   }
 
-  /** Puts what was given by the rules. A key without a rule is told as lost: nothing vanishes in silence. */
+  /** Adds the given keys by the rules. A key without a rule is reported as lost: nothing is dropped silently. */
   take(rules: readonly KeyRule[], given: readonly GivenKey[], tool: string): void {
     for (const each of given) {
       const rule = rules.find(({ key }) => key === each.key);
@@ -94,7 +94,7 @@ export class Draft {
 
 const placeOf = (to: string, value: unknown): string => (value === undefined ? to : `${to} = ${showValue(value)}`);
 
-/** Keys of a job file that have a flag of `jobctl submit`. */
+/** Flags of `jobctl submit` for keys of a job file. */
 const FLAGS: Readonly<Record<string, string>> = {
   'tpu.accelerator': '--tpu',
   'tpu.zone': '--zone',
@@ -108,8 +108,8 @@ const FLAGS: Readonly<Record<string, string>> = {
 
 /**
  * The command line that submits a job without its file, ready to paste.
- * @param tree of a `Draft`
- * @param more further words of the line
+ * @param tree the tree of a `Draft`
+ * @param more further words for the line
  */
 export function submitLine(tree: Readonly<Record<string, unknown>>, more: readonly string[] = []): string {
   const leaves = leavesOf(tree).filter(([path]) => path !== 'command.run');
@@ -123,7 +123,7 @@ export function submitLine(tree: Readonly<Record<string, unknown>>, more: readon
   return [typedCommand(), 'submit', shellWords([...flags, ...more]), ...command].filter(Boolean).join(' ');
 }
 
-/** Words of a line that needs no shell, which `submit` keeps as they are; else the line as one word, as a job file would say it. */
+/** The words of a line that needs no shell, which `submit` keeps. Any other line is one word, escaped as in a job file. */
 function wordsOf(run: string): string {
   const words = splitShellWords(run);
   return words !== undefined && words.length > 1 && shellWords(words) === run ? run : shellQuote(asLiteral(run));
@@ -134,7 +134,7 @@ function leavesOf(tree: unknown, path = ''): readonly (readonly [string, unknown
   return Object.entries(tree).flatMap(([key, value]) => leavesOf(value, path === '' ? key : `${path}.${key}`));
 }
 
-/** Writes a value so that `--set` reads it back: a text that YAML would take for something else is quoted. */
+/** Writes a value so that `--set` reads the same value back: a text that YAML would read as another type is quoted. */
 function settable(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   try {

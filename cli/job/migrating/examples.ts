@@ -1,10 +1,10 @@
-/** Command lines of the tools that jobctl replaces, as their users type them. `docs/migrating.md` shows what each becomes. */
+/** Command lines of the tools that jobctl replaces, as users type them. `docs/migrating.md` shows jobctl's line for each. */
 export interface Example {
-  /** The line as the tool's pages show it. */
+  /** The line as the other tool's documentation shows it. */
   readonly theirs: string;
-  /** The words behind `jobctl`, split as a shell would. Absent: those of `theirs` behind its first word. */
+  /** The words after `jobctl`, split as by a shell. Absent: the words of `theirs` after the first one. */
   readonly typed?: string;
-  /** For lines that are jobctl's own: what is different. */
+  /** The difference, if jobctl runs the line. */
   readonly note?: string;
 }
 
@@ -81,5 +81,5 @@ export const ASTERA_LINES: readonly Example[] = [
   { theirs: 'launch logs exp-1', note: 'lines of several hosts come mixed, as `HOST | line`' },
 ];
 
-/** The words behind `jobctl` for a line of another tool. */
+/** The words after `jobctl` for a line of another tool. */
 export const typedWords = ({ theirs, typed }: Example): string => typed ?? theirs.replace(/^(jobman|axlearn gcp) /, '');

@@ -1,7 +1,7 @@
-/** Flags of `jobctl launch`, and of Astera's `launch submit`, that no flag of `jobctl submit` is called. */
+/** Flags of `jobctl launch`, and of Astera's `launch submit`, that `jobctl submit` does not have. */
 const ASTERA_FLAG_NAMES: readonly string[] = ['--execution', '--workers', '--gpus', '--name-prefix'];
 
-/** First words of command lines that belong to another tool. They are no verbs of jobctl. */
+/** First words of other tools' command lines. None of them is a verb of jobctl. */
 const FIRST_WORDS: ReadonlySet<string> = new Set([
   ...['create', 'start', 'reboot', 'run', 'clean', 'gcsfuse', 'docker', 'conda', 'venv', 'tpu', 'billing', 'storage'],
   ...['availability', 'analytics', 'jobman', 'axlearn', 'gcp', 'bastion', 'history', 'sshvm', 'bundle'],
@@ -28,14 +28,14 @@ const FIRST_WORDS: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Whether a command line is written as another tool wants it; cheap, since every command line is asked. */
+/** Returns whether a command line is in another tool's form. It must be cheap, because every command line is checked. */
 export function isForeign([first = '', ...rest]: readonly string[]): boolean {
   if (FIRST_WORDS.has(first)) return !rest.includes('--help') && !rest.includes('-h');
   const has = (names: readonly string[]): boolean =>
     rest.some((word) => names.some((name) => word === name || word.startsWith(`${name}=`)));
   switch (first) {
     case 'submit':
-      // A job file is of jobctl: then the flag is a mistake.
+      // With a job file the line is jobctl's, and the flag is a mistake.
       return has(ASTERA_FLAG_NAMES) && !rest.some((word) => /\.ya?ml$/.test(word));
     case 'launch':
       return !rest.includes('--help') && !rest.includes('-h') && isLaunchOfOthers(rest);
@@ -50,13 +50,13 @@ export function isForeign([first = '', ...rest]: readonly string[]): boolean {
   }
 }
 
-/** Bastion's flags are written with `_`, those of `jobctl launch` with `-`. */
+/** Returns whether a line is Bastion's: its flags are written with `_`, those of `jobctl launch` with `-`. */
 export const isOfBastion = (words: readonly string[]): boolean =>
   BASTION_ACTIONS.has(words[0] ?? '') ||
   words.some((word) => /^--?[a-z]+_[a-z_]+(=|$)/.test(word) || /^--bastion(=|$)/.test(word));
 
 const BASTION_ACTIONS: ReadonlySet<string> = new Set(['start', 'run', 'update', 'stop', 'list']);
 
-/** `launch list`, `launch job.yaml`, or Bastion's. */
+/** Returns whether the words after `launch` are another tool's: `launch list`, `launch job.yaml`, or a line of Bastion. */
 const isLaunchOfOthers = (rest: readonly string[]): boolean =>
   isOfBastion(rest) || rest[0] === 'logs' || rest.some((word) => /\.ya?ml$/.test(word) && !word.startsWith('-'));

@@ -14,15 +14,15 @@ export interface ImportedFile {
 }
 
 /**
- * A JobMan file under jobctl's names, with its comments and the order of its keys.
- * @throws CliError for what is wrong with the file itself
+ * Converts a JobMan file to jobctl's names. Comments and the order of keys stay.
+ * @throws CliError for problems of the file itself
  */
 export function importJobman(text: string, file: string): ImportedFile {
   const document = parseDocument(text, { merge: true, logLevel: 'error' });
   const told: Told[] = [];
   const resolvedAsItIs = parseJobFile(text, { file, env: process.env });
   const problems = resolvedAsItIs.ok ? [] : resolvedAsItIs.problems;
-  // A key that jobctl does not know is told as lost; whatever else is wrong has its place in the user's own file.
+  // A key that jobctl does not know is reported as lost. Any other problem is shown at its place in the user's file.
   const isLeftOut = ({ at, path }: Problem): boolean =>
     (at === 'key' && document.hasIn(path)) || JOBMAN_UNUSED.some(({ key }) => key === formatPath(path));
   const wrong = problems.filter((problem) => !isLeftOut(problem));
@@ -47,7 +47,7 @@ export function importJobman(text: string, file: string): ImportedFile {
   return { text: written, told: [...told, ...warnings] };
 }
 
-/** The value under its new name: in the place of the old one if it stays in its section. */
+/** Moves a value to its new name. Within one section, it keeps its place. @returns false if there is nothing to move */
 function move(document: Document, from: Path, to: Path): boolean {
   if (!document.hasIn(from) || document.hasIn(to)) return false;
   const value = document.getIn(from, true);
@@ -72,7 +72,7 @@ function fitName(document: Document): void {
   if (typeof name === 'string' && !name.includes('${')) document.set('name', jobNameFrom(name));
 }
 
-/** Takes away what jobctl takes in a JobMan file and does not use. */
+/** Removes keys that jobctl accepts in a JobMan file and does not use. @returns a report on each */
 function withoutUnused(document: Document): readonly Told[] {
   return JOBMAN_UNUSED.flatMap(({ key, note = '' }) => {
     const path = key.split('.');
@@ -83,7 +83,7 @@ function withoutUnused(document: Document): readonly Told[] {
   });
 }
 
-/** Takes away what jobctl has no key for, and says so. */
+/** Removes keys that jobctl does not know. @returns a report on each */
 function withoutUnknown(document: Document, file: string): readonly Told[] {
   const resolved = parseJobFile(document.toString({ lineWidth: 0 }), { file, env: process.env });
   const unknown = resolved.ok ? [] : resolved.problems.filter(({ at, path }) => at === 'key' && document.hasIn(path));
@@ -93,7 +93,7 @@ function withoutUnknown(document: Document, file: string): readonly Told[] {
   });
 }
 
-/** References to keys that have another name now, or are gone. @param before the tree of the user's file */
+/** Corrects references to keys that were renamed or removed. @param before the tree of the user's file */
 function fitReferences(document: Document, before: unknown): readonly Told[] {
   const told = new Map<string, Told>();
   const fit = (text: string, depth = 0): string =>
@@ -102,7 +102,7 @@ function fitReferences(document: Document, before: unknown): readonly Told[] {
       if (document.hasIn(path) || value === undefined || typeof value === 'object' || depth > MOST_LEVELS)
         return reference;
       const to = JOBMAN_RENAMED.find(({ key }) => key === path.join('.'))?.to;
-      // A key without a section, such as name, is none that a reference can name.
+      // A reference cannot name a key without a section, such as `name`.
       const isNamed = to?.includes('.') === true && document.getIn(to.split('.')) === value;
       const instead = isNamed ? `\${${to}}` : fit(String(value), depth + 1);
       told.set(reference, {
@@ -112,7 +112,7 @@ function fitReferences(document: Document, before: unknown): readonly Told[] {
       });
       return instead;
     });
-  // With one of these sections, the written file is warned of by itself.
+  // With one of these sections, the new file itself causes the warning.
   const isToBeTold = !document.hasIn(['job']) && !document.hasIn(['ssh']);
   const tellBackslash = (written: string, literal: string): string => {
     if (isToBeTold) told.set(written, { key: written, fate: 'changed', text: backslashStays(written, literal) });

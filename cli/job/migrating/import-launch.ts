@@ -14,18 +14,18 @@ type LaunchTool = "Bastion's launch" | "Astera's launch";
 
 interface LaunchLine {
   readonly tool: LaunchTool;
-  /** `start`, `submit` and so on; `start` where the line names none. */
+  /** `start`, `submit` and so on; `start` if the line names no action. */
   readonly action: string;
   readonly draft: Draft;
-  /** The line asks to be shown and not to be carried out. */
+  /** The line asks for a dry run. */
   readonly isDryRun?: boolean;
 }
 
 const BASTION_ACTIONS = ['start', 'run', 'update', 'stop', 'list'];
 
 /**
- * Reads a command line of Bastion's or Astera's `launch` (both have that name) and makes a job file of it.
- * @param words behind `launch`: its flags, and its command behind `--`
+ * Reads a command line of Bastion's or Astera's `launch`, two tools of one name, and makes a job file from it.
+ * @param words the words after `launch`: its flags, and its command after `--`
  */
 export function readLaunch(words: readonly string[]): LaunchLine {
   const end = words.indexOf('--');
@@ -34,7 +34,7 @@ export function readLaunch(words: readonly string[]): LaunchLine {
   return isOfBastion(own) ? bastionLine(own, command) : asteraLine(own, command);
 }
 
-/** The action of a `launch` line, by its first word that is no flag; `start` without one. */
+/** The action of a `launch` line: its first word that is not a flag, or `start`. */
 export const launchAction = ([first = '']: readonly string[]): string =>
   [...BASTION_ACTIONS, 'submit', 'logs'].includes(first) ? first : 'start';
 
@@ -58,13 +58,13 @@ export function bastionLine(own: readonly string[], command: readonly string[]):
   return { tool: "Bastion's launch", action, draft, isDryRun: given.some(({ key }) => key === '--dry_run') };
 }
 
-/** The line inside a job spec's command: `python3 -m ..launch run --instance_type=.. -- CMD`. Undefined: it is another command. */
+/** The `launch` line in a job spec's command: `python3 -m ..launch run --instance_type=.. -- CMD`. Undefined: another command. */
 function launchInside(command: string): LaunchLine | undefined {
   const words = splitShellWords(command);
   const at = words?.findIndex((word) => /(^|\.)launch$/.test(word)) ?? -1;
   if (words === undefined || at === -1) return undefined;
   const end = words.indexOf('--');
-  // Behind -- stands a shell line, quotes and all.
+  // After -- there is a shell line, with its quotes.
   const line = end === -1 ? undefined : command.slice(command.indexOf(' -- ') + ' -- '.length);
   const own = words.slice(at + 1, end === -1 ? undefined : end);
   return bastionLine(own, line === undefined ? [] : [line]);
@@ -100,10 +100,10 @@ function tellWords(words: readonly string[], draft: Draft): void {
   for (const word of words) draft.tell(word, 'lost', 'a word without a flag; a command goes behind --');
 }
 
-/** `launchJob` has put the values of all flags where they belong. */
+/** Does nothing: `launchJob` has already put the values of these flags into the draft. */
 const isPut = (): void => undefined;
 
-/** Flags of `launch submit` of Astera's launch, and those that `jobctl launch` has beside them. */
+/** Flags of Astera's `launch submit`, and those that `jobctl launch` has in addition. */
 export const ASTERA_FLAGS: readonly KeyRule[] = [
   {
     key: '--build',
@@ -144,7 +144,7 @@ export const ASTERA_FLAGS: readonly KeyRule[] = [
   { key: '--zone', to: 'tpu.zone', put: isPut },
 ];
 
-/** The flags of a line that nobody has parsed yet. @throws CliError for a value that `jobctl launch` refuses */
+/** The flags of a line, parsed. @throws CliError for a value that `jobctl launch` refuses */
 function launchFlags(given: readonly GivenKey[]): LaunchFlags {
   const valueOf = (key: string): string | undefined => {
     const found = given.findLast((each) => each.key === key);
@@ -186,8 +186,8 @@ interface SplitLine {
 
 /**
  * Splits a command line of another tool: `--key=value`, `--key value`, `--switch`, and absl's `--noswitch`. A flag without a rule
- * takes the next word as its value unless that is a flag.
- * @param args without `--` and what follows it
+ * takes the next word as its value, unless that word is a flag.
+ * @param args the words before `--`
  */
 function splitFlags(args: readonly string[], rules: readonly KeyRule[]): SplitLine {
   const given: GivenKey[] = [];
@@ -215,16 +215,16 @@ function splitFlags(args: readonly string[], rules: readonly KeyRule[]): SplitLi
   return { given: given.filter(({ key }) => key !== OFF), words };
 }
 
-/** absl also takes one dash: the `-dry_run` behind `--bastion` is no bastion's name. */
+/** Returns whether a word is a known flag with one dash, which absl accepts: in `--bastion -dry_run` it is no name. */
 const isRuled = (word: string, rules: readonly KeyRule[]): boolean =>
   /^-[A-Za-z]/.test(word) && ruleOf(word.replace(/=[^]*/, ''), rules) !== undefined;
 
-/** A switch that is said to be off is as if it were not there. */
+/** Key of a switch that is turned off. It counts as not given. */
 const OFF = '';
-/** absl's words for it. Any other value leaves the switch on: of a misspelt `--dry_run=..` nothing may be submitted. */
+/** absl's values for off. Any other value leaves the switch on: after a misspelt `--dry_run=..` nothing may be submitted. */
 const OFF_VALUES: ReadonlySet<string> = new Set(['false', 'f', '0']);
 
-/** absl takes `-name` for `--name`, and `--noname` for a switch. Both tools' users write `_` and `-` for one another. */
+/** The rule for a flag. absl accepts `-name` for `--name`, and `--noname` for a switch. Users of both tools mix `_` and `-`. */
 function ruleOf(name: string, rules: readonly KeyRule[]): KeyRule | undefined {
   const plain = (text: string): string => text.replace(/^--?/, '').replaceAll('-', '_');
   const found = rules.find(({ key }) => plain(key) === plain(name));
@@ -237,9 +237,9 @@ function ruleOf(name: string, rules: readonly KeyRule[]): KeyRule | undefined {
 export const isFlagOfBastion = (flag: string): boolean => ruleOf(flag, LAUNCH_FLAGS) !== undefined;
 
 /**
- * A job file for a job spec of Bastion (JSON).
+ * Makes a job file from Bastion's job spec (JSON).
  * @param file its name, for messages
- * @throws CliError if it is not one
+ * @throws CliError if it is not a job spec
  */
 export function readJobspec(text: string, file: string): Draft {
   const spec = parsed(text, file);

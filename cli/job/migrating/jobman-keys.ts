@@ -1,8 +1,8 @@
 import type { KeyRule } from './draft.js';
 
 /**
- * Keys of a JobMan file for which jobctl has another name. Files run with either name; `jobctl import jobman` writes jobctl's.
- * Every other key that jobctl knows keeps its name.
+ * Keys of a JobMan file that have another name in jobctl. Files run with either name; `jobctl import jobman` writes jobctl's. All
+ * other keys that jobctl knows keep their names.
  */
 export const JOBMAN_RENAMED: readonly KeyRule[] = [
   { key: 'job.name', to: 'name', note: 'ids of jobs are made from it, in small letters, digits and dashes' },
@@ -17,7 +17,7 @@ const QUEUE =
   'jobctl has no list of tasks: each task is a job, and its pool queues them by quota (priority, retries.task)';
 const MAIL = '`notify: {to: {mail: [ADDRESS]}}` sends a mail at the end, if the installation has a mail server';
 
-/** Keys of JobMan's last generation that jobctl does not have. */
+/** Keys of JobMan's last version that jobctl does not have. */
 export const JOBMAN_LOST: readonly KeyRule[] = [
   { key: 'queue', note: QUEUE },
   { key: 'worker_num', note: QUEUE },
@@ -26,13 +26,13 @@ export const JOBMAN_LOST: readonly KeyRule[] = [
   { key: 'brevo_email', note: MAIL },
 ];
 
-/** Keys that JobMan writes or reads for itself: they are taken, and do nothing. */
+/** Keys that JobMan writes or reads for itself. jobctl accepts them without effect. */
 export const JOBMAN_UNUSED: readonly KeyRule[] = [
   { key: 'job.worker_num', note: "JobMan's own, for the names of its VMs: slices are named by their job" },
   { key: 'tpu.num_workers', note: "JobMan's own: a slice has the hosts of its type" },
 ];
 
-/** Keys that are accepted and yet do something else. */
+/** Keys that jobctl accepts with another effect. */
 export const JOBMAN_DIFFERENT: readonly KeyRule[] = [
   {
     key: 'tpu.name',

@@ -47,10 +47,10 @@ export function launchAnswer(
   }
 }
 
-/** A flag of `jobctl launch`. It is what `submit` does anyway. */
+/** A flag of `jobctl launch`. `submit` does not wait anyway, so it is dropped. */
 const NO_WAIT = '--no-wait';
 
-/** Flags of jobctl's `submit` that stand in a line of Bastion. Those that Bastion has too mean what they mean there. */
+/** Separates the flags of `jobctl submit` in a line of Bastion from Bastion's own. A flag of both tools counts as Bastion's. */
 function ofSubmit(
   args: readonly string[],
   submits: readonly Option[],
@@ -71,11 +71,11 @@ function ofSubmit(
 
 const hostOf = (worker: string | undefined): readonly string[] => (worker === undefined ? [] : ['--host', worker]);
 
-/** @param isShown the line is shown and not run */
+/** @param isShown the line is shown, but not run */
 function submitAnswer(draft: Draft, more: readonly string[], isShown: boolean): Answer {
   const { command, name, ...rest } = draft.tree;
   const tree = { ...rest, command: command ?? { run: 'python3 train.py' } };
-  // Bastion's name is the job.
+  // In Bastion the name identifies the job.
   const line = submitLine(tree, [...(name === undefined ? [] : ['--name', String(name)]), ...more]);
   const hasType = draft.get('tpu.accelerator') !== undefined || more.some((word) => word.startsWith('--tpu='));
   const notes = [
@@ -89,7 +89,7 @@ function submitAnswer(draft: Draft, more: readonly string[], isShown: boolean): 
   return { whose: AXLEARNS, runs: words.slice(words.indexOf('submit')), notes };
 }
 
-/** Answers a line about Bastion itself, or its `history`. */
+/** Answers a line about Bastion itself, or about its `history`. */
 export function bastionAnswer(args: readonly string[]): Answer {
   const whose = AXLEARNS;
   const [action = '', project] = plain(args);

@@ -19,10 +19,11 @@ import {
 import { bastionAnswer, launchAnswer } from './launch-answer.js';
 
 /**
+ * Answers a command line that may be another tool's.
  * @param own the words before `--`, as `isForeign` accepts them
- * @param command the words behind `--`
- * @param submits the flags of `jobctl submit`, which may stand in a line of Bastion's
- * @returns undefined if it is no line of another tool after all
+ * @param command the words after `--`
+ * @param submits the flags of `jobctl submit`, which a line of Bastion may have too
+ * @returns undefined if it is not a line of another tool after all
  */
 export function answerTo(
   own: readonly string[],
@@ -39,7 +40,7 @@ export function answerTo(
   return JOBMAN[first]?.(rest, command) ?? OTHERS[first]?.(rest, command);
 }
 
-/** The refusal that shows the answer's lines. */
+/** The error that shows jobctl's lines for another tool's line. */
 export function refusalOf(own: readonly string[], { whose, lines = [], notes = [] }: Answer): CliError {
   const what = `jobctl ${own.slice(0, own[1]?.startsWith('-') === false && GROUPS.has(own[0] ?? '') ? 2 : 1).join(' ')}`;
   const head =
@@ -53,7 +54,7 @@ const GROUPS: ReadonlySet<string> = new Set(['jobman', 'axlearn', 'gcp', 'launch
 
 type Reader = (args: readonly string[], command: readonly string[] | undefined) => Answer | undefined;
 
-/** `jobman create X`, `axlearn gcp launch ..`: what stands behind the tool's name. */
+/** Answers a line that begins with a tool's name: `jobman create X`, `axlearn gcp launch ..`. */
 function behindName(
   name: string,
   rest: readonly string[],
@@ -66,11 +67,11 @@ function behindName(
   const whose = name === 'jobman' ? JOBMANS : name === 'sky' ? SKYPILOTS : AXLEARNS;
   if (first === 'list') return { whose, lines: [line('list')] };
   if (first === 'exec') return { whose, lines: [line('exec', firstOf(args), '--', ...(command ?? ['nvidia-smi']))] };
-  // No guess is better than a wrong one.
+  // It is better not to guess than to guess wrongly.
   return SAME_WORDS.has(first) ? { whose, lines: [line(first, firstOf(args))] } : { whose };
 }
 
-/** Verbs of jobctl that take a job, as words of the same name do in JobMan, Bastion and SkyPilot. */
+/** Verbs of jobctl that take a job and mean the same in JobMan, Bastion and SkyPilot. */
 const SAME_WORDS: ReadonlySet<string> = new Set(['status', 'stop', 'resume', 'cancel', 'delete', 'ssh', 'logs']);
 
 // JobMan -------------------------------------------------------------------------------------------------------------
@@ -171,12 +172,12 @@ function readClean(args: readonly string[]): Answer {
 const as =
   (whose: string, ...verb: readonly string[]): Reader =>
   (args) => ({ whose, lines: [line(...verb, ...jobsOf(args))] });
-/** For a verb that takes one job. */
+/** For a verb that takes a single job. */
 const asOne =
   (whose: string, verb: string): Reader =>
   (args) => ({ whose, lines: [line(verb, firstOf(args))] });
 
-/** A job that has ended is final: the same file is another job. */
+/** Answers a verb that runs a job again. A job that has ended is final, so its file becomes a new job. */
 function again(args: readonly string[]): Answer {
   return {
     whose: ANOTHERS,
@@ -244,7 +245,7 @@ const OTHERS: Readonly<Record<string, Reader>> = {
   events: (args) => ({ whose: ANOTHERS, lines: [line('logs', firstOf(args), '--job')] }),
 };
 
-/** Words that mean something else behind the name of their tool than alone. */
+/** Words that have another meaning after the name of their tool than alone. */
 const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   jobman: {
     quota: () => ({

@@ -128,8 +128,8 @@ interface BundleEntries {
 }
 
 /**
- * Walks the folder but not its excluded parts: those that `exclude` names, and those that git would ignore unless the bundle says
- * otherwise. Files that git tracks although they are ignored are included, like everything in the repository.
+ * Walks the folder except its excluded parts: those that `exclude` names, and those that git ignores, unless the bundle includes
+ * them. Files that git tracks although they are ignored are included, like everything in the repository.
  * @param folder its real path, because git's rules depend on it
  * @throws NotPackable
  */

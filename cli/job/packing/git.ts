@@ -10,9 +10,9 @@ const MOST_OUTPUT = 64 * 1024 * 1024;
 export type GitAnswer = { readonly text: string } | { readonly failure: string };
 
 /**
- * Asks git about the repository that contains a folder. It may be a stranger's, because `validate` also checks what others sent.
- * No program that the repository names is run (docs/adr/0115), and nothing is fetched.
- * @param input for its stdin
+ * Asks git about the repository that contains a folder. The repository may be a stranger's, because `validate` also checks files
+ * from others. No program that the repository names is run (docs/adr/0115), and nothing is fetched.
+ * @param input for git's stdin
  */
 export async function askGit(folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
   const own = await ownFilters(folder);
@@ -26,11 +26,11 @@ function askWithout(own: OwnFilters, folder: string, words: readonly string[], i
   return runGit(folder, [...own.off, ...words.slice(0, verb + 1), ...still, ...words.slice(verb + 1)], input);
 }
 
-/** A folder of a clone may contain a bare repository, with settings of its own, that git would take for the folder's. */
+/** Settings against a stranger's clone: a folder of it may be a bare repository, whose own settings git would use. */
 const CAREFUL = ['safe.bareRepository=explicit', 'core.fsmonitor=false', 'core.hooksPath=/dev/null'];
 
 const NO_SUBMODULES = '--ignore-submodules=dirty';
-/** Options by verb: a submodule has separate settings, and git would run a second git for its files. */
+/** Options by verb. A submodule has separate settings, and git would run a second git for its files. */
 const STILL: Readonly<Record<string, readonly string[]>> = {
   status: [NO_SUBMODULES],
   diff: ['--no-ext-diff', '--no-textconv', '--submodule=short', NO_SUBMODULES],
@@ -93,7 +93,7 @@ export async function git(folder: string, words: readonly string[]): Promise<str
 }
 
 const textOf = (answer: GitAnswer): string | undefined => ('text' in answer ? answer.text : undefined);
-/** Like `git`, for several questions. */
+/** Like `git`, for several questions to one repository. */
 type Ask = (words: readonly string[]) => Promise<string | undefined>;
 
 /** Most bytes of names on one command line. */
@@ -132,5 +132,5 @@ async function difference(ask: Ask, isLeftOut: (path: string) => boolean): Promi
   return ask(['--literal-pathspecs', 'diff', ...how, 'HEAD', '--', ...changed]);
 }
 
-/** A remote's URL may hold a person's token: `https://user:token@host`, `?private_token=..`. */
+/** Removes passwords from remotes: a URL may hold a person's token, as in `https://user:token@host`, `?private_token=..`. */
 const withoutPasswords = (remotes: string): string => remotes.replace(/(:\/\/)[^/\s]*@/g, '$1').replace(/\?\S*/g, '');

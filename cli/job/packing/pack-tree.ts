@@ -36,8 +36,8 @@ const READ_BYTES = 256 * 1024;
 
 /**
  * Packs a tar archive (POSIX, with pax headers if needed) that has the same bytes for the same entries: it omits times, owners
- * and the bits in which umasks differ (write for group and others). Links stay links, and so do files with several names among
- * the entries. @throws NotPackable
+ * and the bits in which umasks differ (write for group and others). Symbolic links stay links, and files with several names among
+ * the entries stay hard links. @throws NotPackable
  */
 export async function packTree(tree: Tree): Promise<PackedTree> {
   const { root, onRead } = tree;
@@ -79,7 +79,7 @@ async function refuseOddTarget(path: string, entry: string): Promise<void> {
 }
 
 const isUtf8 = (name: Buffer): boolean => Buffer.from(name.toString()).equals(name);
-/** Shows other characters than ASCII as `\xff`. */
+/** The name with `\xff` for each byte that is not ASCII. */
 const shown = (name: Buffer): string =>
   name.toString('latin1').replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
 

@@ -16,7 +16,7 @@ import { hostKeyPlace, type SshTarget } from '../../../cloud/hosts/port.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';
 import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
 
-/** The private key that a job's hosts accept. */
+/** A private key that opens a job's hosts. */
 export interface LoginKey {
   /** OpenSSH or PEM. Never shown. */
   readonly text: string;
@@ -32,9 +32,9 @@ interface LoginKeySources {
 }
 
 /**
- * Finds the login key: the one named for this command line, or else the one that the job's file names; each must be the key that
- * the hosts accept. Otherwise the job's own key, if this computer has the secret that it is made from or a server gives it, or,
- * for a job without one, the installation's.
+ * Finds the login key: the one named for this command line, or else the one that the job's file names. It must be the key that
+ * the hosts accept. Without either, it is the job's own key, if this computer has its secret or a server gives the key. For a job
+ * without its own key, it is the installation's.
  * @throws CliError if no key is known here, it is unusable, or the hosts accept another; JobKeySecretError; the server's errors
  */
 export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }: LoginKeySources): Promise<LoginKey> {
@@ -110,7 +110,7 @@ function checked(file: string): { readonly key: LoginKey; readonly fingerprint: 
   return { key, fingerprint: fingerprintOf(file, key) };
 }
 
-/** @throws CliError if it is no private key, or a file that others can read */
+/** Fingerprint of a private key. @throws CliError if it is not one, or if others can read its file */
 function fingerprintOf(named: string, key: LoginKey): string {
   const reading = readPrivateKey(key.text);
   if (reading.kind === 'no-key') {
@@ -181,8 +181,8 @@ async function keyByServer(place: ServerPlace, job: string, wanted: string): Pro
 export type RecordedKeys = ReadonlyMap<JobHost<SshTarget>, HostKeyRecord>;
 
 /**
- * The host keys that workers have recorded of these hosts, each with the user that it accepted: under OS Login not the job's
- * user. Verbs trust no host on first use: a worker has connected to it before.
+ * The host keys that workers have recorded of these hosts, each with the user whom the host accepted. Under OS Login that is not
+ * the job's user. No host is trusted on first use: a worker has connected to it before.
  * @throws CliError if a host has no record yet
  */
 export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<SshTarget>[]): Promise<RecordedKeys> {
@@ -203,11 +203,11 @@ export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<S
   );
 }
 
-/** The same hosts, with another user than the one of jobctl's worker. */
+/** The same keys for logins as `user`, in place of the user of jobctl's worker. */
 export const loggedInAs = (keys: RecordedKeys, user: string): RecordedKeys =>
   new Map([...keys].map(([host, record]) => [{ ...host, target: { ...host.target, user } }, record]));
 
-/** Returns whether one of these hosts asks Google who may log in, and as which user: it accepted another user than the job's. */
+/** Returns whether one of these hosts uses OS Login: it then accepted another user than the job's. */
 export const areUnderOsLogin = (keys: RecordedKeys, { user }: { readonly user: string }): boolean =>
   [...keys.keys()].some(({ target }) => target.own === undefined && target.user !== user);
 

@@ -90,7 +90,7 @@ export function oneHost<Host extends JobHost>({
   return host;
 }
 
-/** Hosts that are asked at the same time: each answer of a pod's hundreds of hosts is held in memory until it is written. */
+/** Hosts that are asked at the same time. A job may have hundreds of pods, whose answers are held in memory until written. */
 const HOSTS_AT_ONCE = 64;
 
 /** The result for one host. */

@@ -30,7 +30,7 @@ export interface Route {
 
 const SSH_PORT = 22;
 
-/** A flag, or else the environment (the worker's own variables), or else the local stack's way. @throws CliError */
+/** The route by a flag, else by the environment (the worker's own variables), else by the local stack. @throws CliError */
 export function routeOf(
   flags: RouteFlags,
   { ssh }: CliContext,

@@ -65,8 +65,9 @@ const exitCodeOf = (child: ChildProcess): Promise<number> =>
   });
 
 /**
- * The folder is in memory and emptied at the end of the login, if the computer has one (XDG_RUNTIME_DIR), so that not even
- * SIGKILL leaves a key on disk. A key in an agent would be forwarded to hosts in place of the user's own (`ForwardAgent yes`).
+ * A private folder for a key. It is in memory and emptied at the end of the login, if the computer has such a folder
+ * (XDG_RUNTIME_DIR), so that not even SIGKILL leaves a key on disk. An agent is not used: it would forward the key to hosts in
+ * place of the user's own (`ForwardAgent yes`).
  */
 function privateFolder(): string {
   const runtime = process.env['XDG_RUNTIME_DIR'];
@@ -143,7 +144,7 @@ function privateFile(folder: string, name: string, text: string): string {
   return path;
 }
 
-/** A closed terminal sends SIGHUP. */
+/** Signals that are passed on. A closed terminal sends SIGHUP. */
 const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 /**
@@ -172,7 +173,7 @@ function holdSignals(): { passTo(ssh: ChildProcess): void; release(): void } {
   };
 }
 
-/** Does for pods what the OpenSSH client does for VMs: a shell and a forwarded port, over the API server. */
+/** Does for pods what the OpenSSH client does for VMs: a shell, and a forwarded port through the API server. */
 
 /** ssh's exit code for a failed connection. */
 const UNREACHABLE = 255;

@@ -29,10 +29,10 @@ interface Deed {
   /** Narrows a filter. */
   readonly among: Pick<JobFilter, 'state'>;
   readonly isMeant?: (row: JobRow) => boolean;
-  /** Throws before the user is asked. */
+  /** Checks the jobs. It may throw before the user is asked. */
   readonly check?: (client: JobClient, chosen: ChosenJobs) => Promise<void>;
   readonly warning?: (chosen: ChosenJobs) => string | undefined;
-  /** Done for all jobs, before the first answer. */
+  /** Prepares the action on all jobs, before the first answer. */
   readonly before?: (client: JobClient, rows: readonly JobRow[], by: Asker) => Promise<void>;
   /** Number of answers awaited at the same time. */
   readonly width?: number;
@@ -66,7 +66,7 @@ interface Intent {
   readonly act: string;
   /** The user who asks. */
   readonly by: string;
-  /** A consequence that needs agreement even for named jobs of the user's own; undefined: no question. */
+  /** A consequence to which the user must agree, even for their own named jobs; undefined: there is none. */
   readonly warning?: string | undefined;
 }
 

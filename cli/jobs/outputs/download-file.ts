@@ -129,14 +129,14 @@ export function reportCopied(
   return code;
 }
 
-/** Each error once: one link in the way may concern hundreds of files. */
+/** Each distinct error once: one link in the way may concern hundreds of files. */
 export function errorLines(errors: readonly string[]): readonly string[] {
   const files = new Map<string, number>();
   for (const error of errors) files.set(error, (files.get(error) ?? 0) + 1);
   return [...files].map(([error, number]) => (number === 1 ? error : `${error} (${count(number, 'file')})`));
 }
 
-/** Notes the error of one file. @param bytes of the file, or those of it that are known */
+/** Counts the error of one file. @param bytes of the file, as far as they are known */
 export function noteProblem(done: Copied, error: unknown, path: string, bytes: number): void {
   if (!isFull(error)) return void done.errors.push((error as Error).message);
   done.full ??= { first: path, words: fileErrorWords(error), files: 0, bytes: 0 };

@@ -64,7 +64,7 @@ interface Copying {
   readonly signal: AbortSignal;
 }
 
-/** Undefined: Temporal has forgotten the job, or never knew it. Its stored logs may exist all the same. */
+/** The job's row. Undefined: Temporal has forgotten the job, or never knew it. Its stored logs may still exist. */
 const knownRow = (context: CliContext, job: string): Promise<JobRow | undefined> =>
   withClient(context, (client) =>
     client.row(job).catch((error: unknown) => {

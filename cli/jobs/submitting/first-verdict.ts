@@ -13,34 +13,34 @@ import { noWorkerRemedy, noWorkerText } from '../../terminal/render/job-phrases.
 import { formatDuration } from '../../terminal/render/quantities.js';
 import { asTyped } from '../../terminal/print.js';
 
-/** The first knowledge about a job, seconds after its submission. Each member is JSON: `submit --output json` prints it. */
+/** The first answer about a job, seconds after its submission. Each member is JSON: `submit --output json` prints it. */
 export type FirstVerdict =
   /** Its worker or its pool refuses it. It has ended and holds nothing; `message` gives the reason, possibly on several lines. */
   | { readonly kind: 'refused'; readonly message: string }
   /** Its pool has granted it. `why` describes its present state. */
   | { readonly kind: 'granted'; readonly phase: string; readonly why?: string }
-  /** It was accepted and waits. Without a place: the pool has not been published since. */
+  /** The job was accepted and waits. It has no place if the pool has not been published since. */
   | ({ readonly kind: 'queued'; readonly why: string } & Partial<Pick<PlaceInLine, 'position' | 'of'>>)
   /** The same job was submitted before, and its outcome is known. */
   | { readonly kind: 'ended'; readonly phase: string; readonly why?: string }
   | ({ readonly kind: 'no-worker' } & TaskQueuePolls)
-  /** No worker or pool has answered for it within `waitedMs`. */
+  /** Neither a worker nor the pool has answered within `waitedMs`. */
   | { readonly kind: 'unknown'; readonly waitedMs: number; readonly why?: string };
 
 export interface VerdictQuestion {
   readonly client: Pick<JobClient, 'row' | 'polls' | 'wait'>;
   readonly context: CliContext;
   readonly id: string;
-  /** Ends the wait, not the job. */
+  /** Aborting it ends the wait, not the job. */
   readonly signal: AbortSignal;
 }
 
 const LOOK_MS = 150;
-/** An idle worker takes a job in a fraction of this time. */
+/** Time before the polls are looked up: an idle worker takes a job in a fraction of it. */
 const BEFORE_POLLS_MS = 1_000;
-/** Time for a worker to take the job. */
+/** Longest wait for a worker to take the job. */
 const ACCEPT_MS = 5_000;
-/** Time for its place in line, once it is accepted: a busy pool is published every 2 s. */
+/** Longest wait for the job's place in line after it was accepted: a busy pool is published every 2 s. */
 const PLACE_MS = 3_000;
 
 /** Looks at a job until its pool answers: about a second, 8 s at most (docs/adr/0056). Undefined: `signal` aborted first. */
@@ -88,7 +88,7 @@ async function pastItsPool({ client }: VerdictQuestion, row: JobRow): Promise<Fi
   return message === undefined ? { kind: 'ended', ...known } : { kind: 'refused', message };
 }
 
-/** A submitter may lack the right to ask about task queues. */
+/** The polls, or undefined: a submitter may lack the right to ask about task queues. */
 const pollsOf = ({ client }: VerdictQuestion): Promise<TaskQueuePolls | undefined> =>
   client.polls().catch(() => undefined);
 
@@ -96,7 +96,7 @@ async function placeOf({ context, id }: VerdictQuestion, row: JobRow): Promise<P
   return (await placesOf([row], context)).byJob.get(id);
 }
 
-/** Shown during the wait for the verdict. */
+/** Message during the wait for the verdict. */
 export const VERDICT_IS_WAITED_FOR = 'waiting for the first answer of its pool ..';
 
 /** Lines of `submit` about a submitted job: a line, then indented remedies. Empty for a refused job. */

@@ -24,7 +24,7 @@ export interface FollowOptions {
   readonly screen: Screen;
   /** The hosts whose lines are shown. Absent: no lines. */
   readonly lines?: ShownLines;
-  /** True if the user was already told that no worker polls for the job, if so at first. */
+  /** True if the user was already told, where it applies, that no worker polls for the job. */
   readonly isVerdictTold?: boolean;
   /** Stops watching; the job continues. */
   readonly signal: AbortSignal;
@@ -99,7 +99,7 @@ async function showFailing(
   }
 }
 
-/** A job that was never accepted exits with 4, like any other refusal. */
+/** Throws the refusal: a job that was never accepted exits with 4, like any other refusal. */
 const throwRefusal =
   (id: string) =>
   (error: Error): never => {

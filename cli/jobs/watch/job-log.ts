@@ -70,7 +70,7 @@ export async function followJobLog(
   return ExitCode.Interrupted;
 }
 
-/** Empty if no worker answers now, or the job has not been accepted yet: the next look gets the lines. */
+/** New events of the job. Empty if no worker answers now, or the job has not been accepted yet: the next look gets them. */
 async function newEvents(client: Pick<JobClient, 'describe'>, id: string): Promise<readonly ShownEvent[]> {
   try {
     return (await client.describe(id)).events;

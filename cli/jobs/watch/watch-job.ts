@@ -18,17 +18,17 @@ interface Watch {
   readonly logs?: FollowedLog;
   /** Store of the job's bucket. Absent: the set-up is shown without its progress. */
   readonly store?: Pick<StoreReader, 'read'>;
-  /** True if the user was already told that no worker polls for the job, if so at first. */
+  /** True if the user was already told, where it applies, that no worker polls for the job. */
   readonly isVerdictTold?: boolean;
-  /** Ends the watching, not the job. */
+  /** Aborting it ends the watching, not the job. */
   readonly signal: AbortSignal;
-  /** Looks are as rare as for a calm job, because a server counts each request. */
+  /** True for a job on a `jobctl serve`, which counts each request: looks are then as rare as for a calm job. */
   readonly isServed?: boolean;
   /** Shows only the hosts' lines, no progress lines. */
   readonly isQuiet?: boolean;
 }
 
-/** A look at the row is one call to Temporal and wakes no worker. A job that runs for hours gets fewer looks. */
+/** Interval between looks at the row: one call to Temporal each, which wakes no worker. It grows after `YOUNG_MS`. */
 const LOOK_MS = 500;
 const CALM_LOOK_MS = 2_000;
 const YOUNG_MS = 10 * 60_000;
@@ -96,7 +96,7 @@ class Following {
   }
 }
 
-/** Reads the job's row, with retries while Temporal is away; a job that was never seen is not waited for. */
+/** Reads the job's row, with retries while Temporal is away. Before the first row was read, an outage is an error. */
 class Sight {
   readonly #watch: Watch;
   #wasSeen = false;
@@ -131,7 +131,7 @@ const both = (text: string): { live: string; plain: string } => ({ live: ` ${tex
 
 /** The worker writes its record at this interval. */
 const SET_UP_LOOK_MS = 3_000;
-/** A pipe keeps every line. */
+/** Interval of progress lines in a pipe, which keeps every line. */
 const PLAIN_MS = 30_000;
 
 /** Progress of the set-up of a watched job. It reads the store concurrently, so that watching never waits for it. */
@@ -198,7 +198,7 @@ class WorkerWatch {
     if (isToldFirst) this.#dueAt += WORKER_LOOK_MS;
   }
 
-  /** Returns at once. */
+  /** Checks in the background and returns at once. */
   seen(row: JobRow): void {
     if (this.#isLooking || Date.now() < this.#dueAt) return;
     this.#isLooking = true;

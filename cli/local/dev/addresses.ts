@@ -20,7 +20,7 @@ const DEFAULT_PORTS: Readonly<Record<Exclude<PortName, 'ssh'>, number>> = {
   kubernetes: 7306,
   metrics: 7307,
 };
-/** Real TPU VMs listen on 22. If that port is taken or not permitted, candidates start at `HIGH_SSH_PORT`. */
+/** Port on which real TPU VMs listen. If it is taken or not permitted, candidates start at `HIGH_SSH_PORT`. */
 const SSH_PORT = 22;
 const HIGH_SSH_PORT = 2222;
 const DYING_TIMEOUT_MS = 2_000;
@@ -66,7 +66,7 @@ export interface AddressWishes {
   readonly running: ReadonlySet<PartName>;
   /** Ports that the user asked for; they are not replaced by others. */
   readonly exact?: Readonly<Partial<Record<PortName, number>>> | undefined;
-  /** The stack's parts: ports of other parts are not reported. */
+  /** The stack's parts. Ports of other parts are not reported. */
   readonly parts: readonly PartName[];
   readonly onProgress: (line: string) => void;
 }
@@ -127,7 +127,7 @@ async function choosePort(
   return port;
 }
 
-/** A killed process counts as dead a little before its last thread releases its ports. */
+/** Waits for a port to become free: a killed process counts as dead a little before its last thread releases its ports. */
 async function isSoonFree(port: number, address: string, reservations: Reservations): Promise<boolean> {
   for (const deadline = Date.now() + DYING_TIMEOUT_MS; ; await sleep(DYING_POLL_MS)) {
     if (await reservations.exactPort(port, address)) return true;

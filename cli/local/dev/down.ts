@@ -31,7 +31,7 @@ import { asTyped } from '../../terminal/print.js';
 export interface DevDownOptions extends DevOptions {
   /** Removes the data too: jobs, logs, the rehearsal's store. The caller has asked the user. */
   readonly purge?: boolean;
-  /** Also stops a stack with real machines that has slices that cost money, or running commands. */
+  /** Stops a stack with real machines even if it has slices that cost money, or running commands. */
   readonly isSure?: boolean;
   readonly confirm?: (question: string) => Promise<boolean>;
 }
@@ -220,7 +220,8 @@ interface Leaving {
 
 /**
  * Guards the shutdown of a stack with real machines.
- * @throws CliError if work is open and the user has not agreed; for a purge always, because without its database nothing ends it
+ * @throws CliError if work is open and the user has not agreed. A purge with open work is always refused: without the database,
+ * nothing would end that work
  */
 async function refuseToLeave(work: OpenWork | undefined, leaving: Leaving): Promise<void> {
   if (work !== undefined && work.jobs.length + work.slices.length === 0) return;

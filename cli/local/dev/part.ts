@@ -31,13 +31,13 @@ export interface Part {
   readonly configuration?: string;
   /** Tries once, for about a second. */
   readonly isReady: () => Promise<boolean>;
-  /** Patience with a part that runs. One that was just started has `START_FACTOR` times as much. */
+  /** Longest wait for a running part to answer. A part that was just started has `START_FACTOR` times as long. */
   readonly readyTimeoutMs: number;
   /** Restarts a running part that does not answer in time, on its stored data. Absent: silence is an error. */
   readonly isRestartedIfSilent?: boolean;
   /** Milliseconds from SIGTERM to SIGKILL. */
   readonly stopGraceMs: number;
-  /** A resource that only one process may use, and the file that names it; not in the slot, which may be lost. */
+  /** A resource that only one process may use, and the file that names its user. The slot may be lost, so it is not there. */
   readonly claim?: { readonly what: string; readonly file: string };
 }
 
@@ -147,13 +147,13 @@ function refuseSecond({ title, claim }: Part): void {
   );
 }
 
-/** The process that holds the resource of the file, if it is alive. */
+/** The process that the file names as the resource's user, if it is alive. */
 export function livingHolder(file: string): ProcessIdentity | undefined {
   const holder = readJson(file) as ProcessIdentity | undefined;
   return holder !== undefined && isAlive(holder) ? holder : undefined;
 }
 
-/** With 30 programs on two cores a worker took more than a minute. */
+/** Factor for parts that were just started: with 30 programs on two cores, a worker took more than a minute. */
 const START_FACTOR = 3;
 
 async function untilReady(
@@ -260,7 +260,7 @@ function readBytes(path: string, start: number, end: number): Buffer {
 
 const ROOT = new URL('../../../', import.meta.url);
 const IS_SOURCE = import.meta.url.endsWith('.ts');
-/** Runs sources. Its address is absolute, because a background process does not run in the project's folder. */
+/** Node's arguments for running sources. The path is absolute: a background process does not run in the project's folder. */
 const LOADER = IS_SOURCE ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : [];
 
 /** The executable that runs these programs. */

@@ -27,7 +27,7 @@ export interface RealCloudWish {
   readonly googleApiEndpoint?: string;
   readonly storeEndpoint?: string;
   readonly sshPort?: number;
-  /** False: no longer. Absent: as before. */
+  /** True: only this user has a login on this computer. False: no longer. Absent: as before. */
   readonly isAlone?: boolean;
 }
 

@@ -17,22 +17,22 @@ import {
 import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
 
 export interface DevUpOptions extends DevOptions {
-  /** A Bastion quota file; null: none from now on; absent: unchanged. */
+  /** A Bastion quota file; null: none any more; absent: unchanged. */
   readonly quotaFile?: string | null;
-  /** Reference of the key that payloads are encrypted with; null: none from now on; absent: unchanged. */
+  /** Reference of the key that encrypts payloads; null: none any more; absent: unchanged. */
   readonly codecKey?: string | null;
-  /** A pool file; null: none from now on; absent: unchanged. */
+  /** A pool file; null: none any more; absent: unchanged. */
   readonly poolFile?: string | null;
-  /** A running Temporal server; null: our own; absent: unchanged. */
+  /** A running Temporal server; null: jobctl's own; absent: unchanged. */
   readonly temporalAddress?: string | null;
-  /** Absent: unchanged, or the rehearsal for a new stack. */
+  /** The cloud of the stack. Absent: unchanged, or the rehearsal for a new stack. */
   readonly cloud?: CloudWish;
   /** Asks the user at the terminal; absent: there is no user to ask. */
   readonly confirm?: (question: string) => Promise<boolean>;
   /** Required ports; absent: unchanged, or free ones. */
   readonly temporalPort?: number;
   readonly uiPort?: number;
-  /** Speed of the cloud's clock relative to this computer's, 1 or more; absent: unchanged. Set the rehearsal's clock too. */
+  /** Speed of the cloud's clock relative to this computer's, 1 or more; absent: unchanged. The rehearsal needs the same. */
   readonly timeScale?: number;
 }
 

@@ -51,7 +51,7 @@ export const PART_TITLES: Readonly<Record<PartName, string>> = {
 /** Milliseconds from SIGTERM to SIGKILL. The worker hands its jobs over, the rehearsal ends the processes of its TPU VMs. */
 export const STOP_GRACE_MS: Readonly<Record<PartName, number>> = { server: 10_000, rehearsal: 15_000, worker: 20_000 };
 
-/** The parts of a stack: no server of ours if an address is configured, no rehearsal if the cloud is real. */
+/** The parts of a stack. It has no server of its own if an address is configured, and no rehearsal if the cloud is real. */
 export function partsOf({ temporalAddress, realCloud }: PartChoice): readonly PartName[] {
   const absent = new Set<PartName>();
   if (temporalAddress !== null) absent.add('server');
@@ -81,7 +81,7 @@ export function slotOf(home: StackHome, name: PartName): PartSlot {
 
 export interface StartablePart {
   readonly part: Part;
-  /** Must be called when the part has started, or failed to start. */
+  /** Call it when the part has started, or failed to start. */
   readonly settled: () => void;
 }
 
@@ -183,7 +183,7 @@ export function workerPart(home: StackHome, record: StackRecord, env: Environmen
   };
 }
 
-/** Tries once, for `status`. */
+/** Checks once whether a part is ready, for `status`. */
 export function isPartReady(home: StackHome, name: PartName, record: StackRecord): Promise<boolean> {
   switch (name) {
     case 'server':
@@ -245,7 +245,7 @@ export interface DevOptions {
   readonly onProgress?: (line: string) => void;
 }
 
-/** The other command may be building the Temporal CLI. */
+/** Longest wait for another `dev` command, which may be building the Temporal CLI. */
 const OTHER_COMMAND_TIMEOUT_MS = 15 * 60_000;
 
 /** Takes the lock that is held while the stack is changed. */

@@ -185,7 +185,7 @@ const REACHES_HOSTS =
 const UNGUARDED =
   'WARNING: every login of this computer can submit jobs with your Google credentials: the dev server asks nobody who calls (--i-am-alone-here)';
 
-/** Undefined if an address is configured. The executable is found before anything is started: without it nothing is. */
+/** The stack's own server; undefined if an address is configured. Its executable is found before any part is started. */
 async function ourServer(
   home: StackHome,
   record: StackRecord,
@@ -272,7 +272,7 @@ function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
   }
 }
 
-/** For our own server; the dev server creates the namespace itself. */
+/** Creates the namespace of the guarded server; the dev server creates it itself. */
 async function ensureNamespace(connection: Connection, namespace: string): Promise<void> {
   const isThere = (await retentionOf(connection, namespace)) !== undefined;
   if (!isThere) await createNamespace(connection, namespace, DEFAULT_RETENTION_MS);

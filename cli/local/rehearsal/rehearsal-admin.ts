@@ -8,7 +8,7 @@ import { OWN_LABEL_PREFIX } from '../../../domain/identity.js';
 import { asTyped } from '../../terminal/print.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 
-/** A rehearsal on this computer answers in milliseconds, unless it is starting or stopping. */
+/** Timeout of a call. A rehearsal on this computer answers in milliseconds, unless it is starting or stopping. */
 const CALL_TIMEOUT_MS = 15_000;
 
 /** The rehearsal's admin interface (docs/rehearsal.md): the only access of this command line to a rehearsal. */
@@ -16,7 +16,7 @@ export class RehearsalAdmin {
   readonly #url: string;
   readonly #tokenFile: string | undefined;
 
-  /** @param url without a slash at the end @param tokenFile absent: the rehearsal requires no token of this login's processes */
+  /** @param url without a slash at the end @param tokenFile absent: the rehearsal does not ask for its token */
   constructor(url: string, tokenFile?: string) {
     this.#url = url;
     this.#tokenFile = tokenFile;
@@ -128,7 +128,7 @@ export function localRehearsal(env: Environment = process.env): LocalRehearsal {
   return { stack, admin: new RehearsalAdmin(stack.rehearsal.adminUrl, stack.cloud.accessTokenFile) };
 }
 
-/** The endpoints of a stack's rehearsal, in the form of its own clients. */
+/** A stack's endpoints as `RehearsalEndpoints`, the form in which other clients of the rehearsal take them. */
 export function endpointsOf({ cloud, store, ssh, rehearsal, kubeconfig }: DevContext): RehearsalEndpoints {
   const { tpuEndpoint = '', tpuRestEndpoint = '', accessTokenFile: tokenFile = '' } = cloud;
   const { adminUrl: admin = '', headerFile = '' } = rehearsal ?? {};
@@ -197,8 +197,8 @@ const JOB_LABEL = `${OWN_LABEL_PREFIX}job`;
 const LIVE: ReadonlySet<string> = new Set(['CREATING', 'READY']);
 
 /**
- * Resolves what a user typed to a resource: a node or queued resource by full name or id, or the live slice of a job by the job's
- * id; likewise a VM of Compute Engine, the first one that runs.
+ * Finds the resource that a user means: a node or queued resource by full name or id, the live slice of a job by the job's id, or
+ * in the same way a VM of Compute Engine, the first one that runs.
  * @throws CliError for any other word, and if the job has several live slices
  */
 export function sliceNamed(word: string, { nodes, queuedResources, vms }: RehearsalStatus): string {

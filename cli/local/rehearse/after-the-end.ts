@@ -110,7 +110,7 @@ interface Preemption {
   readonly mode: 'preempted' | 'vanish';
   /** Wall time between the notice and the preemption, actual or planned; absent: no notice. */
   readonly noticeMs?: number;
-  /** The job released the node while its VMs shut down, so the node never became PREEMPTED. */
+  /** True if the job released the node while its VMs shut down, so that the node never became PREEMPTED. */
   readonly isLetGo?: true;
 }
 

@@ -112,7 +112,7 @@ const times = (number: number): string => TIMES[number] ?? `${number} times`;
 
 const NO_COUNTER = 'let it print a step counter, or name it with --progress REGEX.';
 
-/** The one line that matters. */
+/** The verdict in one sentence. */
 function sentenceOf(certificate: Certificate): string {
   const { verdict, preemptions, measure } = certificate;
   const all = preemptions.filter(({ lostPercent }) => lostPercent === 100).length;
@@ -168,7 +168,7 @@ function measured({ measure }: Certificate): string {
   return `by repeated lines alone, since ${measure.reason}`;
 }
 
-/** docs/design.md, "Logs and the store": the bound on lost log output. */
+/** The bound on lost log output (docs/design.md, "Logs and the store"). */
 const BLIND_SECOND = 'what a host printed in the last second before a preemption without notice may be missing';
 
 function leaksOf({ leaks, leases }: Certificate['leaks']): string {

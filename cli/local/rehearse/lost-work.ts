@@ -15,7 +15,7 @@ import { smallest } from '../../../domain/extremes.js';
 export type LostWork =
   | {
       readonly kind: 'counted';
-      /** Number of marks up to the last one before the preemption that are not before the first one after it. */
+      /** Number of marks before the preemption that the next attempt redid: those from its own first mark on. */
       readonly redone: number;
       /** Number of marks from the job's first one to the last before the preemption. */
       readonly made: number;
@@ -38,7 +38,7 @@ export interface MeasuredWork {
   readonly lostBy: (attempt: number) => LostWork;
 }
 
-/** @param attempts complete outputs in order of attempts */
+/** @param attempts the complete output of each attempt, in their order */
 export function measureWork(attempts: readonly AttemptOutput[], measures?: readonly ProgressMeasure[]): MeasuredWork {
   const progress = readProgress(attempts, measures);
   if ('measure' in progress) {
@@ -55,8 +55,8 @@ export function measureWork(attempts: readonly AttemptOutput[], measures?: reado
 }
 
 /**
- * Counts printed marks, not the numbers between them: if a job prints every tenth step, one repeated mark means ten repeated
- * steps. An attempt that made no progress lost none; the loss of the attempt before was counted there.
+ * Work lost by a preemption, in printed marks and not in the numbers between them: if a job prints every tenth step, one repeated
+ * mark means ten repeated steps. An attempt without progress lost none; the loss of the attempt before was counted there.
  */
 function lostByCounter({ marks }: ReadProgress, attempt: number): LostWork {
   const last = marks[attempt]?.at(-1);
@@ -74,7 +74,7 @@ function upTo(last: ProgressMark, attempts: readonly (readonly ProgressMark[])[]
   return [...all.values()].filter((mark) => compareMarks(mark, last) <= 0);
 }
 
-/** Fewer distinct lines may be a greeting that every start prints. */
+/** Least number of distinct lines for a comparison: fewer may be a greeting that every start prints. */
 const LEAST_LINES = 5;
 
 /** Compares lines. They can prove only that a job started from the beginning: new lines may be new numbers of the same work. */

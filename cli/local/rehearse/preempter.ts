@@ -16,7 +16,7 @@ export interface PreempterParts {
   /** Job id. */
   readonly job: string;
   readonly measures: readonly ProgressMeasure[];
-  /** The latest time of a preemption: this long after the attempt's first step, or after its start if it prints no step. */
+  /** Latest time of a preemption, counted from the attempt's first step, or from its start if it prints no step. Milliseconds. */
   readonly patienceMs: number;
   /** Speed of the cloud's clock relative to this computer's. */
   readonly timeScale: number;
@@ -25,7 +25,7 @@ export interface PreempterParts {
 }
 
 const LOOK_MS = 300;
-/** Fewer steps are no progress that a job could lose. */
+/** Least number of marks before a preemption: fewer are no progress that a job could lose. */
 const LEAST_MARKS = 3;
 
 /** Preempts one attempt after another as planned, until the plan or the job ends. */

@@ -13,10 +13,10 @@ export interface PlannedPreemption {
 /** `mixed`: every other preemption has 5 seconds of notice. */
 export type NoticeWish = 'none' | 'mixed' | { readonly ms: number };
 
-/** Enough marks that most jobs have stored a checkpoint by then, and few enough that a short job is not over. */
+/** Least number of marks before a preemption. By then most jobs have stored a checkpoint, and a short job is not over. */
 const LEAST_MARKS = 12;
 const MOST_MARKS = 30;
-/** Google's notice is up to 30 seconds; a job rehearsed for a minute or two would mostly be over by then. */
+/** Notice before a preemption. Google's is up to 30 seconds: a job rehearsed for a minute or two would mostly be over. */
 const NOTICE_MS = 5_000;
 
 /** An attempt is preempted at the latest this long after its first mark, or after its start. */

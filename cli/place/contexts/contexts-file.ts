@@ -16,9 +16,9 @@ import { parseTOML, type AST } from 'toml-eslint-parser';
 /** Content of contexts.toml. */
 export interface Contexts {
   readonly file: string;
-  /** The text of the file; empty if there is no file. */
+  /** The file's text; empty if there is no file. */
   readonly text: string;
-  /** The context of `jobctl context use`. */
+  /** The context that `jobctl context use` chose. */
   readonly current?: string;
   readonly byName: ReadonlyMap<string, Settings>;
 }
@@ -76,7 +76,7 @@ export function checkName(name: string): void {
   if (!NAME.test(name)) throw new CliError(ExitCode.Usage, `context ${showValue(name)}: is not ${NAME_RULE}`);
 }
 
-/** @param whence source of the name, such as `--context` */
+/** The error for a name that no context has. @param whence source of the name, such as `--context` */
 export function unknownContext({ byName, file }: Contexts, name: string, whence: string): CliError {
   const names = [...byName.keys()];
   const nearest = nearestWord(name, [...names, LOCAL_CONTEXT]);
@@ -208,7 +208,7 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** Refuses a file that others can open: anybody who can change the address that an API key is sent to can get the key. */
+/** Refuses a file with an API key that others can open: by changing the address that gets the key, they could get it. */
 function refuseOpenFile(file: string, byName: ReadonlyMap<string, Settings>): void {
   const holder = [...byName].find(([, { api_key: key }]) => key !== undefined)?.[0];
   const mode = holder === undefined ? undefined : modeForOthers(statSync(file, { throwIfNoEntry: false })?.mode ?? 0);
@@ -222,7 +222,7 @@ function refuseOpenFile(file: string, byName: ReadonlyMap<string, Settings>): vo
 
 // Edits the text of contexts.toml. Everything that is not changed, comments included, keeps its form.
 
-/** @param values undefined removes the key */
+/** The file's text with changed settings of one context. @param values undefined removes the key */
 export function withSettings(
   text: string,
   name: string,
@@ -234,7 +234,7 @@ export function withSettings(
   return changed;
 }
 
-/** The file without the context, which is no longer current. @throws CliError if the file has it in another form */
+/** The file's text without the context. It is no longer current then. @throws CliError if the file has it in another form */
 export function withoutContext(text: string, name: string, current: string | undefined): string {
   const table = tableOf(text, name);
   if (table === undefined) throw otherForm(name);
@@ -243,7 +243,7 @@ export function withoutContext(text: string, name: string, current: string | und
   return current === name ? withCurrent(without, undefined) : without;
 }
 
-/** @param name undefined: no context is current */
+/** The file's text with another current context. @param name undefined: no context is current */
 export function withCurrent(text: string, name: string | undefined): string {
   const pair = topOf(text).body.find(
     (node): node is AST.TOMLKeyValue => node.type === 'TOMLKeyValue' && keyOf(node) === 'current',
@@ -269,7 +269,7 @@ function replaced(text: string, pair: AST.TOMLKeyValue, value: string | true | u
 
 const topOf = (text: string): AST.TOMLTopLevelTable => parseTOML(text, { tomlVersion: '1.1' }).body[0];
 
-/** The table that begins with `[contexts.NAME]`. */
+/** The table `[contexts.NAME]` of a file. */
 const tableOf = (text: string, name: string): AST.TOMLTable | undefined =>
   topOf(text).body.find(
     (node): node is AST.TOMLTable =>
@@ -282,7 +282,7 @@ const keyOf = ({ key }: AST.TOMLKeyValue): string =>
 const quoted = (value: string | true): string => (value === true ? 'true' : JSON.stringify(value));
 const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
-/** The position after the end of the line. */
+/** Position after the end of the line that contains `from`. */
 function lineEnd(text: string, from: number): number {
   const newline = text.indexOf('\n', from);
   return newline === -1 ? text.length : newline + 1;

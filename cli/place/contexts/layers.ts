@@ -43,7 +43,7 @@ type Flags = Readonly<Record<string, unknown>> & { readonly context?: string };
 /**
  * Layers in order: flags, `--context`, the environment, JOBCTL_CONTEXT, the local stack of a JOBCTL_HOME that was set by hand,
  * the current context, Temporal's profile, the local stack (docs/adr/0062, 0104). The first that names a server decides.
- * Contexts, profile and stack of another server are ignored as a whole: nobody wants the jobs of one place with the bucket of
+ * Contexts, profile and stack of another server are ignored completely, so that jobs of one place never use the bucket of
  * another.
  * @throws CliError (Usage) if the named context does not exist or contexts.toml is invalid
  */
@@ -100,7 +100,7 @@ function isOfPlace(each: Layer, server: Layer | undefined): boolean {
   return address !== undefined && each.settings.address === address;
 }
 
-/** Flags and environment always apply, except their settings for another place: jobs are on a `jobctl serve`, or in Temporal. */
+/** The layer without settings for the other place: jobs are on a `jobctl serve`, or in Temporal. All else of it applies. */
 function withoutOtherPlace(each: Layer, decides: Layer | undefined): Layer {
   if (each === decides || decides === undefined) return each;
   const { server: url, address, ...others } = each.settings;
@@ -110,7 +110,7 @@ function withoutOtherPlace(each: Layer, decides: Layer | undefined): Layer {
   return { ...each, settings: { ...others, ...kept } };
 }
 
-/** Reads the file only if it can matter: each read has to load a TOML parser. */
+/** Whether the file must be read. It is read only if it can matter: each read loads a TOML parser. */
 function needsFile(env: Environment, name: string | undefined): boolean {
   if (name !== undefined) return name !== LOCAL_CONTEXT;
   return existsSync(contextsFile(env));
@@ -141,7 +141,7 @@ function fromFlags(flags: Flags): Settings {
 
 const isOfServer = (variable = ''): boolean => variable.startsWith('TEMPORAL_') || variable === 'JOBCTL_SERVER';
 
-/** @param isServerSaid true if `--context` chooses the server: server variables of the environment are for another one */
+/** @param isServerSaid true if `--context` chooses the server: server variables of the environment then do not apply */
 function environmentLayer(env: Environment, isServerSaid: boolean): Layer {
   const read = SETTINGS.flatMap(({ key, variable }) => {
     const value = variable === undefined ? undefined : given(env[variable]);
@@ -174,7 +174,7 @@ function temporalFile(env: Environment): string | undefined {
   return root ? join(root, 'temporalio', 'temporal.toml') : undefined;
 }
 
-/** Undefined if it cannot be read: the code that connects by it reports the reason (client/connect.ts). */
+/** The default profile. Undefined if it cannot be read: the code that connects with it reports the reason (client/connect.ts). */
 function profile(env: Environment): { readonly address?: string; readonly namespace?: string } | undefined {
   try {
     const load = createRequire(import.meta.url)('@temporalio/envconfig') as typeof EnvConfig;

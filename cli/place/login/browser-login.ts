@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import type { Environment } from '../../terminal/home.js';
 
 const PATH = '/callback';
-/** Time that a user has at the issuer. */
+/** Time that a user has for the login at the issuer. */
 export const LOGIN_PATIENCE_MS = 10 * 60_000;
 
 interface LoopbackWish {
@@ -88,7 +88,7 @@ function listen(state: string): Promise<Back> {
   });
 }
 
-/** Undefined if it is not the issuer's answer, or if the host name is not ours (a page may rebind a name to this computer). */
+/** The URL of the issuer's answer. Undefined for other requests and foreign host names: a page may rebind a name to 127.0.0.1. */
 function callOf({ method, url = '', headers }: IncomingMessage, origin: string): URL | undefined {
   if (method !== 'GET' || `http://${headers.host}` !== origin || !URL.canParse(url, origin)) return undefined;
   const called = new URL(url, origin);
@@ -152,7 +152,7 @@ export function browserOf(env: Environment, platform = process.platform): string
   return env['DISPLAY'] || env['WAYLAND_DISPLAY'] ? 'xdg-open' : undefined;
 }
 
-/** Never fails: the address was printed. */
+/** Opens the address in the browser. Never fails: the address was printed too. */
 export function openBrowser(program: string, url: string): void {
   const browser = spawn(program, [url], { detached: true, stdio: 'ignore' });
   browser.once('error', () => undefined);

@@ -45,7 +45,7 @@ export function authorityOf({ caFile, name }: ServerPlace): Pick<ServerOptions, 
   }
 }
 
-/** For a process that runs several command lines, each of which reads the login of its own environment. */
+/** Drops all cached tokens, for a process that runs several command lines, each with the logins of its own environment. */
 export const forgetTokens = (): void => opened.clear();
 
 /** The token of the user's login there, renewed before it expires. @throws NotLoggedIn */

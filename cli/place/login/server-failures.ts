@@ -6,7 +6,7 @@ import { asTyped } from '../../terminal/print.js';
 export const loginCommand = ({ name, url }: ServerPlace): string =>
   asTyped(name === undefined ? `jobctl login --server ${url}` : `jobctl login --context ${name}`);
 
-/** Adds the remedy for the place that named the server. It goes by the error's name, so that no class is loaded. */
+/** Adds the remedy for the place that named the server. The error is known by its name, so that no class is loaded. */
 export function explainedBy(place: ServerPlace | undefined, error: unknown): unknown {
   if (place === undefined || !(error instanceof Error)) return error;
   const { remedy } = error as { readonly remedy?: string };

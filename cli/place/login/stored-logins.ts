@@ -22,7 +22,7 @@ export interface OidcLogin {
   readonly refreshToken?: string;
 }
 
-/** Another keeper has the token: gcloud, a file or a variable. Only the keeper is stored. */
+/** A login whose token another keeper has: gcloud, a file or a variable. Only the keeper is stored. */
 export interface TokenWay {
   readonly kind: 'from';
   readonly from: string;
@@ -36,7 +36,7 @@ interface StoredLogins {
 }
 
 /**
- * `jobctl-login/logins.json` in the XDG state folder. `dev down --purge` may remove the stack's folder, so it is separate
+ * `jobctl-login/logins.json` in the XDG state folder. The folder is not the stack's, which `dev down --purge` may remove
  * (docs/adr/0081).
  */
 const loginsFile = (env: Environment = process.env): string =>
@@ -82,7 +82,7 @@ export async function changeLogin(
   }
 }
 
-/** Longer than a call to an issuer takes. */
+/** Longest wait for the lock: longer than a call to an issuer takes. */
 const LOCK_PATIENCE_MS = 45_000;
 
 function readLogins(file: string): StoredLogins {

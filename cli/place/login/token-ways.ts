@@ -8,7 +8,7 @@ import { claimsOf, isFresh, type TokenWay } from './stored-logins.js';
 
 const GCLOUD_TIMEOUT_MS = 60_000;
 
-/** @throws CliError (Usage) if the text names no source of a token */
+/** Checks a token source. @throws CliError (Usage) if the text names none */
 export function tokenWay(text: string): string {
   if (text === 'gcloud' || /^file:\/./.test(text) || /^env:[A-Za-z_]\w*$/.test(text)) return text;
   throw new CliError(

@@ -29,7 +29,7 @@ export interface DevContext {
     /** Endpoint of Google's other APIs. */
     readonly googleApiEndpoint?: string;
     readonly insecure: boolean;
-    /** File of the rehearsal's token, which its ports require. */
+    /** File of the token that the rehearsal's ports require. */
     readonly accessTokenFile?: string;
   };
   /** Absent: the cloud is real, and its resources are billed. */
@@ -62,11 +62,11 @@ export interface DevContext {
 export const DEV_NAMESPACE = 'default';
 export const DEV_BUCKET = 'jobctl-dev';
 export const DEV_GOOGLE_PROJECT = 'rehearsal';
-/** Shown where a user could mistake the rehearsal for the real cloud. */
+/** Label that shows where a user could mistake the rehearsal for the real cloud. */
 export const DEV_LABEL = 'REHEARSAL';
 /**
- * A rehearsal answers at once, so waits that take minutes in production take seconds here: jobs of a killed worker continue after
- * 20 s, and an unanswered create settles in the same time.
+ * Shorter waits: a rehearsal answers at once, so waits of minutes in production take seconds here. Jobs of a killed worker
+ * continue after 20 s, and an unanswered create settles in the same time.
  */
 const DEV_TIMINGS: Partial<Timings> = {
   createSettleMs: 20_000,
@@ -86,7 +86,7 @@ const CLOUD_WAITS = [
   ...(['createSettleMs', 'notFoundApartMs', 'reconcileMs', 'poolLookMs'] as const),
   ...(['zoneBackoffMs', 'zoneBackoffMaxMs'] as const),
 ];
-/** A shorter wait is a busy loop. */
+/** Least wait after scaling: a shorter one is a busy loop. */
 const LEAST_WAIT_MS = 50;
 
 const scaled = (ms: number, timeScale: number): number => Math.max(LEAST_WAIT_MS, Math.round(ms / timeScale));
@@ -108,7 +108,7 @@ export function temporalAddressOf({ addresses, temporalAddress }: StackRecord): 
   return temporalAddress ?? `127.0.0.1:${addresses.temporal}`;
 }
 
-/** Null for a server that is not ours, and for one that authenticates callers. */
+/** URL of the Web UI. Null if the server is not the stack's own, or if it authenticates callers. */
 export function uiUrlOf(record: StackRecord): string | null {
   const { addresses, temporalAddress } = record;
   return temporalAddress === null && !isGuarded(record) ? http(addresses.temporalUi) : null;
@@ -131,7 +131,7 @@ export function contextOf(home: StackHome, record: StackRecord): DevContext {
   };
 }
 
-/** Empty unless the server authenticates callers. */
+/** Files with which clients log in. Empty unless the server authenticates callers. */
 export const loginFilesOf = (home: StackHome, record: StackRecord): LoginFiles =>
   isGuarded(record) ? serverLoginFiles(home) : {};
 
@@ -184,7 +184,7 @@ export function keysOf({ sshDir, jobKeySecretFile }: StackHome): Omit<DevContext
   };
 }
 
-/** The rehearsal has no other callers; the adapter's default is Google's own limit. */
+/** Call rate of the adapter. The rehearsal has no other callers; the default is Google's own limit. */
 const REHEARSAL_CALLS_PER_SECOND = 200;
 
 function rehearsedCalls({ timeScale = 1 }: StackRecord): object {

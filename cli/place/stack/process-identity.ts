@@ -79,7 +79,7 @@ function linuxStart(pid: number): string | undefined {
   return fields === undefined || isGone(fields) ? undefined : `${fields[START_FIELD]}@${bootId()}`;
 }
 
-/** Fields 3 and on of /proc/PID/stat, proc(5). The name before them may hold spaces and parentheses: count from the last `)`. */
+/** Fields 3 and on of /proc/PID/stat, proc(5). The name before them may hold spaces and `)`, so they follow the last `)`. */
 function linuxStat(pid: number): readonly string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -95,7 +95,7 @@ function isGone(fields: readonly string[]): boolean {
 
 let boot: string | undefined;
 
-/** Start ticks count from the boot, so two boots may give one pid and tick to two processes. */
+/** The boot's id. Start ticks count from the boot, so two boots may give one pid and tick to two processes. */
 function bootId(): string {
   boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   return boot;
@@ -125,7 +125,7 @@ interface LockWait {
 }
 
 const POLL_MS = 50;
-/** A guard is held for microseconds; one of this age was left by a crash. */
+/** Age at which a guard was left by a crash: it is held for microseconds. */
 const GUARD_IS_STALE_MS = 10_000;
 
 /** Takes the lock, or throws if a living holder keeps it for `timeoutMs`. Not reentrant. */

@@ -48,16 +48,16 @@ export interface RealCloud {
   readonly storeEndpoint?: string;
   /** SSH port of the hosts; absent: 22. */
   readonly sshPort?: number;
-  /** The user said that no other login uses this computer: its Temporal server, the dev server, does not authenticate callers. */
+  /** The user said that no other login uses this computer. Its Temporal server, the dev server, does not authenticate callers. */
   readonly isAlone?: true;
 }
 
 export interface StackRecord {
   readonly v: 1;
   readonly addresses: StackAddresses;
-  /** Absent: the rehearsal. Chosen with the state folder and never changed: jobs and slices of two clouds do not mix. */
+  /** Absent: the rehearsal. Fixed when the state folder gets its stack: jobs and slices of two clouds do not mix. */
   readonly realCloud?: RealCloud;
-  /** Address of a Temporal server that is not ours; null: ours. */
+  /** Address of a Temporal server that is not the stack's own; null: its own. */
   readonly temporalAddress: string | null;
   /** Absolute path; null: the unlimited pool `default`. */
   readonly quotaFile: string | null;
@@ -122,14 +122,14 @@ export const SERVER_NAME = 'localhost';
 /** Files in the state folder of a server that authenticates callers: mode 0600 in a folder of mode 0700. */
 export interface ServerFiles {
   readonly folder: string;
-  /** The authority that both sides trust. Its key is not stored. */
+  /** The certificate authority that server and clients trust. Its key is not stored. */
   readonly authority: string;
-  /** The certificate of the frontend, and of the server's services among each other. */
+  /** The certificate of the frontend. The server's services also use it among each other. */
   readonly certificate: string;
   readonly certificateKey: string;
-  /** The one API key: a JWT that lets its holder do everything. */
+  /** The only API key: a JWT that allows its holder everything. */
   readonly apiKey: string;
-  /** In the folder `config`. */
+  /** The configuration file, in the folder `config`. */
   readonly configuration: string;
   readonly dynamicConfiguration: string;
 }

@@ -9,13 +9,13 @@ const WIDE =
 // oxlint-disable-next-line no-misleading-character-class
 const COMBINING = /[\p{Mn}\p{Me}\u200b-\u200f\ufe00-\ufe0f]/u;
 
-/** The destination of output. */
+/** A stream that output goes to. */
 export interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
 
-/** Width in columns; undefined if it is no terminal. A terminal without a known size (`docker exec -t`, `script`) says 0. */
+/** Width in columns; undefined: not a terminal. A terminal of unknown size (`docker exec -t`, `script`) reports 0. */
 export function terminalWidth({ isTTY, columns }: Terminal): number | undefined {
   if (isTTY !== true) return undefined;
   return columns === undefined || columns === 0 ? DEFAULT_WIDTH : columns;
@@ -128,7 +128,7 @@ export function renderTable(cells: readonly (readonly string[])[], terminalWidth
   });
 }
 
-/** A text in lines of this width, indented; without a width it is one line. Nothing of it is obeyed by a terminal. */
+/** A text in indented lines of this width. Without a width it is one line. Control characters are made visible. */
 export function wrapped(text: string, width: number | undefined, indent: string): readonly string[] {
   if (text === '') return [];
   const line = oneLine(text);

@@ -9,9 +9,9 @@ import { type OtherTier, tierTurns, type TierTurns } from '../../../quota/explan
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 
 /**
- * Other ways to chips for a job that waits for its own: zones where the pool's jobs recently got the same type, a smaller type of
- * the generation that they got, and the price on demand. Zones are history and no promise; those that are asked already report
- * their own state.
+ * Sentences about other ways to chips, for a job that waits for its own: zones where the pool's jobs recently got the same type,
+ * a smaller type of the generation that they got, and the price on demand. Zones are history and no promise. Zones that the job
+ * asks now are left out, since they report their own state.
  */
 export function renderElsewhere(
   view: JobView | undefined,
@@ -30,7 +30,7 @@ export function renderElsewhere(
   ].flatMap((text) => wrapped(text, width, ''));
 }
 
-/** The same for programs. */
+/** The same as `renderElsewhere`, for programs. */
 export function elsewhereOf(view: JobView, rows: readonly CapacityRow[], now: EpochMs): object {
   const smaller = smallerFor(view, rows, now);
   const onDemand = onDemandOf(view);
@@ -56,7 +56,7 @@ export const openRequests = ({ slices, rivals = [] }: Pick<JobView, 'slices' | '
 
 const MOST_SEEN = 2;
 const LATELY_MS = 6 * 3_600_000;
-/** A job that has waited for less may have its chips in a moment. */
+/** Least wait of a job for these hints: before that it may get its own chips in a moment. */
 const LONG_WAIT_MS = 10 * 60_000;
 
 /** Recent successes, latest first. */
@@ -130,14 +130,14 @@ function onDemandTexts(view: JobView, now: EpochMs): readonly string[] {
   ];
 }
 
-/** The turns of a job that waits for chips in one of several tiers. Undefined also while its pool has not published yet where it asks. */
+/** The turns of a job that waits for chips in one of several tiers. Undefined until its pool publishes the tier it asks in. */
 export function turnsOf(view: JobView | undefined, pool: PoolSnapshot | undefined): TierTurns | undefined {
   if (view?.phase !== 'provisioning' || pool === undefined) return undefined;
   const turns = tierTurns(pool, view.id, askedMachines(view.spec).accelerator);
   return turns?.tier === view.granted?.tier ? turns : undefined;
 }
 
-/** A sentence for the tier that is asked, and one for each other. */
+/** Sentences about tiers: one for the tier that the job asks in, and one for each other tier. */
 export function tierSentences(turns: TierTurns | undefined, now: EpochMs): readonly string[] {
   if (turns === undefined) return [];
   const asks = `It asks in ${named(turns)} of the pool, for ${formatDuration(now - turns.since)}.`;

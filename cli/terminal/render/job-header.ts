@@ -37,7 +37,7 @@ export function jobHeader(id: string, spec: JobSpec, label: string | undefined, 
   ].join('   ');
 }
 
-/** The reason for a job's state. Its last own reason does not explain an end from outside. */
+/** The reason for a job's state. For a job that was ended from outside, its own last reason does not count. */
 export function reasonOf({ phase, why }: Pick<JobRow, 'phase' | 'why'>): string {
   return phase === 'terminated' ? 'ended in Temporal from outside, without an outcome' : asTyped(oneLine(why ?? ''));
 }
@@ -64,7 +64,7 @@ export function nextCommands(id: string): readonly string[] {
   ];
 }
 
-/** When the provider ends what the job has: the rule, and for slices that are there the time. Undefined: it does not. */
+/** Says when the provider ends the job's slices: the rule, and for existing slices the time. Undefined: it ends none. */
 export function endsSentence({ phase, spec, slices }: JobView, now: EpochMs): string | undefined {
   const rule = machineKind(kindOfJob(spec)).endsText?.(spec);
   const ends = isDone(phase)

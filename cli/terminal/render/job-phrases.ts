@@ -29,11 +29,11 @@ export const FAILING_REMEDY =
   'What runs on its slices runs on, unwatched, and nothing that it holds is given to others. It hears nothing, `cancel` included, until its workflow task succeeds. ' +
   'Tell who runs the worker: docs/operations.md, "A workflow that stands still".';
 
-/** `14:32, in 3h 05m`, or `now`. */
+/** A time with its distance: `14:32, in 3h 05m`, or `now`. */
 const moment = (at: EpochMs, now: EpochMs): string =>
   at > now ? `${clockTime(at, now)}, in ${formatDuration(at - now)}` : 'now';
 
-/** Zones that refused the job, and when each is asked again. Refusals count as news only while the job waits for chips. */
+/** Sentences about zones that refused the job, and the next request to each. None if the job does not wait for chips. */
 export function answerTexts(view: JobView | undefined, now: EpochMs): readonly string[] {
   if (view?.phase !== 'provisioning') return [];
   return (view.answers ?? []).map((answer) => {
@@ -48,25 +48,25 @@ function againText({ againAt, againAfter, isAsked }: NonNullable<JobView['answer
   return againAfter === undefined ? '' : `, and has its next turn after ${againAfter}`;
 }
 
-/** Empty: there is no next zone. */
+/** The zone that is asked next, in a sentence. Empty: there is none. */
 export function nextZoneSentence(view: JobView | undefined, now: EpochMs): string {
   const { zone, at } = view?.nextZone ?? {};
   if (zone === undefined || at === undefined) return '';
   return `If nothing comes before, ${zone} is asked ${at > now ? 'at ' : ''}${moment(at, now)}.`;
 }
 
-/** Empty: the job does not wait, or without a bound. */
+/** The time at which the wait ends, in a sentence. Empty: the job does not wait, or has no limit. */
 export function untilSentence({ waitsUntil: at }: Pick<JobRow, 'waitsUntil'>, now: EpochMs): string {
   if (at === undefined) return '';
   if (at <= now) return 'Its timeouts.queue is over.';
   return `It waits until ${lastMinute(at, now)} at most, ${formatDuration(at - now)} from now (timeouts.queue).`;
 }
 
-/** The same in a few words, for lists. */
+/** Like `untilSentence`, in a few words for lists. */
 export const untilText = ({ waitsUntil: at }: Pick<JobRow, 'waitsUntil'>, now: EpochMs): string =>
   at === undefined ? '' : `until ${lastMinute(at, now)} at most`;
 
-/** The minute by which it is over. */
+/** The first full minute at which the time is over. */
 const lastMinute = (at: EpochMs, now: EpochMs): string => clockTime(Math.ceil(at / 60_000) * 60_000, now);
 
 /** Suffix of a user name that only the user has stated (docs/login.md). */
@@ -82,7 +82,7 @@ interface NamedUser {
 export const shownUser = ({ user, isVerified }: NamedUser): string =>
   isVerified === true ? user : `${user} ${UNVERIFIED}`;
 
-/** A column of names that marks unverified ones; only the title does so if none is verified. */
+/** A column of user names that marks unverified ones. If none is verified, only the title says so. */
 export function userColumn<Row extends NamedUser>(
   rows: readonly Row[],
 ): { readonly title: string; readonly cell: (row: Row) => string } {

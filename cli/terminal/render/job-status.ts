@@ -144,7 +144,7 @@ function viewFacts(view: JobView, now: EpochMs): Fact[] {
   ];
 }
 
-/** True for the best tier, the only one of most pools, bought as the job asked: other rows already say it. */
+/** True if other rows say it already: the lease is in the best tier, the only one of most pools, bought as the job asked. */
 function isOnlyTier({ tier, pricing }: Granted): boolean {
   return tier === 0 && pricing === undefined;
 }
@@ -155,7 +155,7 @@ function grantedText({ tier, pricing, reservation }: Granted): string {
   return `tier ${tier + 1} of the pool${bought}${reservation === undefined ? '' : ` (reservation ${reservation})`}`;
 }
 
-/** Nothing is stored of a job that was never accepted. */
+/** Places of the job's stored records. A job that was never accepted has none. */
 function storedFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket }: StatusPlace): Fact[] {
   return [
     [
@@ -172,7 +172,7 @@ function storedFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket }: Sta
 const webFacts = ({ id }: JobRow, { uiUrl, namespace }: StatusPlace): Fact[] =>
   uiUrl === undefined ? [] : [['web', `${uiUrl}/namespaces/${namespace ?? 'default'}/workflows/${id}`]];
 
-/** The workflow of an ended job last saw its slices when it released them; they are deleted afterwards. */
+/** Rows of the slices. The workflow of an ended job last saw them when it released them; they are deleted afterwards. */
 function slices(all: readonly SliceView[], isEnded: boolean, width: number | undefined): readonly string[] {
   if (all.length === 0) return [];
   const rows = all.map(({ ref, generation, state, hosts, detail }) => [

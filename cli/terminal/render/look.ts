@@ -72,7 +72,7 @@ export function lookOf(stream: Terminal, env: Environment): Look {
   };
 }
 
-/** The first of these variables that is set decides (POSIX). */
+/** Whether the locale uses UTF-8: the first of these variables that is set decides (POSIX). */
 function isUtf8(env: Environment): boolean {
   const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((value) => value !== undefined && value !== '');
   return /utf-?8/i.test(locale ?? '');
@@ -100,8 +100,8 @@ const LEAST_LAST = 10;
 
 /**
  * Renders a title and one line per row, at most `look.width` wide; in a pipe each row is complete. If the width is too small,
- * this is shortened in order: the end of the last column, other columns as they say (`droppedBelow`), the last column, and only
- * then the middle of the first column's texts, which are names that people copy.
+ * parts are shortened in this order: the end of the last column, other columns (`droppedBelow`), the whole last column. Only then
+ * the middle of the first column's texts is cut: they are names that people copy.
  */
 export function renderOneLineTable<Row>({ columns, rows }: OneLineTable<Row>, look: Look): readonly string[] {
   const texts = columns.map(({ title, cell }) => [title, ...rows.map((row) => oneLine(cell(row)))]);

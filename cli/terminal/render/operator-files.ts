@@ -77,7 +77,7 @@ export function quotaEssentials(config: QuotaConfig): readonly string[] {
   ]);
 }
 
-/** Quota that spans several tiers, so that one gang cannot always have it. */
+/** Rows about quota that spans several tiers: the gangs that always have room in it. Each gang is in one tier. */
 export function gangEssentials(bounds: readonly GangBound[]): readonly string[] {
   if (bounds.length === 0) return [];
   const rows = bounds.map(({ project, type, pricing, nominal, tier, sure }) => {
@@ -102,7 +102,7 @@ function unitsOf(units: QuotaUnits): string {
 
 /** The report on a valid file, as lines and as JSON. */
 export interface Verdict {
-  /** Warnings for stderr; each says so itself and names its place. */
+  /** Warnings for stderr. Each begins as a warning and names its place. */
   readonly notes: readonly string[];
   readonly lines: readonly string[];
   readonly json: { readonly warnings: readonly string[]; readonly [key: string]: unknown };
@@ -121,7 +121,7 @@ export async function printVerdict(
   return ExitCode.Done;
 }
 
-/** Problems are the answer here, so they go to stdout too. */
+/** Prints JSON. Problems are the answer here, so they go to stdout too. */
 async function printAsJson(judgement: () => Verdict | Promise<Verdict>): Promise<number> {
   try {
     const { json } = await judgement();

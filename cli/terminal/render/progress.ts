@@ -45,7 +45,7 @@ function leftMark(after: JobRow, { symbols, paint }: Look): string {
   return paint('green', symbols.done);
 }
 
-/** Phases between two looks that were not seen; their time counts for the first one. */
+/** Phases that passed unseen between two looks. Their time counts for the first one. */
 function unseenBetween(before: JobRow, after: JobRow): readonly ShownPhase[] {
   const from = ORDER.indexOf(before.phase);
   const to = ORDER.indexOf(after.phase);
@@ -89,7 +89,7 @@ function phaseLine(
   );
 }
 
-/** `head` takes three columns, regardless of its colour codes. */
+/** Fits a line into the terminal. `head` takes three columns, regardless of its colour codes. */
 function fitted(head: string, text: string, width: number | undefined): string {
   return head + (width === undefined ? text : cutToWidth(text, width - HEAD_WIDTH - 1));
 }

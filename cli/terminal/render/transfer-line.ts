@@ -3,7 +3,7 @@ import type { UploadProgress } from '../../../client/uploads.js';
 import { sizeText } from './quantities.js';
 import { cutToWidth, type Terminal, terminalWidth } from './columns.js';
 
-/** Milliseconds. A shorter transfer is not worth a line. */
+/** Milliseconds before a line is shown: a shorter transfer is not worth one. */
 const SILENT_MS = 2_000;
 const REDRAW_MS = 200;
 /** Interval in a pipe, where each line stays. */

@@ -41,7 +41,7 @@ import { reasonOf, endsSentence } from './job-header.js';
 import { tierSentences, elsewhereOf, openRequests } from './elsewhere.js';
 import { oneLine, wrapped, wrapToWidth } from './columns.js';
 
-/** Wording with jobs by their ids, and times on the reader's clock, with a date unless they are today. */
+/** Wording that names jobs by their ids and gives times on the reader's clock, with a date unless they are today. */
 export function wordingFor(hasTiers: boolean, now: EpochMs): Wording {
   return { nameOf: jobOfLeaseKey, timeOf: (at) => clockTime(at, now), hasTiers };
 }
@@ -144,7 +144,7 @@ export function renderUnattended(
   return [...wrapped(text, width, ''), ...wrapped(asSentence(noWorkerRemedy()), width, '')];
 }
 
-/** Events and actions that would help, and events that are due anyway. */
+/** Says which events and actions would help, and which events are due anyway. */
 function outlook({ why, remedies, short }: WhyWaiting, words: Wording): string {
   const least = short === undefined ? '' : `${amountOf(short.type, short.units)} have to come free at least`;
   const ends = remedies.flatMap((remedy) => (remedy.kind === 'priority' ? [] : [endsText(remedy, words)]));
@@ -167,7 +167,7 @@ function priorityText({ priority, starts }: Extract<Remedy, { kind: 'priority' }
 const withStop = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 const asSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** Renders `jobctl why` for a job that does not wait for its pool, or of whose wait no more is known. */
+/** Renders `jobctl why` for a job that does not wait for its pool, or whose pool has published nothing about its wait. */
 export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, width?: number): readonly string[] {
   const reason = reasonOf(row);
   const because = reason === '' ? '' : `: ${reason}`;
@@ -183,20 +183,20 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
   ];
 }
 
-/** For a job whose workflow was asked and did not answer: what was read of it may be out of date. */
+/** The note for a job whose workflow did not answer: its shown state may be out of date. */
 export const renderUnasked = (missing: string | undefined, width?: number): readonly string[] =>
   missing === undefined
     ? []
     : wrapped(`What its requests wait for now is missing, and its reason may be out of date: ${missing}.`, width, '');
 
-/** Sentences on the chips that a job asks for, and that its provider does not have yet. */
+/** Sentences about the chips that a job asks for and that its provider does not have yet. */
 function waitSentences(view: JobView | undefined): readonly string[] {
   if (view?.phase !== 'provisioning') return [];
   if (openRequests(view).length === 0 && (view.answers ?? []).length === 0) return [];
   return machineKind(kindOfJob(view.spec)).waitText?.(view.spec) ?? [];
 }
 
-/** The hosts whose end is the job's end, and the time at which its provider ends its slices, if its file says so. */
+/** Sentences about what ends the job: the success of certain hosts, and the time at which the provider ends its slices. */
 function awaited(view: JobView, now: EpochMs): readonly string[] {
   const { phase, spec } = view;
   const host = phase === 'running' && spec.command !== undefined ? awaitedHost(spec.command) : undefined;
@@ -240,7 +240,8 @@ export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: 
   tierSentences(turns, now).flatMap((line) => wrapped(line, width, ''));
 
 /**
- * For programs: requests to the provider with their times, the next zone, and where else chips may be (elsewhere.ts). Undefined: the job does not wait for chips. Times in ms since 1970.
+ * For programs: requests to the provider with their times, the next zone, and other places with chips (elsewhere.ts). Times are
+ * in ms since 1970. Undefined: the job does not wait for chips.
  */
 export function askingOf(view: JobView | undefined, rows: readonly CapacityRow[], now: EpochMs): object | undefined {
   if (view?.phase !== 'provisioning') return undefined;

@@ -7,11 +7,11 @@ import { SERVER_NAME, type ServerFiles, serverFiles } from '../../../place/stack
 import type { StackHome } from '../../../terminal/home.js';
 
 const DAY_MS = 86_400_000;
-/** Browsers and Apple's TLS reject a longer lifetime. */
+/** Lifetime of a certificate. Browsers and Apple's TLS reject a longer one. */
 const LIFETIME_DAYS = 820;
-/** A `dev up` in these last days of a login restarts the server with a new one. */
+/** A `dev up` within this time before a login's end restarts the server with a new login. */
 const RENEWED_DAYS_BEFORE = 60;
-/** Another clock of this computer (a container's) may be a little behind. */
+/** Days before its creation from which a certificate is valid: another clock (a container's) may be a little behind. */
 const CLOCK_DAYS = 1;
 
 /**

@@ -23,13 +23,13 @@ const SERVER: GoProgram = {
   version: '1.29.1',
   minutes: 2,
 };
-/** The oldest version that was tested; much older ones use plain text between their own services. */
+/** The oldest version that was tested. Much older ones use plain text between their own services. */
 const OLDEST = '1.29.0';
 const EXECUTABLE = 'temporal-server';
 const RUN_TIMEOUT_MS = 5_000;
 const PROBE_TIMEOUT_MS = 3_000;
 
-/** In the order in which they are tried. */
+/** Places of the executable, in the order in which they are tried. */
 const WAYS = ['JOBCTL_TEMPORAL_SERVER', 'PATH', 'cache', 'go install'] as const;
 type Way = (typeof WAYS)[number];
 
@@ -80,7 +80,7 @@ const PATH_BY_WAY: Readonly<Record<Way, (env: Environment, onProgress: (line: st
 
 const cachedServer = (env: Environment): string => join(cacheFolder(env), EXECUTABLE, SERVER.version, EXECUTABLE);
 
-/** @throws Error with one line that gives the reason why this executable cannot be used */
+/** Runs the executable for its version. @throws Error with a one-line reason if it cannot be used */
 async function serverVersion(path: string): Promise<string> {
   const options = { timeout: RUN_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
   const { stdout } = await promisify(execFile)(path, ['--version'], options).catch((error: unknown) => {

@@ -16,7 +16,7 @@ export const GUARDED = 'asks who calls';
 
 interface GuardedPart {
   readonly part: Omit<Part, 'title' | 'claim' | 'stopGraceMs'>;
-  /** Must be called when the part has started, or failed to start. */
+  /** Ends the serving of keys. Call it when the part has started, or failed to start. */
   readonly settled: () => void;
 }
 

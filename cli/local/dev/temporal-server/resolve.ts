@@ -59,7 +59,7 @@ export class NoTemporalCli extends Error {
   }
 }
 
-/** A way that is not set up: a reason for the final error, but not reported if another way works. */
+/** A way that is not set up here. It is listed in the final error, but not reported if another way works. */
 class NotThere extends Error {}
 
 type Context = Required<ResolveOptions>;

@@ -5,7 +5,7 @@ import { JOB_SEARCH_ATTRIBUTES } from '../../../../domain/temporal-server.js';
 export interface DevServerOptions {
   readonly port: number;
   readonly uiPort: number;
-  /** The database file, made where there is none. Never in memory: what is there can be lost while the server runs (docs/facts.md). */
+  /** The database file, created if missing. In memory, data can be lost while the server runs (docs/facts.md). */
   readonly databaseFile: string;
   /** Dynamic configuration beyond ours, such as `limit.historyCount.suggestContinueAsNew`: JSON values by key. */
   readonly dynamicConfig?: Readonly<Record<string, string | number | boolean>>;
@@ -16,9 +16,9 @@ const LOOPBACK = '127.0.0.1';
 const NOT_FOUND = 5;
 
 /**
- * The server's default of 10 calls a second for listing and counting is too low for a list command beside a janitor (docs/facts.md,
- * "Temporal"). The namespace is reloaded every second, so that an added search attribute is usable soon. The new matcher
- * heeds the priorities of quota workflows (contract/quota.ts, quotaStart); server 1.29 has it off.
+ * The server's default of 10 calls a second for listing and counting is too low for a list command beside a janitor
+ * (docs/facts.md, "Temporal"). The namespace is reloaded every second, so that an added search attribute is usable soon. The new
+ * matcher heeds the priorities of quota workflows (contract/quota.ts, quotaStart); server 1.29 does not use it by default.
  */
 export const DYNAMIC_CONFIG = {
   'frontend.namespaceRPS.visibility': 200,
@@ -40,7 +40,7 @@ export function devServerArguments(options: DevServerOptions): readonly string[]
   ];
 }
 
-/** Three times the rate of the default, and a killed process loses nothing (docs/facts.md, "Temporal"). */
+/** SQLite settings: three times the rate of the defaults, and a killed process loses nothing (docs/facts.md, "Temporal"). */
 function databaseArguments(file: string): readonly string[] {
   return ['--db-filename', file, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'];
 }
