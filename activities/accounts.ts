@@ -18,7 +18,7 @@ export async function rememberAccount(
   await store.write(accountObject(kind.accountsPrefix, kind.account(installation, request)), '', 'absent');
 }
 
-/** @throws InvalidJob for machines of an account that nobody names, such as a Google project */
+/** @throws InvalidJob if neither the job nor the installation names the account of its machines, such as a Google project */
 export function refuseWithoutAccount(accounts: UsualAccounts, request: MachineRequest): void {
   const { account, section, accountKey } = machineKind(kindOfJob(request));
   if (accountKey === undefined || account(accounts, request) !== NO_ACCOUNT) return;
@@ -33,8 +33,8 @@ export function refuseWithoutAccount(accounts: UsualAccounts, request: MachineRe
 export interface OwnedEverywhere {
   readonly owned: readonly OwnedResource<MachineRef>[];
   /**
-   * Accounts that refused or did not answer, and zones that the provider could not reach, as `zone of account`. Their resources are
-   * unknown.
+   * Accounts that refused or did not answer, and zones that the provider could not reach, as `zone of account`. Their resources
+   * are unknown.
    */
   readonly unlisted: readonly string[];
   /** The error of the worker's own account, which a worker must be able to list. Set only if that account was passed over. */
@@ -47,11 +47,11 @@ export type Log = Pick<typeof log, 'warn'>;
 type Outside = Pick<ActivityDependencies, 'machinesOf' | 'store' | 'installation'>;
 
 /**
- * Lists, of every kind, the worker's own account and all in which a job was accepted. Another account that refuses is passed
- * over: a project that somebody deleted must not stop the janitor and the quota of all others.
- * @param missing `passed over`: what is not reached, zone or account, is named; what is found elsewhere is as true without it
- * @throws where nothing may be missing: CloudRefused from the worker's own account; CloudUnavailable from any, since what may pass
- * proves nothing
+ * Lists the resources of every kind in the worker's own account, and in all accounts in which a job was accepted. Another account
+ * that refuses is passed over: a project that was deleted must not stop the janitor and the quota of all others.
+ * @param missing `passed over`: zones and accounts that are not reached are named in `unlisted`, and the rest is returned
+ * @throws if nothing may be missing: CloudRefused from the worker's own account; CloudUnavailable from any account, since an
+ * outage proves nothing
  */
 export async function listOwnedEverywhere(
   outside: Outside,

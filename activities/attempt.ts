@@ -109,7 +109,7 @@ class SetUps {
     }
   }
 
-  /** Does not wait for the end. Does nothing if none is under way. */
+  /** Ends the set-up, without waiting until it has ended. Does nothing if none is under way. */
   stop(of: SetUpOf): void {
     this.#underWay.get(runIdOf(of))?.abort(new Error('the set-up is not wanted any more'));
   }

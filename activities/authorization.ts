@@ -54,8 +54,8 @@ export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput):
 }
 
 /**
- * The id that a statement lets in: the job's, or for a member the group's with its index. The file must have that member, which
- * `acceptJob` sees when it takes the member's own file.
+ * The id that a signed statement admits: the job's own or, for a member, the group's with the member's index. The file must have
+ * that member: `acceptJob` notices if not, when it takes the member's own file.
  */
 function signedId(signed: string, input: AcceptJobInput['input']): string {
   const member = memberIn(input);

@@ -85,9 +85,10 @@ export async function lookAtBuild(builds: Builds, owned: OwnedBuild): Promise<Bu
 }
 
 /**
- * Deletes the Job. It is gone when it was missing twice, apart, and not before `notBefore`. A Job of another owner stays. A
- * cluster that refuses to look, removes nothing or never ends removing is asked for `giveBackMs`: a build holds no chips, its Job
- * has a deadline and is removed by the cluster itself, and the next job that wants the same image waits for this (docs/adr/0099).
+ * Deletes the Job. It is gone when it was missing in two looks, some time apart, and not before `notBefore`. A Job of another
+ * owner stays. A cluster that refuses to look, removes nothing or never ends removing is asked for `giveBackMs`: a build holds no
+ * chips, its Job has a deadline and is removed by the cluster itself, and the next job that wants the same image waits for this
+ * (docs/adr/0099).
  */
 export async function deleteBuild(
   builds: Builds,

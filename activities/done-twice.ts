@@ -16,8 +16,8 @@ const MOST_ATTEMPTS = 20;
 const HOST = 0;
 
 /**
- * The next attempt was begun because this one was lost, taken by quota, at the end of its run duration, or failed. Otherwise it asked for another start
- * (`command.restart_on`), loops, a person began it anew, or its record is missing.
+ * Whether the next attempt began because this one was lost, taken by quota, at the end of its run duration, or failed. If not,
+ * the command asked for another start (`command.restart_on`) or loops, a person began it anew, or the record is missing.
  */
 export function wasLost({ end, ended }: Pick<AttemptRecord, 'end' | 'ended'>): boolean {
   if (end === 'revoked' || end === 'run-duration-over') return true;

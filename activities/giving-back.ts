@@ -10,10 +10,10 @@ import { wholeTimings } from '../domain/timings.js';
 export type TellStuck = (deletion: StuckDeletion) => Promise<void>;
 
 /**
- * Deletes machines until they are seen gone. They are gone only if they were missing twice, apart, or once while the provider
- * says that the removal is done (docs/adr/0051), and not before `notBefore`. Machines of another owner stay. A removal looks
- * before it deletes, so it is the first look. If no request for a slice was ever accepted, a provider that refuses to look has
- * nothing of it. A deletion that lasts goes on, and the pool is told (docs/adr/0099).
+ * Deletes machines until they are seen gone. They are gone only if they were missing in two looks, some time apart, or in one
+ * look while the provider says that the removal is done (docs/adr/0051), and not before `notBefore`. Machines of another owner
+ * stay. A removal looks before it deletes, so it is the first look. If no request for a slice was ever accepted, a provider that
+ * refuses to look has nothing of it. A deletion that takes long goes on, and the pool is told (docs/adr/0099).
  */
 export async function deleteUntilGone(
   machines: Machines,
@@ -64,7 +64,7 @@ async function untilGone(deletion: Deletion, machines: Machines, input: DeleteSl
 const BEAT_MS = 10_000;
 
 /**
- * Pause before the first look after the removal. It and the next look are by name: a quick deletion costs no listing, and waits
+ * Pause before the first look after the removal. That look and the next are by name: a quick deletion costs no listing, and waits
  * for none.
  */
 const FIRST_PAUSE_MS = 300;
@@ -75,7 +75,7 @@ const URGENT_PAUSE_MS = 2_500;
 /** Pause between two looks at a name that does not exist. */
 const MISSING_PAUSE_MS = 5_000;
 
-/** Returns whether the provider says so within this time. If not, it takes the whole time. */
+/** Returns whether the provider says that the removal is done within this time. If it does not say so, the whole time passes. */
 async function isRemovedWithin(machines: Machines, operation: string | undefined, ms: number): Promise<boolean> {
   const end = performance.now() + ms;
   for (let pauseMs = 100; operation !== undefined; pauseMs *= 2) {
@@ -127,8 +127,8 @@ class Deletion {
   }
 
   /**
-   * A hundred deletions share one look: the zone's listing, which shows that a slice is still being deleted. Undefined: it does
-   * not show so, and the slice is looked for by name.
+   * Looks in the zone's listing, so that a hundred deletions share one look. Undefined if the listing does not show that the
+   * slice is still being deleted: then it is looked for by name.
    */
   async #listed(claim: Parameters<Machines['watch']>[0], afterMs: number): Promise<Condition | undefined> {
     if (afterMs <= 2 * FIRST_PAUSE_MS && !DELETIONS.isExceeded) return undefined;
@@ -156,7 +156,7 @@ class Deletion {
     }
   }
 
-  /** The time begins when the workflow asks for the deletion: a worker that takes it over does not begin it again. */
+  /** The deletion as the pool is told of it. Its time counts from the workflow's request, whichever worker carries it out. */
   get #known(): StuckDeletion {
     const since = Math.max(activityInfo().scheduledTimestampMs, this.#input.notBefore);
     // A cut, and a provider too, may leave half a character, which no message may hold.
@@ -164,7 +164,7 @@ class Deletion {
     return { ...this.#last, answer, since };
   }
 
-  /** For users who wait (client/deletions.ts). */
+  /** Heartbeats with the state of the deletion, for users who wait (client/deletions.ts). */
   beat(): void {
     heartbeat(this.#known);
   }
@@ -182,7 +182,7 @@ class Deletion {
     }
   }
 
-  /** Repeated now and then, because the pool may have lost its memory since. */
+  /** Whether the pool has to be told. It is told again now and then, because it may have lost its memory. */
   #isNews(now: number): boolean {
     if (this.#told === undefined) return true;
     return now - this.#told.at >= (this.#told.answer === this.#last.answer ? AGAIN_MS : CHANGED_MS);
@@ -193,7 +193,9 @@ const AGAIN_MS = 5 * 60_000;
 /** An answer may change with each look, and each message is an event of the pool's history. */
 const CHANGED_MS = 60_000;
 
-/** Looks by name cost two calls each, of a budget of five a second that all slices share; one listing tells of all in its zone. */
+/**
+ * Looks by name cost two calls each, of a budget of five a second that all slices share; one listing tells of all in its zone.
+ */
 const FEW = 8;
 
 /** Counts a worker's slices that do the same thing at once. A few look by name, which is quicker; many use the listing. */
@@ -204,7 +206,7 @@ export class Few {
     return this.#count > FEW;
   }
 
-  /** @returns to be called when it is over; again is no harm */
+  /** @returns a function to call when that is over; calling it again does no harm */
   enter(): () => void {
     this.#count += 1;
     let isOver = false;

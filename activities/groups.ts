@@ -64,7 +64,7 @@ export const cancelMembers = (
     }),
   );
 
-/** Hands a batch over. A group that has ended needs none. */
+/** Hands a batch over. A group that has ended needs no news. */
 export function tellGroup(client: WorkflowClient, group: string, news: readonly MemberNews[]): Promise<void> {
   return unlessGone(() =>
     client.withDeadline(Date.now() + SIGNAL_DEADLINE_MS, () =>
@@ -136,7 +136,7 @@ async function startMember(
   }
 }
 
-/** This activity ran before, or its group was reset: the workflow of that id is the member. Any other is somebody else's. */
+/** The activity ran before, or its group was reset: then the workflow of that id is the member. Any other workflow is foreign. */
 async function startedBefore(
   client: WorkflowClient,
   id: string,

@@ -36,7 +36,10 @@ export function buildActivities({ builds, store, meter, installation }: Outside)
   };
 }
 
-/** Anyone who reaches Temporal can start a build workflow: its id says what it may build, and this worker whose it is. */
+/**
+ * Refuses a build whose workflow id does not belong to its inputs and to this installation, since anyone who reaches Temporal can
+ * start a build workflow.
+ */
 function ownedBuild(builds: Builds, { id, build }: BuildTry, owner: string): OwnedBuild {
   const right = buildWorkflowId(builds.hashOf({ owner, build }));
   if (id === right) return { owner, build };

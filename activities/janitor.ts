@@ -37,7 +37,10 @@ interface Look {
   readonly unlisted: readonly string[];
 }
 
-/** Changes nothing but the record of what stands still. After the cloud was listed, asks about each workflow: what was created in between is not seen and so not judged. */
+/**
+ * Finds what a sweep has to do, and changes only the record of workflows that stand still. The cloud is listed first and each
+ * workflow is asked about later, so a resource that was created in between is not seen, and not judged.
+ */
 async function lookAround(
   temporal: WorkflowClient,
   dependencies: ActivityDependencies,
@@ -168,7 +171,7 @@ function leaseOf({ job }: FoundSlice): LeaseId {
   return { pool: 'default', job: job.id, run: job.run, number: 1 };
 }
 
-/** A pool whose quota workflow is gone comes back with the next message. If its jobs only wait, nobody else starts it. */
+/** A pool whose quota workflow is gone gets a new one with the next message. If its jobs only wait, no message comes. */
 async function findSleepingPools(temporal: WorkflowClient, { taskQueue }: Installation): Promise<string[]> {
   const pools = new Set<string>();
   // Another installation in this namespace has its own janitor. Its pools must not come back on this queue.
@@ -191,7 +194,7 @@ async function startPool(temporal: WorkflowClient, { taskQueue }: Installation, 
 const FAILING_FROM_ATTEMPT = 3;
 /** Calls at one time: 10,000 open workflows take seconds, and no server limits calls this low. */
 const LOOKUPS_AT_A_TIME = 8;
-/** Most workflows that people read, and that `list` asks about. */
+/** Limit of workflows in the list that people read, and that `list` asks about. */
 const MOST_NAMED = 100;
 
 /**

@@ -139,7 +139,7 @@ async function acceptJob(
 }
 
 /**
- * The input of one job. A member has its own file, which is also what the store keeps: run alone it does the same.
+ * The input of one job. A member gets its own file, which is also the file that the store keeps: run alone, it does the same.
  * @throws InvalidJob for an array without a member, a member that its array does not have, or under another id
  */
 function ownInput({ job, input }: AcceptJobInput): JobInput {

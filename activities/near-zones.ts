@@ -2,7 +2,7 @@ import { type BucketPlace, nearFirst } from '../domain/store-place.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 
-/** Returns the place of a bucket; undefined if it is not known. It may reject, or take long. @param login `none`: as anybody may ask */
+/** Returns the place of a bucket, or undefined. May reject, or take long. @param login `none`: asks without a login */
 export type PlaceOfBucket = (
   bucket: string,
   signal: AbortSignal,
@@ -15,8 +15,8 @@ interface Buckets {
   /** The installation's own bucket, for a job that mounts none. */
   readonly own: string;
   /**
-   * Users are told apart by a server: the worker's rights are not theirs, and the order of zones must not tell them where a bucket
-   * lies that they may not read.
+   * Whether a server tells users apart. They have other rights than the worker, and the order of zones must not tell them the
+   * place of a bucket that they may not read.
    */
   readonly isVerified?: boolean;
 }

@@ -52,7 +52,7 @@ async function ownerOf({ store }: Outside, { job }: NoticesAbout): Promise<Owner
   return ownerForm.parse(JSON.parse(record.toString('utf8')));
 }
 
-/** The pool's file as it is now: an operator can end what it allowed before. */
+/** Judges by the pool's file as it is now: an operator can end what it allowed before. */
 async function refuseUnlessAllowed({ pools, installation }: Outside, pool: string, to: OutsideTarget): Promise<void> {
   const { choices = { pool, admins: [], gives: {} } } = await pools.load(pool);
   const { trust, googleProject } = installation;

@@ -191,7 +191,7 @@ export class PoolFileReader {
 const readerKey = (pool: string, kind: Kind): string => `${kind}/${pool}`;
 const appliedName = (pool: string, kind: Kind): string => `${kind}.toml as applied to pool ${pool}`;
 
-/** Most applied files that are listed, of which a pool has two at most. */
+/** Limit of applied files that are listed, of which a pool has two at most. */
 const MOST_APPLIED = 1_000;
 
 /** A thousand jobs that are accepted in one second look at an object once. */

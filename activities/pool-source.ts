@@ -35,7 +35,7 @@ export interface PoolSource {
 /**
  * The pool file of each pool; a pool without one has no defaults. A file that went wrong changes nothing: the last good file of
  * this process stays in force.
- * @param rehearsed what a pool has that names no machines
+ * @param rehearsed machines of pools whose file names none
  */
 export function poolSource(files: PoolFileReader, rehearsed: RehearsedMachines = new Map()): PoolSource {
   const lastGood = new Map<string, LoadedPool>();
@@ -79,7 +79,7 @@ export function machinesOfPool({ machines, problem }: LoadedPool): readonly OwnM
   throw new Error(`the pool file cannot be used: ${problem ?? 'it was never read'}`);
 }
 
-/** Most names that a message shows, since a list of all could be long. */
+/** Limit of names that a message shows, since a list of all could be long. */
 const MOST_SHOWN = 20;
 
 /** The problem of a job whose pool is not configured. @param pools the configured pools */

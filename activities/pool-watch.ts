@@ -24,10 +24,10 @@ interface Access {
 }
 
 /**
- * Looks every `poolLookMs` at the pools whose files this worker has read of late, and wakes a pool's workflow if its files have
- * changed or a holder of its leases was ended without a word (docs/adr/0151). A look reads and lists, which costs no action of
- * Temporal's: only if the pool has published another state, and no further one since, does it ask the pool who holds. The workflow
- * compares for itself once it is awake, so a look that is wrong or fails decides nothing.
+ * Looks every `poolLookMs` at the pools whose files this worker has read of late. It wakes a pool's workflow if its files have
+ * changed, or if a holder of its leases has ended without telling it (docs/adr/0151). A look reads and lists, which costs no
+ * action of Temporal's. Only if the pool has published another state, and no further one since, does it ask the pool who holds
+ * its leases. The workflow compares for itself once it is awake, so a look that is wrong or fails decides nothing.
  */
 export class PoolWatch {
   readonly #options: WatchOptions;
@@ -38,7 +38,7 @@ export class PoolWatch {
     this.#options = options;
   }
 
-  /** The pool's workflow has asked for its files, and gets them with this mark: it is open, and is watched from now on. */
+  /** Called when the pool's workflow gets its files, with this mark. So the pool is open, and is watched from now on. */
   hasRead(access: Access, pool: string, mark: string): void {
     const watched = this.#pools.get(pool);
     if (watched !== undefined) Object.assign(watched, { mark, until: this.#until });
@@ -46,8 +46,8 @@ export class PoolWatch {
   }
 
   /**
-   * Watches all open pools of a task queue, and wakes them by the first look, for a worker that starts: what changed while nobody
-   * watched is seen at once. A listing that fails is made again. Never rejects.
+   * Watches all open pools of a task queue, and wakes them by the first look. A worker that starts calls this, so that changes
+   * from a time without a worker are seen at once. A listing that fails is made again. Never rejects.
    */
   async watchAll(access: Access, taskQueue: string): Promise<void> {
     const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running' AND TaskQueue = ${queryText(taskQueue)}`;
@@ -128,7 +128,7 @@ class WatchedPool {
     return client.workflow.getHandle(quotaWorkflowId(this.pool)).signal(wakeSignal);
   }
 
-  /** Names of what holds the pool's chips without an open workflow. */
+  /** Names of the leases and slices that hold the pool's chips without an open workflow. */
   async #strays({ client }: Access): Promise<string> {
     const { generation } = (await this.#options.store.stat(poolStateObject(this.pool))) ?? {};
     const isStill = this.#state !== undefined && this.#state.generation === generation;
@@ -145,7 +145,10 @@ class WatchedPool {
     return [...closedJobs.map(leaseKey), ...lostSlices.map(({ ref }) => ref.name)].join(' ');
   }
 
-  /** A state that cannot be written stays the same. Else each comparison publishes one, and no answer becomes that old. */
+  /**
+   * Whether the last answer is still valid: the pool has published no other state since. The answer's age is limited too, because
+   * a state that cannot be written looks unchanged.
+   */
   #isAnswered(generation: string | undefined): boolean {
     const { at, generation: of } = this.#answer ?? {};
     return at !== undefined && of === generation && Date.now() - at < this.#options.timings.reconcileMs;

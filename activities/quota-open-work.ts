@@ -95,12 +95,13 @@ async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceM
 
 // Comparing --------------------------------------------------------------------------------------------------------
 
-/** Most strays of one answer, which is a payload of the pool's history. The next comparison finds the rest. */
+/** Limit of strays in one answer, which is a payload of the pool's history. The next comparison finds the rest. */
 const MOST_STRAYS = 500;
 
 /**
- * Thousands of rows cost a few calls. A workflow that Temporal lists as open in this pool is open (or was a moment ago: the next
- * comparison sees it). The list lags behind, so only rows that are not in it are looked at one by one.
+ * Finds the holders of a pool's leases whose workflows are closed; for thousands of rows that takes a few calls. A workflow that
+ * Temporal lists as open in this pool is open (or was a moment ago: the next comparison sees it). The list lags behind, so only
+ * rows that are not in it are looked at one by one.
  */
 export const findStrays = async (temporal: WorkflowClient, pool: string): Promise<StrayHolders> =>
   straysAmong(temporal, pool, await holdersOf(temporal, pool));
@@ -108,7 +109,7 @@ export const findStrays = async (temporal: WorkflowClient, pool: string): Promis
 export const holdersOf = async (temporal: WorkflowClient, pool: string): Promise<readonly Holder[]> =>
   (await queryPages(temporal, quotaWorkflowId(pool), holdersQuery)) as readonly Holder[];
 
-/** Those of the rows whose workflows are closed. */
+/** The leases and slices of these holders whose workflows are closed. */
 export async function straysAmong(
   temporal: WorkflowClient,
   pool: string,

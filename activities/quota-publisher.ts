@@ -19,8 +19,8 @@ import type { WorkMeter } from './dependencies.js';
  * (docs/adr/0019). `changed` is called at each lease message and each delivery that this worker carries. The results are the
  * objects quota/POOL/state.json and line.json. Several workers write them; the newest stays.
  *
- * A failure is tried again each half minute, and after ten minutes each five: an idle pool neither changes nor compares, and would
- * show its last lease for ever. No call waits for it and nothing is decided by it. Its timers do not keep a process alive.
+ * A failure is tried again every half minute, and after ten minutes every five: an idle pool neither changes nor compares, and
+ * would show its last lease for ever. No call waits for it and nothing is decided by it. Its timers do not keep a process alive.
  */
 export class PoolPublisher {
   readonly #store: StorePort;
@@ -127,7 +127,7 @@ const OFTEN = 20;
 const LATER = 10;
 const QUERY_DEADLINE_MS = 20_000;
 
-/** Most of this worker's time that goes into a line: the supervision of slices comes first. */
+/** Largest share of this worker's time that goes into lines: the supervision of slices comes first. */
 const MOST_OF_TIME_FOR_LINES = 1 / 10;
 /** After this long the worker's other work has its turn. */
 const STEP_MS = 20;
@@ -228,9 +228,9 @@ function isNewer(content: Buffer | undefined, than: Dated): boolean {
   }
 }
 
-/** Most projects per pool; with types and states these are some hundreds of series. */
+/** Limit of projects per pool; with types and states these are some hundreds of series. */
 const MOST_PROJECTS = 50;
-/** Most of this worker's time that goes into counting. */
+/** Largest share of this worker's time that goes into counting. */
 const MOST_OF_TIME_FOR_GAUGES = 1 / 20;
 /** After this long a worker looks whether another one has published the pool since. */
 const FORGET_AFTER_MS = 90_000;
@@ -240,7 +240,7 @@ export type PoolMeter = Pick<WorkMeter, 'waitingJobs' | 'stuckDeletions' | 'leas
 export interface GaugesOptions {
   /** Whether the published state is still the one that this worker wrote. */
   readonly isNewest: () => Promise<boolean>;
-  /** A state that was shown longer ago belongs to a pool that nobody publishes any more. */
+  /** A state that was shown longer ago belongs to a pool that is no longer published. */
   readonly keepMs: number;
   readonly forgetAfterMs?: number;
 }
@@ -248,7 +248,7 @@ export interface GaugesOptions {
 /**
  * The gauges of one pool, from each state that this worker publishes. If there are several workers, the one that published last
  * is right. The others reset their gauges to 0, so the maximum over the workers is the pool as of the last 90 s. A quiet pool is
- * published by nobody for minutes (docs/adr/0151): its gauges stay. While the store cannot tell who published last, they are 0: a
+ * not published for minutes (docs/adr/0151), and its gauges stay. While the store cannot tell who published last, they are 0: a
  * worker with news shows them without the store.
  */
 export class PoolGauges {

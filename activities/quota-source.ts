@@ -131,7 +131,7 @@ async function applyFiles(
 
 const warned = (text: string): string => `warning: ${text}`;
 
-/** Two places for the file in force would contradict each other. */
+/** Returns the problem of a file for which the configuration already names a place: two places would contradict each other. */
 function whereElse(files: PoolFileReader, pool: string, asked: readonly Kind[]): string | undefined {
   const places = asked.flatMap((kind) => {
     const place = files.configured(pool, kind);

@@ -84,7 +84,10 @@ export function quotaActivities(
   };
 }
 
-/** A quota file of a hundred projects is kilobytes, and a busy pool reads it 2,880 times a day. It goes into a history only once. */
+/**
+ * Mark of a pool's files, so that unchanged files go into a history only once: a quota file of a hundred projects is kilobytes,
+ * and a busy pool reads it 2,880 times a day.
+ */
 const markOf = (facts: PoolFacts): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, MARK_LENGTH);
 const MARK_LENGTH = 16;
@@ -151,7 +154,10 @@ async function signalIfOpen(send: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** One slice workflow per name: an open one is told to end, a closed or unknown one is started anew to find remains. */
+/**
+ * Starts the slice workflow that deletes a slice's remains. There is one workflow for a name: an open one is told to end, and a
+ * closed or unknown one is started anew.
+ */
 export async function startReclaim(
   temporal: WorkflowClient,
   installation: Installation,
@@ -171,7 +177,7 @@ export async function startReclaim(
   });
 }
 
-/** An answer to a slice changes nothing that is published. The priority of a job that holds a lease is published with it. */
+/** Whether the deliveries change what is published. An answer to a slice does not; the priority of a lease's job does. */
 export const changesPool = ({
   grants,
   revocations,

@@ -57,8 +57,9 @@ function otherOwner({ owner }: Pick<Installation, 'owner'>, named: string, name:
 }
 
 /**
- * Returns an answer, not a failure, because a create call without an answer would be repeated again and again. It ends no job:
- * the job waits, and says why, until a worker of the other installation has it, or a person cancels it (docs/adr/0103).
+ * Returns an answer, not a failure, because a create call without an answer would be repeated again and again. The answer ends no
+ * job: the job waits, and says why, until a worker of the other installation takes the call, or a person cancels the job
+ * (docs/adr/0103).
  */
 function refusalOfOther(installation: Installation, { ref, ownership }: MachinePlan): CreateAnswer | undefined {
   const message = otherOwner(installation, ownership.owner, ref.name);
@@ -130,8 +131,8 @@ async function untilKnown(
 }
 
 /**
- * Number of times that chips were chosen for a request and taken elsewhere. Another worker that takes over the activity counts
- * on.
+ * Counts how often chips were chosen for a request and then taken elsewhere. If another worker takes over the activity, it
+ * continues the count.
  */
 class Cycles {
   #granted: string | undefined;
@@ -185,8 +186,9 @@ const BEFORE_TOLD_MS = 1_000;
 const TOLD_APART_MS = 10_000;
 
 /**
- * The first seconds by direct looks, since many slices are ready at once; then by the zone's listing, which all share. Where more than
- * a few slices are asked for at once, and where another worker has waited before, by the listing from the first on.
+ * Looks at the slice by itself in the first seconds, since many slices are ready at once, and then by the zone's listing, which
+ * all share. If more than a few slices are asked for at once, or another worker has waited before, the listing is used from the
+ * start.
  */
 class Looks {
   readonly #machines: Machines;
@@ -211,7 +213,7 @@ class Looks {
     return this.#machines.observe(this.#input);
   }
 
-  /** Its first seconds are over. */
+  /** Ends the direct looks of the first seconds. */
   end(): void {
     this.#early = [];
     this.#leave();

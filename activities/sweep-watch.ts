@@ -9,10 +9,10 @@ import type { ActivityDependencies } from './dependencies.js';
 import { isSweepNeeded } from './janitor.js';
 
 /**
- * Looks at the worker's start and then every `sweepLookMs` whether the janitor would have something to do, and starts its sweep then,
- * which otherwise comes once an hour (docs/adr/0152). A look lists and describes, which costs no action of Temporal's. Of an
- * installation's workers one looks each time: the one that has made or replaced the mark in the store. A look that fails frees the
- * mark, so the next worker looks at its own time. If the store takes no mark, every worker looks.
+ * Looks at the worker's start and then every `sweepLookMs` whether the janitor would have something to do, and starts its sweep
+ * then, which otherwise comes once an hour (docs/adr/0152). A look lists and describes, which costs no action of Temporal's. Of
+ * an installation's workers one looks each time: the one that has made or replaced the mark in the store. A look that fails frees
+ * the mark, so the next worker looks at its own time. If the store takes no mark, every worker looks.
  */
 export class SweepWatch {
   readonly #client: Client;
@@ -80,7 +80,7 @@ export class SweepWatch {
     return store.write(sweepLookObject, content, expected);
   }
 
-  /** An empty mark is nobody's. */
+  /** Empties the mark, so that it belongs to no worker. */
   async #free({ generation }: Extract<Written, { kind: 'written' }>): Promise<void> {
     await this.#dependencies.store.write(sweepLookObject, '', { generation });
   }

@@ -88,7 +88,7 @@ export class UserJobsBook {
   }
 }
 
-/** Most workers that take jobs of one user at one time. Beyond it Temporal tries the activity again. */
+/** Tries to write the count beside other workers. After these, Temporal tries the activity again. */
 const MOST_ROUNDS = 20;
 /** Calls to Temporal at one time. */
 const WIDTH = 10;

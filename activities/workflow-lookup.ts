@@ -17,7 +17,7 @@ export interface JobChain {
   readonly closedAt?: EpochMs;
 }
 
-/** A later job of the same id has another first run: then the chain in question closed before that run began. */
+/** Describes the chain. If a later job of the same id has another first run, the chain had closed before that run began. */
 export async function describeChain(client: WorkflowClient, job: JobRef): Promise<JobChain> {
   const execution = await describe(client, job.id);
   if (execution === undefined) return { isOpen: false };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** Tokens do not belong to a project, but without one the library runs gcloud to find it, which takes half a second or more. */
+/** Given to the library as the project. Without one, the library runs gcloud to find it, which takes half a second or more. */
 const NO_PROJECT = 'unused';
 
 /**

@@ -1,7 +1,9 @@
 /** One call to Google and its answer as they crossed the wire, before our code read them, without headers. */
 export interface Exchange {
   readonly wire: 'grpc' | 'rest';
-  /** `google.cloud.tpu.v2.Tpu/GetNode`; over REST the verb, the service and the path: `GET tpu /v2/projects/P/locations/Z/nodes`. */
+  /**
+   * `google.cloud.tpu.v2.Tpu/GetNode`; over REST the verb, the service and the path: `GET tpu /v2/projects/P/locations/Z/nodes`.
+   */
   readonly method: string;
   /** JSON: the message, or the body; null if there is none. */
   readonly request: unknown;

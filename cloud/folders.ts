@@ -3,10 +3,11 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its missing parents, each tried once: Node's `recursive` never ends in a folder that refuses by ENOENT, as all
- * of /proc do. All of ours goes through this (test/cloud/folders.test.ts).
+ * Creates a folder and its missing parents, and tries each of them once. Node's `recursive` option would retry for ever in a
+ * folder that refuses with ENOENT, as those of /proc do. All our code makes folders with this function
+ * (test/cloud/folders.test.ts).
  * @param mode of each folder that is created
- * @returns the first of those, or undefined if the folder was there
+ * @returns the first folder that was created, or undefined if `path` existed
  * @throws Node's errors: EEXIST if a file is in its place, ENOENT in a folder that takes no folders
  */
 export function makeFolderSync(path: string, mode?: number): string | undefined {

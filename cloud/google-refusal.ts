@@ -25,7 +25,7 @@ export type RefusalKind =
   | 'unknown-zone'
   | 'no-permission';
 
-/** A refusal that a person can end, in jobctl's words. They are the same in every place that shows it. */
+/** A refusal that a person can end, in jobctl's words. Every message about it uses these words. */
 export interface GoogleRefusal {
   readonly kind: RefusalKind;
   /** One line, no full stop. */
@@ -259,7 +259,7 @@ function unknownProject({ message, reason, metadata = {} }: GoogleError): Google
   };
 }
 
-/** Google gives the same answer in both cases to a login without the right to see the project. */
+/** Google gives one answer for "does not exist" and for "may not see it", so these words name both causes. */
 export function unknownProjectWords(project: string): Pick<GoogleRefusal, 'what' | 'remedy'> {
   return {
     what: `project ${project} does not exist, or this login has no right to see it`,

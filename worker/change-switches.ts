@@ -54,9 +54,9 @@ export class WorkerChanges {
   };
 
   /**
-   * Reads the switches and returns one sentence for each change that forbids this build to take work; empty if it may.
-   * A change forbids it if the build does not know the change and an open workflow carries its marker or may get it, or if the
-   * build no longer has the old way and an open workflow may need that.
+   * Reads the switches and returns one sentence for each change that forbids this build to take work; empty if it may. There are
+   * two such cases. The build does not know the change, and an open workflow carries its marker or may get it. Or the build no
+   * longer has the old way, and an open workflow may need it.
    */
   async refusals(place: InstallationWorkflows): Promise<readonly string[]> {
     const stored = await this.#store.read(changesObject);
@@ -77,7 +77,8 @@ export class WorkerChanges {
     for (;;) {
       await sleep(this.#rereadMs, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted) return [];
-      // If the store or Temporal is away, the last reading counts and no job stops. Nor does it delay the worker's end.
+      // If the store or Temporal is away, the last reading counts and no job stops. A reading does not delay the worker's end
+      // either.
       const refusals = await abortable(this.refusals(place), stop).catch(() => []);
       if (refusals.length > 0) return refusals;
     }
@@ -96,7 +97,7 @@ async function whyUnknown(id: string, state: ChangeSwitch, open: CountOpen): Pro
   return `this build does not know change '${id}'.${carried} Update it, or wait until they have ended`;
 }
 
-/** Says why a change whose old way this build no longer has forbids work. */
+/** Returns why a build that has only the new way of a change may not take work, or undefined if it may. */
 async function whyRequired(
   id: string,
   change: Change,

@@ -27,7 +27,7 @@ export const notifyConfig = z
     channels: z.record(channelName, channel).default({}),
     /** The URL of the mail server, by reference, and the address that mails are from. Absent: no mail is sent. */
     smtp: z.strictObject({ url: reference, from: mailAddress }).optional(),
-    /** Networks without public addresses that webhooks may lead to all the same. Plain http is for loopback in them. */
+    /** Networks that are not public but that webhooks may lead to. Plain http is allowed only for loopback addresses in them. */
     networks: z.array(z.string().refine(ipaddr.isValidCIDR, { error: 'a network, such as 10.0.0.0/8' })).default([]),
   })
   .prefault({});

@@ -267,7 +267,8 @@ async function poll(run: WorkerRun, guard: QueueGuard): Promise<void> {
     identity: `${process.pid}@${hostname()}/${owner}`,
     shutdownForceTime: '30s',
     dataConverter: dataConverterOf(codec),
-    // A heartbeat is an action, and is sent once 0.8 of its timeout has passed: this is above that of an attempt.
+    // Each heartbeat is an action. The SDK sends one after 0.8 of an activity's timeout, or earlier after this interval. So this
+    // is longer than 0.8 of an attempt's timeout.
     maxHeartbeatThrottleInterval: config.timings.heartbeatTimeoutMs,
   } as const;
   const workers = await Promise.all([

@@ -109,7 +109,8 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
     counter(Metric.StuckSlices),
     counter(Metric.Sweeps),
   ];
-  // A counter is exported from its first record on, and an alert on the increase of a series would miss the first value of a new one.
+  // A counter is exported from its first record on, and an alert on the increase of a series would miss the first value of a new
+  // one.
   for (const unlabelled of [found, reclaimed, stuck, sweeps]) unlabelled.add(0);
   return {
     setUp: (time, end) => setUpTime.record(time, { end }),

@@ -37,7 +37,7 @@ const calls =
 
 const NEVER_RETRIED = [FailureType.InvalidJob, FailureType.Refused, FailureType.Fenced];
 
-/** Short calls that must succeed some day: to the store, to the cloud's reading side, to Temporal. */
+/** Short calls that must succeed some day: to the store, to Temporal, and to providers for reading. */
 const PATIENT = {
   startToCloseTimeout: '60s',
   retry: {
@@ -50,7 +50,7 @@ const PATIENT = {
 
 export const looks = calls<Pick<SliceActivities, 'isJobOpen' | 'inspectSlice'>>(PATIENT);
 
-/** A job does not wait for ever until a machine is put aside: it goes on, and may meet the same machine again. */
+/** A job does not wait for ever until a machine is put aside. It goes on, and may get the same machine again. */
 export const aside = calls<Pick<SliceActivities, 'putAside'>>({
   ...PATIENT,
   retry: { ...PATIENT.retry, maximumAttempts: 20 },
@@ -60,8 +60,8 @@ export const aside = calls<Pick<SliceActivities, 'putAside'>>({
 const STUBBORN = { ...PATIENT, retry: { ...PATIENT.retry, nonRetryableErrorTypes: [] } };
 
 /**
- * The SDK gives up reporting a finished activity when the server is away for some ten seconds, and the activity runs again
- * only after this time (seen under kill -9 of the server): all grants of a pool wait for a lost `deliver`.
+ * If the server is away for some ten seconds, the SDK gives up reporting a finished activity. That activity runs again only after
+ * this timeout (seen under kill -9 of the server), and all grants of a pool wait for a lost `deliver`.
  */
 const QUICKLY_AGAIN = { ...STUBBORN, startToCloseTimeout: '20s' } as const;
 
@@ -99,7 +99,7 @@ export const attemptRecord = calls<Pick<JobActivities, 'recordAttempt'>>({
   ...PATIENT,
   scheduleToCloseTimeout: '2m',
 });
-/** It is one line of the summary, so the job does not wait long for it. Its chips were given back before. */
+/** The answer is one line of the job's summary, so the job does not wait long for it. The job's chips were given back before. */
 export const summing = calls<Pick<JobActivities, 'findDoneTwice'>>({
   scheduleToCloseTimeout: '60s',
   retry: { maximumAttempts: 2, nonRetryableErrorTypes: NEVER_RETRIED },
@@ -125,8 +125,8 @@ export function stopping(graceMs: number, heartbeatTimeoutMs: number): Calls<Pic
 }
 
 /**
- * Hooks of a job that has its outcome, on any worker. The limit covers the time of the hook, a worker that is lost in it, which only
- * the heartbeat timeout shows, and a connection of the next one.
+ * Runs a hook of a job that has its outcome, on any worker. The limit allows for the hook itself and for one lost worker: the
+ * heartbeat timeout that shows the loss, and the next worker's connection.
  */
 export function hooking(limitMs: number, heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'runHook'>> {
   return calls({
@@ -139,7 +139,7 @@ export function hooking(limitMs: number, heartbeatTimeoutMs: number): Calls<Pick
 /** A try to connect takes 20 s, and the pause before it a second. */
 const CONNECT_MS = 30_000;
 
-/** Goes to the worker that runs the set-up. A worker that is gone runs none, which the set-up's heartbeat shows. */
+/** Sent to the worker that runs the set-up. If that worker is gone, the set-up's heartbeat timeout shows that it is over. */
 export function endingSetUp(taskQueue: string): Calls<Pick<JobActivities, 'stopSetUp'>> {
   return calls({ taskQueue, scheduleToCloseTimeout: '10s', retry: { maximumAttempts: 1 } });
 }
@@ -170,12 +170,12 @@ export function onClaimedWorker(
   });
 }
 
-/** A member does not stay open for its group: one that hears nothing looks itself. */
+/** A member does not stay open until its group has the message. A group that hears nothing looks at its members itself. */
 export const groupMail = calls<Pick<GroupActivities, 'tellGroup'>>({ ...PATIENT, scheduleToCloseTimeout: '5m' });
 
 /**
- * Starts or cancels 100 members, in a second or so. If its worker is killed meanwhile, the group stands still for this time, and no
- * cancel reaches its members. A second worker that does it too does no harm.
+ * Starts or cancels 100 members, in a second or so. If its worker is killed meanwhile, the group stands still for this time, and
+ * no cancel reaches its members. A second worker that does it too does no harm.
  */
 export const groupWork = calls<Pick<GroupActivities, 'startMembers' | 'cancelMembers'>>({
   ...STUBBORN,

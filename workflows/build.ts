@@ -108,7 +108,7 @@ class BuildOwner {
     };
   }
 
-  /** An operator cancelled the build. */
+  /** Called when an operator has cancelled the build. */
   cancelled(): void {
     this.#isCancelled = true;
   }

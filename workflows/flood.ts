@@ -2,8 +2,8 @@ import { type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 import { payloadConverter } from './payload-converter.js';
 
 /**
- * More signals in one activation than one job is sent. A pool of many jobs is sent more: there a flood is not an attack, only
- * cheaper.
+ * An activation with more signals than this is a flood. A job is not sent so many, except in an attack. A pool of many jobs is,
+ * and there this way is only cheaper.
  */
 const FLOOD = 50;
 
@@ -12,7 +12,7 @@ type Take = (signal: string, value: unknown) => void;
 let take: Take | undefined;
 let waiting: { readonly signal: string; readonly value: unknown }[] = [];
 
-/** @param taker gets every signal of a flood in the order of its arrival, and at once those that came before this call */
+/** @param taker gets every signal of a flood in the order of its arrival, and at once the signals that came before this call */
 export function takeFloods(taker: Take): void {
   take = taker;
   const before = waiting;

@@ -113,9 +113,9 @@ interface Incoming<T> {
 }
 
 /**
- * Epochs and sequences are workflow times (workflows/one-at-a-time.ts), and the highest that was heard counts. One that no pool has
- * reached yet would be the last word for ever: a single forged signal would make a job deaf to its pool (docs/adr/0075, F10).
- * Clocks of Temporal's servers differ by less.
+ * Limit for times in messages. Epochs and sequences are workflow times (workflows/one-at-a-time.ts), and the highest that was
+ * heard counts. A time far in the future would count for ever: one forged signal would make a job ignore its pool (docs/adr/0075,
+ * F10). Clocks of Temporal's servers differ by less.
  */
 const MOST_AHEAD_MS = 10 * 60_000;
 
@@ -141,7 +141,7 @@ export const ofThisTime = <T extends { readonly epoch: number }>(form: Form<T>):
 export const refusal = (message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message: shortened(message) });
 
-/** The error for a job file that is wrong in itself, whatever state the job is in, as at submit. */
+/** The error for a job file that is wrong in itself, whatever state the job is in. It is the same error as at submit. */
 export const wrongFile = (message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message: shortened(message) });
 

@@ -50,14 +50,14 @@ export async function job(input: JobInput): Promise<Outcome> {
   if (outcome === undefined) return nextRun({ ...input, carry: carryOf(open) });
   outcome = await end(open, outcome);
   if (outcome.result === 'succeeded') return outcome;
-  // If the cancel is only in the store's outcome it is a failure: without a cancel request no workflow ends as Cancelled.
+  // A cancel that came without a cancel request, from the stored outcome, is a failure: no workflow can end as Cancelled then.
   if (cancellation !== undefined) throw cancellation;
   throw failure(outcome);
 }
 
 /**
- * The input with the job's own file: a member's is made of its array's, and nothing behind this line knows of arrays. An input that
- * is wrong stays as it is: `acceptOrFail` reports the problem.
+ * The input with the job's own file. A member's file is made from its array's file here, and no later code knows of arrays. A
+ * wrong input is returned as it is: `acceptOrFail` reports the problem.
  */
 function ownInput(input: JobInput): JobInput {
   // A service may have sent anything, even nothing.

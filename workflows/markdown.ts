@@ -5,12 +5,12 @@
  */
 
 /**
- * Most bytes of the details when they are written as part of a URL: a reverse proxy in front of the UI takes 8 KB for the
- * whole request line (nginx's default).
+ * Limit of the details' bytes when they are written as part of a URL: a reverse proxy in front of the UI takes 8 KB for the whole
+ * request line (nginx's default).
  */
 export const MOST_ENCODED_BYTES = 7_000;
 
-/** Longest text from elsewhere (an error of the cloud, a user's name) in one place, in characters. */
+/** Limit for a text from elsewhere (an error of the cloud, a user's name) in one place, in characters. */
 const MOST_TEXT = 240;
 
 const SPECIAL = /[\\`*_{}[\]<>#|~&$!]/g;

@@ -14,11 +14,11 @@ export const meter = {
   ended({ result, cause }: Outcome): void {
     metricMeter.createCounter(counterName(Metric.JobsEnded)).add(1, { result, by: cause?.by ?? 'none' });
   },
-  /** The provider refused a slice of a job. */
+  /** Counts a slice of a job that the provider refused. */
   refused(scope: RefusalScope): void {
     metricMeter.createCounter(counterName(Metric.Refusals)).add(1, { scope });
   },
-  /** A machine that was at fault is no longer used. */
+  /** Counts a machine that was at fault and is no longer used. */
   machineReplaced(pool: string, kind: string): void {
     metricMeter.createCounter(counterName(Metric.BrokenMachines)).add(1, { pool, kind });
   },

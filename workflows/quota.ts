@@ -56,7 +56,7 @@ class QuotaLoop {
   readonly #history: HistoryWriter;
   readonly #details = new PoolDetails();
   #isAwake = true;
-  /** All leases are known. */
+  /** Whether all leases are known. */
   #isReady = false;
   /** Number of requests to read the pool's files, and the last of them that a reading has answered. */
   #readsAsked = 0;

@@ -61,7 +61,7 @@ class SliceOwner {
   #refused: RefusedSlice | undefined;
   #stage: SliceStage = { kind: 'asking-lease' };
   #stageSince = Date.now();
-  /** Checks under way of whether the job is open. Their results must not be lost between two runs. */
+  /** Number of checks under way that ask whether the job is open. Their results must not be lost between two runs. */
   #looksAtJob = 0;
   readonly #input: SliceInput;
   readonly #mail: SliceMail;
@@ -147,7 +147,10 @@ class SliceOwner {
     return true;
   }
 
-  /** An outage of days repeats questions and calls until the server would end the workflow (docs/adr/0042). */
+  /**
+   * Whether the history is so long that the next run should continue. Days of an outage repeat questions and calls, until the
+   * server would end the workflow (docs/adr/0042).
+   */
   get #isLong(): boolean {
     const { historyLength, continueAsNewSuggested } = workflowInfo();
     return continueAsNewSuggested || historyLength >= this.#input.timings.jobHistoryEvents;
@@ -360,10 +363,10 @@ type Step = 'go on' | 'ended' | 'history is long';
 /** The name is taken by a foreign resource. Another zone, or the next generation's name, avoids it. */
 const foreignLoss = (message: string): SliceLossReason => ({ cause: 'refused', scope: 'zone-lasting', message });
 
-/** Accelerator and pricing, by which a zone's capacity is told apart. */
+/** The accelerator and pricing for which the pool remembers a zone's capacity. */
 const askedFor = (plan: MachinePlan): AskedFor | undefined => machineKind(plan.ref.kind).compared(plan);
 
-/** A refusal as its pool is told of it. */
+/** A refusal in the form in which the pool is told of it. */
 interface RefusedSlice {
   readonly isRefused: true;
   readonly refused?: ToldRefusal;
@@ -376,5 +379,5 @@ function toldRefusal(reason: SliceLossReason): RefusedSlice | undefined {
   return { isRefused: true, refused: { scope, message: boundedLine(reason.message, MOST_ANSWER) } };
 }
 
-/** Create calls that are refused for a moment, with a growing pause of seconds, before the job decides. */
+/** The job decides after this many create calls that were refused for a moment, with growing pauses of seconds. */
 const MOST_MOMENTS = 3;

@@ -14,7 +14,7 @@ export class AcceleratorWaits {
     this.#tell = tell;
   }
 
-  /** @param ask asked until its status is not a wait for an accelerator @returns that status */
+  /** @param ask called until the status that it returns is no wait for an accelerator @returns that status */
   async through<Status extends RunStatus | { readonly kind: 'fenced' }>(
     host: AttemptHost,
     first: Status,
@@ -46,7 +46,7 @@ export class AcceleratorWaits {
   }
 }
 
-/** The waits of one attempt, whose job is told. */
+/** The waits of one attempt. Its job is told of them. */
 export function acceleratorWaits(input: Pick<AttemptInput, 'job' | 'attempt'>): AcceleratorWaits {
   const tell = jobTeller(input, attemptTroubleSignal, 'that its command waits for an accelerator');
   return new AcceleratorWaits((what) =>

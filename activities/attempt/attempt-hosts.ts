@@ -19,7 +19,6 @@ import { pause } from './activity-end.js';
 import type { SliceGuard } from './slice-guard.js';
 import type { ReachListener } from './unreachable-hosts.js';
 
-/** One host of an attempt. */
 export interface AttemptHost {
   readonly target: HostTarget;
   /** Position among all hosts of all slices, from 0, by which logs are named. */
@@ -46,8 +45,8 @@ export function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
 }
 
 /**
- * Whether a host is of a slice that was asked for together with one of these. A provider takes the slices of one request together
- * (docs/adr/0054), so the host may still be there, or not.
+ * Whether a host is in a slice that was asked for together with one of these slices. A provider takes the slices of one request
+ * together (docs/adr/0054), so the host may still be there, or not.
  */
 export function isTakenWith(
   { slices }: AttemptInput,
@@ -83,7 +82,7 @@ export class HostCaller {
   readonly #guard: SliceGuard;
   readonly #listener: ReachListener | undefined;
 
-  /** @param listener hears each time that a host did not answer, after the guard did, and each time that it did */
+  /** @param listener called at each answer of a host, and at each silence after the guard was told of it */
   constructor(hosts: HostsPort, key: SshKey, signal: AbortSignal, guard: SliceGuard, listener?: ReachListener) {
     this.#hosts = hosts;
     this.#key = key;
@@ -126,7 +125,7 @@ export class HostCaller {
 }
 
 const LONGEST_PAUSE_MS = 10_000;
-/** Silences of a host in a row that each ask the API about its slice. */
+/** A host's silence makes the guard ask the API about its slice only this many times in a row. */
 const MOST_SUSPECTED = 3;
 
 function refused(error: HostKeyUnverified): ApplicationFailure {

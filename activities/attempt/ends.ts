@@ -17,7 +17,7 @@ import { pause } from './activity-end.js';
 
 // The host's own word ----------------------------------------------------------------------------------------------------
 
-/** A run that is starting may yet fail (an accelerator that stays busy). The next caller then starts it. */
+/** Whether the run has begun. A starting run may yet fail (an accelerator that stays busy), and the next caller starts it. */
 export function hasBegun({ kind }: RunStatus): boolean {
   return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
 }
@@ -62,7 +62,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
   }
 }
 
-/** The host does not know how the run ended; another witness may (docs/adr/0102). */
+/** Whether the host does not know how the run ended; another witness may (docs/adr/0102). */
 export const isUnrecorded = ({ kind }: RunStatus): boolean =>
   kind === 'lost' || kind === 'orphaned' || kind === 'absent';
 
@@ -109,8 +109,8 @@ export async function storedEnds(
 }
 
 /**
- * Keeps an end that a host has told, so that no later look forgets it: neither a host that has since lost its record, nor the
- * next worker (docs/adr/0102). If the host's own record came first, it stays.
+ * Stores an end that a host has told. It is not lost then if the host loses its record, or if another worker takes over
+ * (docs/adr/0102). If the host's own record came first, that stays.
  */
 export async function keepEnd(
   { store, hosts: port, proofOf }: { readonly store: Pick<StorePort, 'write'> } & Kept,
@@ -132,8 +132,8 @@ interface Kept {
 }
 
 /**
- * Acts, unless the store holds the job's outcome: then Temporal was set back to an earlier time (a database from a backup, a
- * reset), and acting would run again what has ended. An id is one job's for ever, so the outcome is this job's.
+ * Acts, unless the store holds the job's outcome. In that case Temporal was set back to an earlier time (a database from a
+ * backup, a reset), and acting would run again what has ended. An id is one job's for ever, so the outcome is this job's.
  */
 export async function unlessEnded<End>(
   store: StorePort,

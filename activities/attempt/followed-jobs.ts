@@ -25,8 +25,9 @@ interface Mark {
 }
 
 /**
- * The jobs whose logs somebody follows, by marks in the store (docs/adr/0150). One listing is for all jobs of a worker, and there is
- * none while no stream asks. A mark counts from its change on, whatever the clocks of its writer and of the store say.
+ * The jobs whose logs are followed, known by marks in the store (docs/adr/0150). One listing serves all jobs of a worker, and
+ * none is made while no stream asks. A mark counts from the time at which this worker saw it change, so the clocks of its writer
+ * and of the store do not matter.
  */
 export class FollowedJobs {
   readonly #store: Store;
@@ -75,7 +76,7 @@ export class FollowedJobs {
 
 const ofStores = new WeakMap<Store, FollowedJobs>();
 
-/** Asks whether a job is followed. All activities with a worker's store share its listings. */
+/** Returns a function that says whether the job is followed. All activities with a worker's store share its listings. */
 export function followsOf(store: Store, job: string): () => boolean {
   const known = ofStores.get(store) ?? new FollowedJobs(store);
   ofStores.set(store, known);

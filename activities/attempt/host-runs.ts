@@ -30,7 +30,7 @@ interface Around {
   readonly callerUntil: (signal: AbortSignal) => HostCaller;
   readonly guard: SliceGuard;
   readonly warnings: HostWarnings;
-  /** Gets each host's end twice, when it is heard of and when all of its output is stored, and the silence of all hosts. */
+  /** Gets each host's end when it is known, and again when its output is stored. Also gets the silence of all hosts. */
   readonly news: Pick<MessageQueue<News>, 'put' | 'fail'>;
   readonly signal: AbortSignal;
 }
@@ -88,7 +88,7 @@ export class HostRuns {
     this.#silence = new SilenceWatch(limit, this.#hosts, watching, signal);
   }
 
-  /** @returns the hosts that run the command. A job without one holds its slices until it is cancelled */
+  /** @returns the hosts that run the command. A job without a command holds its slices until it is cancelled */
   start(): readonly HostPlace[] {
     const { news, signal } = this.#around;
     const script = commandScript(this.#input.spec);
@@ -113,7 +113,7 @@ export class HostRuns {
     return storeStacks({ store, pySpy, callerUntil, limitMs: STACKS_MS, signal }, this.#input, this.#hosts);
   }
 
-  /** Whether a slice is lost. If the look takes long, the job is told that nothing of its command is left to wait for. */
+  /** Returns whether a slice is lost. If the look takes long, the job is told that its command has ended. */
   async lookAtSlices({ hosts, ends, patience }: Extract<Effect, { do: 'look at slices' }>): Promise<boolean> {
     const { guard } = this.#around;
     const now = Date.now();
@@ -144,7 +144,7 @@ export class HostRuns {
   }
 
   /**
-   * The output of a host whose end was not seen may go on after the stored bytes. Its log says so, and since when
+   * Says in the log of each host whose end was not seen that more output may have followed the stored bytes, and since when
    * (docs/adr/0043).
    */
   async sayWhatIsLost(end: AttemptEnd): Promise<void> {
@@ -224,8 +224,8 @@ export class HostRuns {
   }
 
   /**
-   * The end of a command that another worker has started, on a host that no longer knows of it. It is not started again if it has
-   * ended.
+   * The stored end of a command that another worker has started, on a host that no longer knows the run. A command that has ended
+   * is not started again.
    */
   async #endBeforeStart(host: AttemptHost, connection: HostConnection): Promise<HostEnd | undefined> {
     if (this.#input.runsSince === undefined) return undefined;
@@ -258,9 +258,9 @@ export class HostRuns {
 
 /** Pause between two looks at a command that waits for an accelerator. */
 const WAIT_LOOK_MS = 1_000;
-/** An end that a worker has heard is kept, if the attempt is not over by then. */
+/** An end that a worker has heard is stored after this time, unless the attempt is over by then. */
 const KEEP_AFTER_MS = 2_000;
-/** A look that lasts no longer is not told. */
+/** The job is not told of a look that lasts no longer than this. */
 const TELL_AFTER_MS = 3_000;
 
 /** A store that does not answer must not hide a loss from its job for longer than this. */

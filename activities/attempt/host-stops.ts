@@ -9,7 +9,7 @@ import { type AttemptHost, type HostCaller, isTakenWith, runIdOf } from './attem
 import { pause } from './activity-end.js';
 import type { SliceGuard } from './slice-guard.js';
 
-/** Facts about the hosts of an attempt, as it goes on. */
+/** The hosts of an attempt that is under way, and facts about them. */
 interface HostsUnderWay {
   readonly input: AttemptInput;
   readonly caller: HostCaller;
@@ -31,7 +31,10 @@ export class HostStops {
     this.#hosts = hosts;
   }
 
-  /** Resolves when each of these hosts has ended its command or its slice is lost, and at the latest a while after the grace. */
+  /**
+   * Tells hosts to end their command. Resolves when each of them has ended it or its slice is lost, and at the latest a while
+   * after the grace.
+   */
   async where(
     isMeant: (host: AttemptHost) => boolean,
     reason: string,
@@ -58,7 +61,7 @@ export class HostStops {
     this.where(isOther, reason, 'preemption').catch(() => undefined);
   }
 
-  /** Tells hosts of lost slices that may live on: once, and only those whose command has not ended. */
+  /** Tells hosts of lost slices that may still run to end their command: each once, and only if it has not ended yet. */
   tellLeft(slices: readonly LostSlice[]): void {
     const left = new Set(this.#leftOf(slices).filter((host) => !this.#hosts.ended.has(host) && !this.#told.has(host)));
     const reason = 'a machine of its slice was lost, and the gang with it';
@@ -118,8 +121,8 @@ export class HostStops {
 }
 
 /**
- * A host of an attempt that lost a slice. It is in that slice, if machines are taken one by one (docs/adr/0130), or in another
- * one, and the worker stores its files.
+ * A host to wait for in an attempt that lost a slice. It is either in that slice, if machines are taken one by one
+ * (docs/adr/0130), or in another one, if the worker stores its files.
  */
 interface LeftHost extends AttemptHost {
   /** Resolves when its command has ended and its lines are stored. */

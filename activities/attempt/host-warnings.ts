@@ -20,13 +20,13 @@ export class HostWarnings {
     this.#signal = signal;
   }
 
-  /** The host was attached to. It may already have a warning that another worker put there. */
+  /** Called when the host was attached to. It may already have a warning that another worker put there. */
   attached(host: AttemptHost, status: RunStatus): void {
     this.#onHost.set(host, status.kind === 'running' && status.isWarned ? 'of another worker' : undefined);
     void this.#tell(host);
   }
 
-  /** The provider's warning of this slice has changed. */
+  /** Called when the provider's warning of this slice has changed. */
   changed(slice: number): void {
     for (const host of this.#onHost.keys()) if (host.target.slice === slice) void this.#tell(host);
   }

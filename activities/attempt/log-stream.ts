@@ -15,7 +15,7 @@ export interface Shipping {
   readonly patience?: StorePatience;
   /** Absent: all of the output is stored. */
   readonly limit?: LogLimit;
-  /** Whether somebody follows this log now. Absent: nobody does. */
+  /** Whether this log is followed now. Absent: it is not. */
   readonly isFollowed?: () => boolean;
 }
 
@@ -42,7 +42,7 @@ export class LogStream {
   readonly #openedAt = Date.now();
   /** Offset of the first byte held back. */
   #offset = 0;
-  /** End of the stored bytes as last seen: beyond `position` while another worker, which cut elsewhere, is ahead. */
+  /** End of the stored bytes as last seen. It is beyond `position` while a worker that cuts at other offsets is ahead. */
   #storedTo = 0;
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -99,14 +99,14 @@ export class LogStream {
     if (this.#room === 0) this.#dropped = Math.max(this.#dropped, printed - this.#end);
   }
 
-  /** Time at which the first byte came in that is not stored; undefined: all bytes are stored. */
+  /** Time at which the first byte came in that is not stored yet; undefined if all bytes are stored. */
   get heldSince(): EpochMs | undefined {
     return this.#heldBytes === 0 ? undefined : this.#heldSince;
   }
 
   /**
-   * Read when the stream was opened: the last stored bytes were read after this time, when all before them was stored. Undefined:
-   * it is not known.
+   * A time before which the last stored bytes were not read from the host: the bytes before them were stored at this time. Known
+   * since the stream was opened. Undefined if it is not known.
    */
   get storedSince(): EpochMs | undefined {
     return this.#storedSince;
@@ -120,7 +120,7 @@ export class LogStream {
     if (this.#heldBytes > 0) this.#cutLater();
   }
 
-  /** Looks again before the time is over: somebody may follow by then. */
+  /** Cuts the held output when its time is over. Looks every `LOOK_MS`, since a reader that follows makes that time shorter. */
   #cutLater(): void {
     const leftMs = (): number => this.#heldSince + this.#cutAfterMs - Date.now();
     this.#timer ??= setTimeout(
@@ -157,7 +157,7 @@ export class LogStream {
     return this.#writing;
   }
 
-  /** Says after the stored output that there was, or may have been, more of it. Once; the first text stays. */
+  /** Says after the stored output that there was, or may have been, more of it. A second call changes nothing. */
   async lostTail(text: string): Promise<void> {
     const line = `${this.#endsLine ? '' : '\n'}[jobctl] ${text}\n`;
     await this.#store.write(lostTailObject(this.#prefix, this.#host, this.#offset), line, 'absent', 'text/plain');

@@ -5,11 +5,11 @@ import { SIGN_BYTES, signIn } from '../../domain/recovery/broken-machine.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 import type { AttemptHost } from './attempt-hosts.js';
 
-/** No worker goes on with this supervision. */
+/** Whether this end is final, so that no other worker goes on with the supervision. */
 export const isOver = ({ kind }: AttemptEnd): boolean =>
   kind === 'slices-lost' || kind === 'exited' || kind === 'run-lost';
 
-/** A host's output is read at most this long after it was printed, and before it came in here. */
+/** Output arrives here at most this long after it was printed and read on its host. */
 const ON_ITS_WAY_MS = 5_000;
 
 /** Time until which the output of one host is known here, whichever worker was told to start its command (docs/adr/0043). */
@@ -24,7 +24,7 @@ export class KnownOutput {
     this.#runsSince = runsSince;
   }
 
-  /** The host is being told to start. Whatever its answer, it may print from now on. */
+  /** Called when the host is told to start. Whatever its answer, it may print from now on. */
   asked(): void {
     if (this.#runsSince === undefined) this.#knownUntil ??= Date.now();
   }
@@ -40,7 +40,11 @@ export class KnownOutput {
     if (position >= this.#oldBytes) this.#knownUntil = Date.now();
   }
 
-  /** @param storedSince the last stored bytes were read after this @returns undefined: its command never began */
+  /**
+   * Time until which the host's output is known.
+   * @param storedSince time after which the last stored bytes were read
+   * @returns undefined if the host's command never began
+   */
   until(storedSince: EpochMs | undefined): EpochMs | undefined {
     return this.#knownUntil ?? storedSince ?? this.#runsSince;
   }
@@ -74,7 +78,7 @@ export class LastOutput {
     }
   }
 
-  /** Adds to the end of a host whose command failed a sign that it printed. */
+  /** Returns the end, with the sign of trouble that the host printed, if its command failed and it printed one. */
   with(host: AttemptHost, end: HostEnd | undefined): HostEnd | undefined {
     if (end?.kind !== 'failed') return end;
     const { chunks = [] } = this.#of.get(host) ?? {};

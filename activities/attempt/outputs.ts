@@ -62,9 +62,9 @@ type AskHost = <T>(
 ) => Promise<T>;
 
 /**
- * Waits until the hosts of a command that ended have stored its files, at most as long as the job says. The hosts try it
- * themselves (docs/adr/0059), and are asked once a second. A host that does not answer is waited for a minute. What a host has
- * not said to be stored is looked for in the store before it is called missing. Never throws.
+ * Waits until the hosts of a command that ended have stored its files, at most as long as the job says. The hosts store the files
+ * by themselves (docs/adr/0059), and are asked once a second. A host that does not answer is waited for a minute. If a host has
+ * not said that its files are stored, they are looked for in the store before they are called missing. Never throws.
  * @param isGone says of a host whether it can store nothing more
  * @param tell gets the reason of the wait, and undefined when it is over
  * @param signal ends the wait early, for example when the worker shuts down
@@ -146,8 +146,8 @@ const isComplete = (stored: Stored): stored is ManifestHeader =>
   stored !== 'nothing' && 'state' in stored && stored.state === 'ended';
 
 /**
- * A host that is there goes on to store its last files when nobody asks it any more, and needs a moment for that after its
- * command has ended. So the store is asked until they are in it, for `SOON_MS` at most.
+ * Asks the store for a host's outputs until its last files are in it, for `SOON_MS` at most. A host that is still there stores
+ * them even if it is no longer asked, and needs a moment for that after its command has ended.
  * @param isGone ends the wait, after one more look
  */
 async function storedSoon(
@@ -165,7 +165,7 @@ async function storedSoon(
   }
 }
 
-/** For a host that cannot be asked, or that has not stored its last files: its outputs in the store. */
+/** The report on a host that cannot be asked, or that has not stored its last files, from its outputs in the store. */
 function storedBefore(stored: Stored, why: string, isOpen: boolean): HostOutputs {
   const open = isOpen ? ({ isOpen } as const) : {};
   if (stored === 'nothing') return { why, ...open };
@@ -197,7 +197,7 @@ const TELL_AFTER_MS = 3_000;
 const FIRST_PAUSE_MS = 50;
 const ASK_MS = 1_000;
 const SILENT_MS = 60_000;
-/** The next slice waits for this, and takes minutes itself. */
+/** The next slice waits for this time. Getting that slice takes minutes anyway. */
 const SOON_MS = 10_000;
 /** `outputs.wait: 0` asks for the present state. */
 const ASK_ONCE_MS = 5_000;
@@ -213,8 +213,8 @@ interface OutputsWait {
 
 /**
  * The outputs of an attempt with this end. A worker that shuts down meanwhile leaves the wait to the next one, which finds the
- * same end. The loss of a slice ends the wait, and the files stored by then count. After a loss no host is asked, because the next
- * slice is waited for: hosts that are still there store their files by themselves, and the store shows that within seconds.
+ * same end. The loss of a slice ends the wait, and the files stored by then count. After a loss no host is asked, because the
+ * next slice is waited for: hosts that are still there store their files by themselves, and the store shows that within seconds.
  */
 export async function outputsAfter(
   ended: AttemptEnd,
@@ -240,7 +240,7 @@ export async function outputsAfter(
   return first;
 }
 
-/** The stored outputs of hosts of a lost slice, and of the others in its attempt; none for a job that names and wrote none. */
+/** The outputs that an attempt's hosts had stored when it lost a slice. Undefined if the job names none and wrote none. */
 async function storedByThen(
   store: Pick<StorePort, 'read'>,
   input: AttemptInput,
@@ -258,7 +258,7 @@ async function storedByThen(
   return reportOf(input.attempt, new Map(await Promise.all(ends)));
 }
 
-/** Transfers under way in this worker, each with some 16 MiB in memory, and those of one job among them. */
+/** Limits of concurrent transfers: of this worker, with some 16 MiB in memory each, and of one job among them. */
 const AT_ONCE = 16;
 const OF_ONE_JOB = 4;
 const AGAIN_MS = 5_000;

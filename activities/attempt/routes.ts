@@ -29,7 +29,7 @@ export class Routes {
     };
   }
 
-  /** Others on the route of a host that are not known to be silent, those of its own slice first. */
+  /** Other hosts on the same route that are not known to be silent, those of the host's own slice first. */
   beside(host: WatchedHost): readonly WatchedHost[] {
     const others = [...this.#hosts].filter(
       (other) => other !== host && other.route === host.route && !other.isSilent(),
@@ -52,7 +52,7 @@ export const signOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>, 
   signObject(job.id, attempt, number);
 
 /**
- * Undefined: this host could never upload. A host without an account of a provider may have one that its owner gave it.
+ * Undefined: this host could never upload. A host without an account of a provider may have an account from its owner.
  * @param expected as `StorePort.uploadUrl` takes it
  */
 export function hostUpload(

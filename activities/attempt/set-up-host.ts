@@ -88,7 +88,7 @@ export class HostSetUp {
     }
   }
 
-  /** After all modules: the stored files of the command are newer than those of a bundle. */
+  /** Adds the restore after all modules, because the command's stored files are newer than those of a bundle. */
   async #addRestore(): Promise<SetUpEnd | undefined> {
     const { journal, plans, restore } = this.#context;
     const { target, number } = this.#host;
@@ -132,7 +132,7 @@ export class HostSetUp {
     }
   }
 
-  /** A problem of the host or on the way of a file, not of the connection. It may pass, and must not end the job. */
+  /** A problem of the host, or of a file on its way there, and not of the connection. It may pass, and must not end the job. */
   #hostFailure(error: unknown): FailedModule {
     const isWrong = error instanceof ManifestWrong;
     const isOfHost = error instanceof HostFileError || error instanceof RunnerFailed;

@@ -123,7 +123,7 @@ function setUpHost(setUp: HostSetUp, { target }: AttemptHost, renumber: () => Pr
   });
 }
 
-/** Ready when all are. Resolves earlier as soon as one is not. */
+/** Resolves with `ready` when all hosts are ready, or as soon as one ends otherwise, with its end. */
 function firstFailure(work: readonly Promise<SetUpEnd>[]): Promise<SetUpEnd> {
   return new Promise((resolve, reject) => {
     for (const host of work) host.then((end) => end.kind !== 'ready' && resolve(end), reject);

@@ -47,12 +47,12 @@ interface Reading {
 }
 
 /**
- * `endMs` is `timeouts.no_output`: the command ends after it, and a host that is silent alone for so long is named. `noteMs`: nothing
- * ends. A host is named only if it printed regularly before, and has been silent for this long and for longer than ever.
+ * `endMs` is `timeouts.no_output`: the command ends after it, and a host that is silent alone for so long is named. `noteMs`:
+ * nothing ends. A host is named only if it printed regularly before, and has been silent for this long and for longer than ever.
  */
 export type SilenceLimit = { readonly endMs: number } | { readonly noteMs: number };
 
-/** The limit of a job: every command on several hosts is watched. */
+/** The limit for a job: `timeouts.no_output`, or one that only names hosts if several run the command. Undefined: no limit. */
 export function silenceLimitOf(noOutputSeconds: number | undefined, hosts: number): SilenceLimit | undefined {
   if (noOutputSeconds !== undefined) return { endMs: noOutputSeconds * 1000 };
   return hosts > 1 ? { noteMs: NOTE_AFTER_MS } : undefined;
@@ -127,7 +127,7 @@ export class SilenceWatch {
     this.#speaks(host);
   }
 
-  /** The host has printed, or ended: either way it is no longer silent. */
+  /** Called when the host has printed or ended: either way it is no longer silent. */
   #speaks(host: AttemptHost): void {
     const [wasAlone, wasNoted] = [this.#alone.delete(host), this.#mayBeNoted.delete(host)];
     if (wasAlone || wasNoted) this.#tellAlone();
@@ -195,7 +195,10 @@ export class SilenceWatch {
     return noteAfterMs(this.#readings.get(host)?.rhythm ?? UNHEARD, this.#limit.noteMs);
   }
 
-  /** Time by this worker's knowledge. A host that it has not reached yet need not be asked. */
+  /**
+   * Time in ms until all hosts may have been silent for long enough, by this worker's knowledge. It asks none before it has
+   * reached all.
+   */
   #dueInMs(): number {
     const readings = [...this.#readings.values()];
     if (readings.length < this.#hosts.length) return askAgainMs(this.#limitMs);
@@ -278,8 +281,8 @@ export function tellOfSilentHosts(
 }
 
 /**
- * `nothing was printed by host 1 since 2026-11-22T07:14:20Z, while others print (timeouts.no_output)`. Without that limit the text
- * says what was so when it was told, since it is not taken back when the others fall silent too.
+ * `nothing was printed by host 1 since 2026-11-22T07:14:20Z, while others print (timeouts.no_output)`. Without that limit, the
+ * text is in the past tense, because it is not taken back when the others fall silent too.
  */
 function silentHostsText(
   hosts: readonly SilentHost[],

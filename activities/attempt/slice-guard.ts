@@ -9,9 +9,9 @@ import type { ReadySlice } from '../../contract/job-activities.js';
 import { pause } from './activity-end.js';
 
 export interface GuardListener {
-  /** A slice is lost: once for each. */
+  /** Called once for each slice that is lost. */
   readonly loss?: (lost: LostSlice) => void;
-  /** A slice that still serves was first seen, with or without a warning of the provider, or its warning has changed. */
+  /** Called when a slice that still serves is first seen, warned of or not, and when the provider's warning changes. */
   readonly warning?: (slice: number) => void;
 }
 
@@ -63,8 +63,8 @@ export class SliceGuard {
   }
 
   /**
-   * A host of this slice showed another machine's key, `times` in a row. The node is looked at again. A slice that is still there
-   * is lost at the second time (docs/recovery.md, "slice seen").
+   * Called when a host of this slice showed another machine's key, `times` in a row. The node is looked at again. A slice that is
+   * still there is lost at the second time (docs/recovery.md, "slice seen").
    */
   async wrongHostKey(index: number, times: number, message: string): Promise<void> {
     const seen = await this.lookAt(index);
@@ -75,7 +75,7 @@ export class SliceGuard {
     if (decision.do === 'report loss') this.#report({ index, cause: decision.cause, message });
   }
 
-  /** The API's present answer about this slice; undefined: it gave none. Evidence against the slice is judged as usual. */
+  /** The API's present answer about this slice; undefined: it gave none. An answer against the slice is judged as usual. */
   async lookAt(index: number): Promise<Condition | undefined> {
     const slice = this.#slices.find((candidate) => candidate.index === index);
     const seen = slice && (await this.#observe(slice));
@@ -83,7 +83,7 @@ export class SliceGuard {
     return seen;
   }
 
-  /** A host that does not answer counts as dead, and costs its slice: the evidence is not from the API. */
+  /** Counts a host that does not answer as dead, so that its slice is lost. The evidence for that does not come from the API. */
   reportDead(host: DeadHost, cause: LostSlice['cause']): void {
     if (this.#lost.has(host.slice)) return;
     this.#dead.push(host);

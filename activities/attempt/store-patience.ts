@@ -74,7 +74,7 @@ export interface PatienceClock {
 const LONGEST_PAUSE_MS = 15_000;
 const TELL_AFTER_MS = 10_000;
 
-/** For the patience of one attempt: tells the job of trouble with the store. */
+/** For the patience of one attempt: returns a function that tells the job of trouble with the store. */
 export function tellJobOfTrouble(input: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
   const tell = jobTeller(input, attemptTroubleSignal, 'of its store');
   return (what) => tell({ v: 1, attempt: input.attempt, ...(what === undefined ? {} : { what }) });

@@ -56,7 +56,7 @@ export class UnreachableHosts implements ReachListener {
     return this.#missed.has(key) || this.#told.has(key);
   }
 
-  /** Time since which the job has been told that it does not answer, epoch ms. */
+  /** Time since which the host does not answer, as the job was told; epoch ms. */
   since({ slice, index: host }: HostTarget): number | undefined {
     return this.#told.get(keyOf({ slice, host }))?.since;
   }
@@ -73,7 +73,7 @@ export class UnreachableHosts implements ReachListener {
   }
 }
 
-/** The unreachable hosts of one attempt, whose job is told. */
+/** The unreachable hosts of one attempt. Its job is told of them. */
 export function unreachableHosts(
   input: Pick<AttemptInput, 'job' | 'attempt' | 'unreachable'>,
   tellAfterMs?: number,

@@ -14,14 +14,14 @@ import {
 } from '../machines/kubernetes/pod-template.js';
 import { buildHash, type OwnedBuild, type BuildSettings, inputsTag } from './port.js';
 
-/** The value of the label that holds the kind of machines, so that no listing of slices takes a build for a slice. */
+/** Value of the label that holds the kind of machines. With it, no listing of slices takes a build for a slice. */
 const BUILD = 'build';
 /** Holds the hash of the build's inputs, which shows which build a Job belongs to. */
 export const BUILD_LABEL = 'jobctl-build';
 
 export const buildName = (hash: string): string => `jobctl-build-${hash}`;
 
-/** Kubernetes deletes a Job this long after its end. The build's workflow does so much earlier, unless it is gone. */
+/** Kubernetes deletes a Job this long after its end. The build's workflow, unless it is gone, deletes the Job much earlier. */
 const LEFT_SECONDS = 24 * 3600;
 /** A build has nothing to save when it is stopped. */
 const GRACE_SECONDS = 1;
@@ -159,7 +159,7 @@ const securityOf = ({ privileged }: BuildSettings): V1SecurityContext =>
         appArmorProfile: { type: 'Unconfined' },
       };
 
-/** The same label as on images that submit builds (github.com/opencontainers/image-spec, annotations.md). */
+/** Label that names the commit, as on images that `submit` builds (github.com/opencontainers/image-spec, annotations.md). */
 const REVISION = 'org.opencontainers.image.revision';
 
 /** Arguments for `buildctl` (https://github.com/moby/buildkit/blob/master/docs/reference/buildctl.md). */
@@ -198,7 +198,7 @@ export function digestIn(metadata: string): string | undefined {
   }
 }
 
-/** BuildKit's output once it has begun to build, in contrast to a daemon that never came up. */
+/** Matches output that BuildKit prints only once it has begun to build. A daemon that never came up prints none of it. */
 const GAVE_UP = /failed to solve|^#\d+ /m;
 
 /** Returns whether BuildKit had begun to build, so that the failure is the build's. @param tail the last output of its process */

@@ -41,7 +41,7 @@ const sha256 = (json: unknown): string => createHash('sha256').update(canonicalJ
 /** All inputs that decide the content of an image, wherever it is built. `context` is a folder of the repository, '' its top. */
 type ImageInputs = Pick<RemoteBuild, 'commit' | 'context' | 'dockerfile' | 'target' | 'args' | 'platform'>;
 
-/** A readable tag that differs for any inputs that make another image. */
+/** Returns a readable tag. Builds whose inputs differ have different tags. */
 export function inputsTag({ commit, context, dockerfile, target, args, platform }: ImageInputs): string {
   const folder = context === '' || context.endsWith('/') ? context : `${context}/`;
   const inputs = { commit, context: folder, dockerfile, target, args, platform };

@@ -2,7 +2,7 @@ import { KeyFailure, type KeyUse, type NamedKey, newKeyLine, parseKeyLine } from
 
 export { splitReferences } from '../keys/key-reference.js';
 
-/** A key of the payload codec. Its id is readable in every payload that it encrypted. */
+/** A key of the payload codec. Its id stands in plain text in every payload that the key has encrypted. */
 export type CodecKey = NamedKey;
 
 /** A mistake in the codec's configuration: the place, the value and the remedy. The message never contains a key. */

@@ -143,7 +143,10 @@ export function payloadsToJson(payloads: Payload[]): string {
   return JSON.stringify({ payloads: trees });
 }
 
-/** Loads the keys and returns their codec. Without keys, the codec still reports which key an encrypted payload needs. @throws CodecKeyError */
+/**
+ * Loads the keys and returns their codec. Without keys, the codec still reports which key an encrypted payload needs. @throws
+ * CodecKeyError
+ */
 export async function openCodec(
   { key, decodeKeys = [] }: CodecReferences,
   options: Pick<CodecOptions, 'onUnknownKey'> & Partial<KeyPlaces>,

@@ -22,7 +22,7 @@ export function createGoogleProject(options: GoogleRestOptions): GoogleProjectPo
 class RestGoogleProject implements GoogleProjectPort {
   readonly googleProject: string;
   readonly #rest: GoogleRest;
-  /** The form that paths contain. */
+  /** The project in the form that paths contain. */
   readonly #project: string;
 
   constructor(options: GoogleRestOptions) {

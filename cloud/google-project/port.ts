@@ -42,7 +42,7 @@ export interface FirewallRule {
   readonly network: string;
   readonly isIngress: boolean;
   readonly isDisabled: boolean;
-  /** 0 first. */
+  /** Rules with a lower number come first; the lowest is 0. */
   readonly priority: number;
   readonly sourceRanges: readonly string[];
   readonly targetTags: readonly string[];

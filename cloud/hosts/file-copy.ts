@@ -10,7 +10,7 @@ import { lastWord } from './runner-client.js';
 
 /** Files up to this size are sent at once, in one round trip. Asking for the part that is already there costs a second. */
 const UNASKED_BYTES = 128 * 1024;
-/** Consecutive cuts without any further byte. */
+/** A copy fails after this many consecutive cuts that brought no further byte. */
 const TRIES_WITHOUT_PROGRESS = 5;
 const PAUSE_MS = 300;
 
@@ -86,7 +86,7 @@ function explained({ where }: HostLink, path: string, { code, signal, stderr }: 
   return `${where}: '${path}': ${stderr.trim().slice(-500) || `the copy ended with ${ended}`}`;
 }
 
-/** Repeats after each loss of the connection while tries make progress. */
+/** Repeats the copy after each loss of the connection, as long as the tries bring further bytes. */
 export async function overCuts<T>(
   signal: AbortSignal,
   copy: (progress: (offset: number) => void) => Promise<T>,
@@ -130,8 +130,8 @@ export interface FilePlace {
 }
 
 /**
- * Derived from path and content: every writer of this part writes the same bytes at the same offsets. So a cut copy that still
- * runs on the host does no harm to its successor.
+ * The name is derived from path and content, so every writer of this part writes the same bytes at the same offsets. A cut copy
+ * that still runs on the host therefore does no harm to its successor.
  */
 export function partName(path: string, sha256: string): string {
   return `.jobctl-${createHash('sha256').update(`${sha256} ${path}`).digest('hex').slice(0, 24)}.part`;
@@ -166,7 +166,7 @@ unless_there
 export const sizeScript = (place: FilePlace): string =>
   `${onPlace(place)}if [ -f "$t" ]; then say "$(length "$t")"; else say 0; fi`;
 
-/** Reports `done`, or the problem of the part; a part with other content is removed. */
+/** Reports `done`, or the problem of the part. A part with unexpected content is removed. */
 export const intoPlace = ({ size, sha256, mode }: FilePlace): string => `n=$(length "$t")
 [ "$n" -ge ${size} ] || { say "only $n of ${size} bytes arrived"; exit 0; }
 got=$(sum "$t")
@@ -212,7 +212,9 @@ export async function putContents(
     await putFile(link, source, `${folder}/${source.sha256}`, { mode: 0o600, signal });
 }
 
-/** Answers go to stderr, like those of `putFile` and `getFile`. Files are named by SHA-256 and arrive as a whole or not at all. */
+/**
+ * Answers go to stderr, like those of `putFile` and `getFile`. Files are named by SHA-256 and arrive as a whole or not at all.
+ */
 const into = (folder: string): string =>
   `umask 077; mkdir -p -- ${shellPath(folder)} && cd -- ${shellPath(folder)} || exit 1\n`;
 

@@ -69,7 +69,7 @@ export function fingerprintOfLine(publicKey: string): string {
   return fingerprintOf(Buffer.from(publicKey.split(' ')[1] ?? '', 'base64'));
 }
 
-/** A key's wire form begins with its type's length and name (RFC 4253, 6.6). */
+/** A key's wire form begins with the length and the name of its type (RFC 4253, 6.6). */
 export function publicKeyLine(wire: Buffer): string {
   return `${wire.subarray(4, 4 + wire.readUInt32BE(0)).toString('latin1')} ${wire.toString('base64')}`;
 }
@@ -87,7 +87,7 @@ export interface ExpectedHostKey {
 export interface HostKeyPins {
   /**
    * The expected keys. Undefined if they cannot be known: then the key of the first connection is pinned.
-   * @throws HostKeyUnverified if such a host must not be trusted; HostUnreachable if the keys may be known later
+   * @throws HostKeyUnverified if the policy forbids pinning such a key; HostUnreachable if the keys may be known later
    */
   expected(target: SshTarget): Promise<ExpectedHostKey | undefined>;
   /**

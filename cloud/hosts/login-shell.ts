@@ -1,9 +1,9 @@
 import { shellQuote } from '../../domain/shell-quote.js';
 
 /**
- * The login files of bash, without --login, which reads .bash_logout at the end. Debian's /etc/profile drops the PATH of a pod's
- * image: that of its first process, jobctl's agent, comes back after it, and before what the user's own file adds. It has
- * no single quotes, because the runner puts it between single quotes.
+ * Reads bash's login files. `bash --login` would do so too, but would also read .bash_logout at the end. In a pod, Debian's
+ * /etc/profile drops the image's PATH. It is restored from the pod's first process, jobctl's agent, before the user's own file is
+ * read. The text has no single quotes, because the runner puts it between single quotes.
  */
 export const LOGIN_FILES = `[ ! -r /etc/profile ] || . /etc/profile
 if [ -f /jobctl/agent ] && [ -r /proc/1/environ ]; then
@@ -18,7 +18,7 @@ elif [ -r ~/.profile ]; then . ~/.profile
 fi
 `;
 
-/** A command for a host that runs a shell line as the job's own command runs. */
+/** Returns a command that runs a shell line on a host in the same shell environment as the job's own command. */
 export const inLoginShell = (line: string): string => `bash --norc -c ${shellQuote(`${LOGIN_FILES}${line}`)}`;
 
 /** The same for a shell that reads its lines from a person or a pipe. */

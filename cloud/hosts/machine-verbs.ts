@@ -7,7 +7,7 @@ import type { RunnerClient } from './runner-client.js';
 export interface Holder {
   /** The text of the claim; its first line is its id. Absent: the machine is unclaimed. */
   readonly claim?: string;
-  /** The claim asked about is being given back or was: no command starts under it any more. */
+  /** The claim in question is being given back, or has been. No command starts under it any more. */
   readonly isEnded: boolean;
 }
 
@@ -20,7 +20,7 @@ export type ClaimAnswer =
 
 /** A machine's facts in the pool file. */
 export interface Declared {
-  /** `count`: of the whole machine. */
+  /** `count` is that of the whole machine. */
   readonly accelerator?: { readonly type: string; readonly count: number };
   readonly slot?: MachineSlot;
   /** The operator's own script. */
@@ -30,7 +30,7 @@ export interface Declared {
 export interface Inspection {
   /** Sentences about faults that keep the machine out of use until a person mends them. */
   readonly problems: readonly string[];
-  /** The other user of its accelerators, which is no fault of the machine. */
+  /** Says which other process uses its accelerators. That is no fault of the machine. */
   readonly busy?: string;
   /** Oddities that do not keep the machine out of use. */
   readonly warnings: readonly string[];

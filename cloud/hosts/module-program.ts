@@ -75,8 +75,8 @@ async function contentOf(content: ModuleFile['content']): Promise<Buffer> {
 }
 
 /**
- * One program for the checks whose places are requested: it prints `PLACE CODE` on descriptor 3 for each. Each check runs in a
- * subshell without that descriptor, so that none can end the others or answer for them.
+ * Joins the checks into one program. Its arguments are places in `plans`; for each it runs the check and prints `PLACE CODE` on
+ * descriptor 3. Each check runs in a subshell without that descriptor, so no check can end the others or answer for them.
  */
 function checkScript(plans: readonly ModulePlan[]): string {
   const cases = plans.map(({ check }, place) => `${place}) check=${shellQuote(check)} ;;`);

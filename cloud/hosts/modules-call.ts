@@ -156,7 +156,10 @@ class ModulesCall {
   }
 }
 
-/** The runner's messages about the modules of one call, between output. Modules by their place in the call, steps from 1. */
+/**
+ * The runner's messages about the modules of one call, which come between output. `place` is a module's place in the call, and
+ * `step` counts from 1.
+ */
 type ModuleFrame =
   | { readonly kind: 'unchanged' | 'needed' | 'done'; readonly place: number }
   | { readonly kind: 'step'; readonly place: number; readonly step: number }

@@ -9,7 +9,7 @@ type GoogleRef = Extract<MachineRef, { readonly googleProject: string }>;
 /** Requests to Google about one project, with the worker's account. */
 export type ProjectRequests = Pick<GoogleRest, 'get' | 'post' | 'identity'>;
 
-/** Time for which an answer about a node is valid: its hosts refuse one after the other, and are tried again. */
+/** Time for which an answer about a node is kept: the node's hosts refuse the login one after the other, and are tried again. */
 const KNOWN_MS = 60_000;
 
 interface Metadata {
@@ -24,7 +24,7 @@ interface ImportAnswer {
 
 /**
  * OS Login: if the metadata of a VM or of its project contain `enable-oslogin`, the VM ignores keys in its metadata `ssh-keys`.
- * It asks Google who may log in, under a user name that Google makes. Checked only after a host has refused the login.
+ * The VM asks Google who may log in, under a user name that Google makes. Checked only after a host has refused the login.
  */
 export class OsLogin {
   readonly #requests: (googleProject: string) => ProjectRequests;

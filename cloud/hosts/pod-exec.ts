@@ -25,11 +25,11 @@ const [STDIN, STDOUT, STDERR, STATUS, CLOSE] = [0, 1, 2, 3, 255];
 const CHUNK_BYTES = 32 * 1024;
 /** Limit of bytes that are sent but not yet taken by the network. */
 const MOST_UNSENT_BYTES = 1024 * 1024;
-/** Limit of the end mark with its code. */
+/** Limit of bytes for the end mark together with the exit code. */
 const MOST_MARK_BYTES = 256;
 /** Proxies close a connection that is silent for a minute or more. */
 const PING_MS = 15_000;
-/** Consecutive pings without any answer. */
+/** The connection counts as lost after this many consecutive pings without any answer. */
 const MOST_SILENT = 3;
 const CONNECT_MS = 20_000;
 
@@ -300,8 +300,9 @@ const HEARD = '[ ! -d "$HOME/.jobctl" ] || { echo $$ > "$HOME/.jobctl/heard"; } 
 const streamed = (told: string): string => `/bin/sh -c "$1"; code=$?; ${told}exit $code`;
 
 /**
- * The left side prints its id, passes the command's bytes on, and then waits for the end of stdin. The right side tells it to
- * end. The left side has a trap for that, since a shell prints which of its processes a signal has ended.
+ * The left side prints its process id, passes the command's bytes on, and then waits for the end of stdin. The right side runs
+ * the command and then ends the left side by a signal. The left side traps that signal, since a shell prints a line for each of
+ * its processes that a signal has ended.
  */
 function watched(bytes: number, told: string): string {
   const pass = bytes === 0 ? '' : `head -c ${bytes}; `;

@@ -21,7 +21,7 @@ interface PodHostsOptions {
   readonly idleMs?: number;
   /** Seconds between two looks at a run's output. */
   readonly followPollSeconds?: number;
-  /** Most pods that are looked at for the first time at once. */
+  /** Limit of pods that are looked at for the first time at once. */
   readonly maxConnecting?: number;
 }
 

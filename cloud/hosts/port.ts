@@ -43,10 +43,11 @@ export interface StoredSource extends FileSource {
     /** `gs://BUCKET/OBJECT` */
     readonly place: string;
     /**
-     * The URL for reading it with a token, over `http:` without. Absent: no token of a host reads it (`StorePort.downloadUrl`).
+     * URL from which a host reads the object with its token, or over `http:` without one. Absent: no host's token can read it
+     * (`StorePort.downloadUrl`).
      */
     readonly url?: string | undefined;
-    /** A URL that is valid for minutes; undefined if the worker's credentials cannot sign. Rejects if they may not. */
+    /** Returns a URL that is valid for minutes. Undefined if the worker's credentials cannot sign; rejects if they may not. */
     signedUrl(): Promise<string | undefined>;
   };
 }
@@ -55,11 +56,11 @@ export interface StoredSource extends FileSource {
 export interface SetUpListener {
   /** Called with a step's output, and with a line of jobctl's on each large file. Reading pauses until its promise settles. */
   onOutput(module: string, chunk: Buffer): void | Promise<void>;
-  /** A step began; with `code`, it ended. */
+  /** Called when a step has begun or, with `code`, has ended. */
   onStep?(event: { readonly module: string; readonly step: string; readonly code?: number }): void;
-  /** The large files of a module are being put on the host; undefined: they are there. */
+  /** Called when the large files of a module are being put on the host, and with undefined when they are there. */
   onFiles?(module: string | undefined): void;
-  /** A module is ready. */
+  /** Called when a module is ready. */
   onReady?(outcome: Exclude<ModuleOutcome, { kind: 'failed' }>): void;
 }
 
@@ -169,7 +170,10 @@ export interface SignOfLife extends HostUpload {
   readonly everyMs: number;
 }
 
-/** An accelerator serves one process: the check waits for a process that still has it, and then names it. */
+/**
+ * Accelerators that must be free before the command starts, since each serves one process. The host waits for a process that
+ * still has one, and names that process if it does not end in time.
+ */
 export interface AcceleratorCheck extends AcceleratorDevices {
   /** Absent: a minute. 0: the devices are not checked. */
   readonly waitMs?: number;
@@ -190,7 +194,7 @@ export type RunStatus =
       readonly kind: 'running';
       readonly startedAt: number;
       readonly outputBytes: number;
-      /** Time since its last output or its start, at least, by the host's clock. Absent: it cannot tell (its disk is full). */
+      /** Lower bound of the time since its last output or start by the host's clock. Absent: the host cannot tell (disk full). */
       readonly quietMs?: number;
       /** A warning from `warnRun`, maybe of another worker, is still in place. */
       readonly isWarned?: true;
@@ -204,7 +208,7 @@ export type RunStatus =
       readonly outputBytes: number;
       /** jobctl had requested its end before. */
       readonly isStopped: boolean;
-      /** Time since its end, at least. Absent: the host cannot tell. */
+      /** Lower bound of the time since its end. Absent: the host cannot tell. */
       readonly quietMs?: number;
       /** The host's condition at the end. Absent: the host could not read it. */
       readonly host?: HostCondition;
@@ -263,7 +267,7 @@ export interface StacksRequest {
   readonly pySpy?: PySpySource | undefined;
   /** Limit for any answer of a host. */
   readonly answerMs: number;
-  /** Limit for getting py-spy and answering with it; after that its answer counts without stacks. */
+  /** Limit for a host to get py-spy and to answer with it. After that, its answer without stacks counts. */
   readonly installMs: number;
   readonly signal: AbortSignal;
 }
@@ -353,7 +357,7 @@ export interface HostsPort {
   connect(target: HostTarget, key: SshKey, signal: AbortSignal): Promise<HostConnection>;
   /** Reads a host's exit record from the store (`RunRequest.exitRecord`). Undefined: it is not a record of that run. */
   readExitRecord(content: string, of: ExitRecordOf): Extract<RunStatus, { kind: 'exited' }> | undefined;
-  /** The record that the host would write, for an end that it has reported and may yet lose. */
+  /** The record that the host would write for this end, for a worker that has heard of the end and may yet lose the host. */
   exitRecord(status: Extract<RunStatus, { kind: 'exited' }>, of: ExitRecordOf): string;
   /** Closes the connections to these hosts, or all. */
   release(targets?: readonly HostTarget[]): void;
@@ -365,8 +369,8 @@ export interface SshKey {
   /** PEM or OpenSSH private key text. Never logged, never in history. */
   readonly privateKey: string;
   /**
-   * A key that connects instead under OS Login, which admits a key to every host of an account: a job's own key must not be used
-   * so (docs/adr/0077). Absent: this key connects.
+   * The key to connect with under OS Login, which admits a key to every host of an account. A job's own key must not be used
+   * there (docs/adr/0077). Absent: `privateKey` connects.
    */
   readonly underOsLogin?: SshKey;
 }

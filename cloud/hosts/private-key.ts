@@ -2,7 +2,7 @@ import ssh2 from 'ssh2';
 import { fingerprintOf, type KeyReader, type PrivateKeyReading } from './ssh-key.js';
 import type { SshKey } from './port.js';
 
-/** Reads PEM and OpenSSH forms without a passphrase, like the fleet. */
+/** Reads the forms that the fleet accepts: PEM and OpenSSH, without a passphrase. */
 export function readPrivateKey(text: string): PrivateKeyReading {
   const isMeantAsKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----|PuTTY-User-Key-File/.test(text);
   const parsed = ssh2.utils.parseKey(text);

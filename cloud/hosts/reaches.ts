@@ -10,7 +10,9 @@ export type TargetBy<R extends Reach> = Extract<HostTarget, { readonly reach: R 
 interface AnyTarget {
   /** Its slice at the provider: on Cloud TPU the node whose guest attributes are read. Absent: the host belongs to no slice. */
   readonly ref?: MachineRef;
-  /** The provider's id of its slice: host keys are pinned per node id, since addresses are recycled (marin-community/marin#6450). */
+  /**
+   * The provider's id of its slice: host keys are pinned per node id, since addresses are recycled (marin-community/marin#6450).
+   */
   readonly uid: string;
   /** Index of the slice in the job, from 0. */
   readonly slice: number;
@@ -58,7 +60,7 @@ export interface PodTarget extends AnyTarget {
   readonly podUid: string;
 }
 
-/** Differs from all node ids: those are numbers, and those of pods are UUIDs. */
+/** The uid differs from all node ids, which are numbers, and from all pod ids, which are UUIDs. */
 export const lastingUid = ({ pool, name }: { readonly pool: string; readonly name: string }): string =>
   `machine-${encodeURIComponent(pool)}-${encodeURIComponent(name)}`;
 
@@ -71,7 +73,7 @@ interface TargetPlace {
   readonly user: string;
 }
 
-/** Values that a job claims about a host, each with its name in a sentence and whether it can be one. */
+/** Values that a job claims about a host: the value's name for messages, the value, and whether it is valid. */
 export type HostClaims = readonly (readonly [what: string, value: unknown, isGood: boolean])[];
 
 /** One way to reach a host. */
@@ -79,8 +81,8 @@ interface Way<Host extends SliceHost = SliceHost, Target extends HostTarget = Ho
   target(host: Host, place: TargetPlace): Target;
   claims(target: Target): HostClaims;
   /**
-   * Whether the host was made with an account of its provider, which can open the bucket. A rehearsed store checks no login, but
-   * there too only such a host accesses it directly, as in earnest (docs/adr/0129).
+   * Whether the host was made with an account of its provider, which can open the bucket. A rehearsed store checks no login. Even
+   * so, only such a host accesses it directly, as a real store requires (docs/adr/0129).
    */
   hasAccount(target: Target): boolean;
   /** Whether it is dialled by its address inside its network. */

@@ -227,7 +227,7 @@ export function afterMark(onChunk: (chunk: Buffer) => void | Promise<void>): (ch
   };
 }
 
-/** Most bytes that a tail keeps. */
+/** Limit of bytes that a tail keeps. */
 const KEPT_BYTES = 16 * 1024;
 
 /** The last lines of a stream. Memory is bounded: of very long lines only the last 16 KiB are kept. */

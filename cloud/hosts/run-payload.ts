@@ -50,7 +50,7 @@ export function containerName(runId: string, { slice, index }: Pick<HostTarget, 
 const DEVICE_WAIT_MS = 60_000;
 const NO_DEVICES: AcceleratorCheck = { devices: [], lockFiles: [] };
 
-/** Attempts of one job share its epochs, so this is `<job>-a<attempt>` without the attempt. */
+/** Returns `<job>` of `<job>-a<attempt>`: all attempts of a job share its epochs. */
 function jobOfRun(runId: string): string {
   return runId.replace(/-a\d+$/, '');
 }
@@ -149,7 +149,7 @@ function containerPlan(
   return `container=${shellQuote(name)}\nwith_container() { "$@" ${words.join(' ')}; }`;
 }
 
-/** There is no terminal, and `docker create` does not know -d, so these flags are removed, also several letters in one word. */
+/** Drops flags for a terminal, and -d, which `docker create` does not know; also several in one word. There is no terminal. */
 function keptFlag(flag: string): string[] {
   if (/^(--detach|--tty|--interactive)(=.*)?$/.test(flag)) return [];
   return /^-[dit]+$/.test(flag) ? [] : [flag];

@@ -21,7 +21,7 @@ const NO_UPLOAD = 118;
 
 const RUNNER = Buffer.from(RUNNER_TEXT);
 
-/** Reads $0 from the beginning of stdin. It appears as a whole or not at all: a cut leaves a file with another name. */
+/** Stores the runner, which is at the beginning of stdin, as file $0. A cut leaves a file with another name, and no $0. */
 const PUT_RUNNER =
   `{ mkdir -p -m 700 "\${0%/*}" && head -c ${RUNNER.length} > "$0.$$" && ` +
   `[ "$(wc -c < "$0.$$")" -eq ${RUNNER.length} ] && mv -f "$0.$$" "$0"; } || exit ${NO_UPLOAD}`;

@@ -171,7 +171,7 @@ export class SshLink implements HostLink {
   }
 }
 
-/** One of the pool's own machines is dialled as the inventory says: the worker's proxy is for its cloud. */
+/** Dials one of the pool's own machines as the inventory says, and without the worker's proxy, which is for its cloud. */
 function directly({ proxyCommand: _, ...options }: LinkOptions, port: number): LinkOptions {
   return { ...options, port };
 }

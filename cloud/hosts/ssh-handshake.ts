@@ -15,7 +15,7 @@ export interface HandshakeOptions {
   readonly proxyCommand?: string;
   /** Returns the VM's own name, for a proxy command that needs it. */
   readonly hostnameOf?: (target: SshTarget) => Promise<string | undefined>;
-  /** Called after a host has refused the login: another user for this public key (OS Login), or undefined. */
+  /** Called after a host has refused the login. Returns another user for this public key (OS Login), or undefined. */
   readonly otherUserOf?: (target: SshTarget, publicKey: string) => Promise<string | undefined>;
 }
 
@@ -88,7 +88,7 @@ interface LoginPlan {
   readonly options: HandshakeOptions;
 }
 
-/** Without a client if the host showed an unexpected key; then nothing was sent to it. @throws HostUnreachable */
+/** The result has no client if the host showed an unexpected key; nothing was sent to that host then. @throws HostUnreachable */
 async function login(
   { target, key, ourKey, options }: LoginPlan,
   expected: ExpectedHostKey | undefined,
@@ -147,7 +147,7 @@ async function openProxy(target: SshTarget, options: HandshakeOptions): Promise<
   return startProxy(proxyCommand, { target, port, ...(hostname !== undefined && { hostname }) });
 }
 
-/** For a known key only its own type, like OpenSSH: a host with several keys must not show another. */
+/** If a key is known, only its type is asked for, as OpenSSH does: a host with several keys must not show another. */
 function hostKeyAlgorithms(expected: ExpectedHostKey | undefined): ServerHostKeyAlgorithm[] {
   if (!expected) return ALGORITHMS.serverHostKey;
   const types = new Set(expected.publicKeys.map((line) => line.split(' ')[0]));

@@ -8,7 +8,7 @@ import type { PutFileOptions, StoredSource } from './port.js';
 import { wayOf } from './reaches.js';
 import type { HostLink } from './remote-exec.js';
 
-/** Consecutive tries of one way without any further byte, while the store or its network fails. */
+/** A way is given up after this many consecutive tries without a further byte, while the store or its network fails. */
 const TRIES_WITHOUT_PROGRESS = 5;
 const FIRST_PAUSE_MS = 500;
 /** Limit for a signature by Google's service (signBlob), whose client would wait for ever. */
@@ -78,7 +78,7 @@ export class StoreFetch {
     return (this.#closed.get(way) ?? 0) > Date.now();
   }
 
-  /** Tries one way, repeatedly while the store or its network may recover, and over cuts of the connection to the host. */
+  /** Tries one way. Repeats it while the store or its network may recover, and after each cut of the connection to the host. */
   async #tried(
     way: FetchWay,
     source: StoredSource,
@@ -122,7 +122,7 @@ function told({ size }: FileSource, since: number): string {
   return `${(size / 1e6).toFixed(1)} MB in ${((Date.now() - since) / 1000).toFixed(1)} s`;
 }
 
-/** Repeats after failures that may pass, while tries make progress. */
+/** Repeats tries that failed in a way that may pass, as long as they make progress. */
 async function persistently(signal: AbortSignal, attempt: () => Promise<FetchAnswer>): Promise<FetchAnswer> {
   let best = 0;
   for (let tries = 1; ; tries++) {
@@ -279,7 +279,7 @@ function failure(code: number, bytes: number, message: string): FetchAnswer {
 interface WhyNot {
   /** For the log. */
   readonly reason: string;
-  /** Must not be tried for other files either: this way, or the whole store. Undefined: the failure concerns only this file. */
+  /** The way, or the whole store, that must not be tried for other files either. Undefined: only this file is concerned. */
   readonly closes?: FetchWay | 'store';
 }
 

@@ -14,7 +14,7 @@ export interface CallRate {
 export class CallBudget {
   readonly #intervalMs: number;
   readonly #burstMs: number;
-  /** The time at which the bucket is full again, apart from the tokens taken so far; monotonic milliseconds. */
+  /** The bucket fills from empty since this time: it holds one token for each interval since then. Monotonic milliseconds. */
   #emptyAt = -Infinity;
   readonly #listings: (() => void)[] = [];
   readonly #others: (() => void)[] = [];

@@ -21,12 +21,12 @@ export interface AuditedResource {
 /** Hears each part of an account that could not be read, such as `nodes in us-central1-a`, and the answer. */
 export type OnUnread = (part: string, error: Error) => void;
 
-/** For who needs all of it: a part of the truth must not pass for the whole. */
+/** For callers that need a complete listing: part of a listing must not pass for all of it. */
 export const refuseUnread: OnUnread = (_part, error) => {
   throw error;
 };
 
-/** Reads parts beside one another, each whatever the others answer. What was taken of a part before it failed counts. */
+/** Reads the parts concurrently. A part that fails does not stop the others, and what it returned before counts. */
 export async function readParts<Item>(
   parts: readonly (readonly [name: string, read: (take: (item: Item) => void) => Promise<void>])[],
   onUnread: OnUnread,

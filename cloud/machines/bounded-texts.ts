@@ -1,10 +1,10 @@
 import type { MachineKindName } from '../../domain/machines.js';
 import type { MachineAdapters, Machines, MachinesOf } from './port.js';
 
-/** Characters of one text from a provider. It is carried, stored, shown and repeated with each refusal. */
+/** Limit for one text from a provider, in characters. Each refusal carries, stores, shows and repeats such a text. */
 export const MOST_CLOUD_TEXT = 2_000;
 
-/** Calls of the port by what they answer. `data`: keys and metadata stay whole, as no message holds them. */
+/** The port's calls by the content of their answers. `data`: keys and metadata, which stay whole, as no message contains them. */
 const ANSWERS = {
   ...{ create: 'texts', observe: 'texts', watch: 'texts', remove: 'texts', removal: 'texts' },
   ...{ listOwned: 'texts', putAside: 'texts' },
@@ -14,8 +14,8 @@ const ANSWERS = {
 type AnyCall = (...given: readonly unknown[]) => Promise<unknown>;
 
 /**
- * The same machines, with every text of their provider cut: in answers, in errors, and in what a listing missed. No other place
- * does this, so nothing behind the port may rely on the length of such a text.
+ * Cuts every text of the provider: in answers, in errors, and in what a listing reports as missing. No other place does this, so
+ * nothing behind the port may rely on the length of such a text.
  */
 export function withBoundedTexts(machines: Machines): Machines {
   const calls = (Object.keys(ANSWERS) as (keyof Machines)[]).flatMap(
@@ -48,7 +48,7 @@ const bounded =
     }
   };
 
-/** A function that a caller hands over, which gets texts of the provider. */
+/** Wraps a function that a caller passes in, so that it gets the provider's texts cut. */
 const withCutCalls = (given: unknown): unknown =>
   typeof given === 'function'
     ? (...texts: readonly unknown[]): unknown => (given as AnyCall)(...texts.map(withCutTexts))
@@ -61,7 +61,7 @@ function withCutTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withCutTexts(each)]));
 }
 
-/** Its class says what it means, so it stays the same error. */
+/** Cuts the messages in place: callers tell errors by their class, so it must stay the same error. */
 function cutError(error: unknown): unknown {
   const seen = new Set<unknown>();
   for (let each = error; each instanceof Error && !seen.has(each); each = each.cause) {

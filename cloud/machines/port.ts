@@ -2,7 +2,7 @@ import type { MachineRecord, OwnMachine } from '../../domain/machine-kinds/machi
 import type { MachineKindName, MachineRef, PlanOf, RefOf } from '../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner, Ownership } from '../../domain/slice.js';
 
-/** `tellAfterMs` of states that a request passes within seconds if it is granted at once. */
+/** Value of `tellAfterMs` for states that last only seconds if a request is granted at once. */
 export const TELL_AFTER_MS = 10_000;
 
 /** The slice that a call is about. */
@@ -66,14 +66,14 @@ export interface Machines<K extends MachineKindName = MachineKindName> extends P
   /** Asks the provider directly about this one slice. */
   observe(claim: Claim<RefOf<K>>): Promise<Condition>;
   /**
-   * Returns the same from a listing that begins after this call and serves all watchers. Listings are a period apart (2 s while
-   * any watcher `isUrgent`, else 10 s), so a loop over this call needs no pause. A listing may be outdated: confirm `missing`
-   * with `observe` before acting on it. Rejects with the signal's reason when it is aborted.
+   * Returns the same as `observe`, from a listing that begins after this call and serves all watchers. Listings are a period
+   * apart (2 s while any watcher `isUrgent`, else 10 s), so a loop over this call needs no pause. A listing may be outdated:
+   * confirm `missing` with `observe` before acting on it. Rejects with the signal's reason when it is aborted.
    */
   watch(claim: Claim<RefOf<K>>, options: WatchOptions): Promise<Condition>;
   /**
-   * Asks for everything of that name to be deleted, and resolves before it is gone. It looks first, because callers need not:
-   * machines of another owner, job or run are not deleted (`refused`), nor are machines that are already being deleted.
+   * Asks for everything of that name to be deleted, and resolves before that is gone. Callers need not look before: machines of
+   * another owner, job or run are not deleted (`refused`), nor are machines that are already being deleted.
    */
   remove(ref: RefOf<K>, owner: Owner): Promise<RemoveAnswer>;
   /**
@@ -84,7 +84,7 @@ export interface Machines<K extends MachineKindName = MachineKindName> extends P
   /**
    * Lists everything of `owner` in one account (`MachineKind.account`), including resources that are being deleted.
    * @param onMissing is called with each zone that the provider could not list: our resources there are unknown
-   * @throws CloudUnavailable without `onMissing` also if only a part could be listed
+   * @throws CloudUnavailable; without `onMissing` also if only a part could be listed
    */
   listOwned(account: string, owner: string, onMissing?: OnMissing): Promise<readonly OwnedResource<RefOf<K>>[]>;
   /** For providers whose machines return: puts a machine aside, unused until it was checked. Repeating is safe. */
@@ -118,7 +118,6 @@ export function notReached(
   for (const place of places) onMissing(place.split('/').at(-1) ?? place, `${method}: unreachable`);
 }
 
-/** The adapter of each kind. */
 export type MachineAdapters = { readonly [K in MachineKindName]: Machines<K> };
 
 /** Finds the adapter for a ref's kind. A ref, plan or claim must go to the adapter of its own kind. */

@@ -1,4 +1,4 @@
-/** One event in the words of those who are told of it. */
+/** One event, worded for the people and programs that are told of it. */
 export interface NoticeMessage {
   /** The same for each try and each target. */
   readonly id: string;

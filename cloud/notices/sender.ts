@@ -55,7 +55,7 @@ const KEY_PREFIX = 'whsec_';
 const KEY_BYTES = { least: 24, most: 64 };
 const KEY_RULE = `${KEY_PREFIX} and ${KEY_BYTES.least} to ${KEY_BYTES.most} bytes in base64`;
 
-/** The bytes of a signing key, or undefined if the text is none. */
+/** The bytes of a signing key, or undefined if the text is not a signing key. */
 export function signingKey(text: string): Buffer | undefined {
   const line = text.trim();
   const base64 = line.slice(KEY_PREFIX.length);
@@ -203,7 +203,7 @@ interface Resolved {
 }
 export type Resolve = (host: string) => Promise<readonly Resolved[]>;
 
-/** Networks that are not public and may be posted to all the same: CIDRs. Plain http is for loopback addresses in them. */
+/** CIDRs of networks that are not public but may be posted to. Plain http is allowed only for loopback addresses in them. */
 interface Reach {
   readonly networks: readonly string[];
   /** Replaces the computer's resolver. */
@@ -253,8 +253,8 @@ async function resolvedBy({ resolve = resolveAll }: Reach, host: string): Promis
 const resolveAll: Resolve = (host) => systemLookup(host, { all: true });
 
 /**
- * Public addresses alone, unless a network of the worker's configuration has the address. IPv6 forms of IPv4 addresses are
- * judged as those.
+ * Returns whether a notice may be posted to the address: a public one, or one in a network of the worker's configuration. An IPv6
+ * form of an IPv4 address is judged like that address.
  */
 export function mayReach(address: string, protocol: string, { networks }: Pick<Reach, 'networks'>): boolean {
   if (!ipaddr.isValid(address)) return false;

@@ -233,10 +233,9 @@ export const generationOf = ({ mtimeNs, ino }: { readonly mtimeNs: bigint; reado
   `${mtimeNs}-${ino}`;
 
 /**
- * Replaces one generation of an object for exactly one of several writers, on any computers and even if one is killed meanwhile
- * (docs/adr/0132). One symbolic link decides who succeeds a generation. It can be created once and says where the new content
- * lies. The rest is a rename, which any writer that finds the link can do. It happens once, since the new content has a unique
- * name.
+ * Lets exactly one of several writers replace a generation of an object, on any computers and even if one is killed meanwhile
+ * (docs/adr/0132). A symbolic link decides which writer it is: it can be created once and says where the new content lies. The
+ * rest is a rename, which any writer that finds the link can do. It happens once, since the new content has a unique name.
  */
 export class FolderClaims {
   readonly #folder: StoreFolder;

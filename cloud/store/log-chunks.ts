@@ -109,7 +109,7 @@ export async function listGrown(
   const isHost = (host: number | undefined): host is number => host !== undefined && host < mostHosts;
   const known = new Set(from.keys());
   const found: StoredObject[] = [];
-  /** A host's objects from a name on. In the order of names the next host follows; if it is unknown, it is walked too. */
+  /** Walks a host's objects from a name on. The next host in the order of names is walked too if it is not known yet. */
   const walk = async (host: number, start: string): Promise<void> => {
     for (let [name, most] = [start, LOOK]; ;) {
       const page = await store.list(`${prefix}host-`, name, most);

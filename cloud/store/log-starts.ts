@@ -7,7 +7,7 @@ import { type Chunk, HostChunks } from './log-chunks.js';
 export interface LogStart {
   /** Offset of the first wanted byte, the beginning of a line. */
   readonly offset: number;
-  /** Offset of the chunk that contains it, or of the last chunk if nothing is stored behind it. */
+  /** Offset of the chunk that contains that byte, or of the last chunk if no bytes are stored from there on. */
   readonly chunk: number;
 }
 
@@ -125,7 +125,7 @@ class BackwardReader {
     this.#position = position;
   }
 
-  /** All bytes behind it were read. */
+  /** All bytes from this position on were read. */
   get position(): number {
     return this.#position;
   }

@@ -80,9 +80,9 @@ export function meteredStore(store: StorePort, onCall: (method: string, code: st
 const GOOGLE = 'https://storage.googleapis.com';
 
 /**
- * Finds a bucket's location by the one request that needs only the right to list its objects (`storageLayout`; that for the bucket itself
- * wants a right of its own). Undefined: the store does not say. Rejects where it does not answer, or nobody is logged in.
- * @param login `none`: as anybody may ask
+ * Finds a bucket's location. Uses the request `storageLayout`, which needs only the right to list objects; a request for the
+ * bucket itself needs another right. Undefined if the store does not tell. Rejects if it does not answer, or without a login.
+ * @param login `none`: the request is made without a login
  */
 export async function bucketPlace(
   bucket: string,
@@ -185,7 +185,7 @@ const JOB_GLOBS = ['jobs/*/run', 'jobs/*/owner.json', 'jobs/*/outcome.json', 'jo
 /** The first three job globs in one search, because each search goes through the names of all jobs. */
 const JOB_SEARCHES = ['jobs/*/{run,owner.json,outcome.json}', 'jobs/*/job-keys/**'];
 
-/** Names in the job bucket that belong into the system bucket, and whether the list is complete. */
+/** Names in the job bucket that belong in the system bucket, and whether the list is complete. */
 export interface Strays {
   readonly names: readonly string[];
   readonly isWhole: boolean;

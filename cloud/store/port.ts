@@ -52,14 +52,14 @@ export interface StorePort {
   /** Overwrites the object, by reading its generation first; for objects with one writer. */
   replace(name: string, content: Uint8Array | string, contentType?: string): Promise<void>;
   /**
-   * Undefined if there is no such object. `range` in bytes, `end` not included. Bytes behind the object's end are left out, so
+   * Undefined if there is no such object. `range` in bytes, `end` not included. Bytes beyond the object's end are left out, so
    * the answer may be shorter or empty.
    */
   read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined>;
   stat(name: string): Promise<StoredObject | undefined>;
   /**
    * Lists all objects with the prefix, in byte order of their names, over all pages. `startOffset`: names from this one on.
-   * `most`: the number of first objects, one request for 1,000 or less. @throws StoreRefused if the listing has no end:
+   * `most`: limit of the number of objects; up to 1,000 take one request. @throws StoreRefused if the listing has no end:
    * `endlessListing`
    */
   list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]>;
@@ -72,21 +72,22 @@ export interface StorePort {
   /** Succeeds also if the object does not exist. */
   remove(name: string): Promise<void>;
   /**
-   * The URL for reading the object with the token of an account that may; over `http:` without a token. Sends no request. This
-   * and the next two are undefined in a store that takes no Google tokens: hosts then read and write it through their worker.
+   * The URL for reading the object with the token of an account that may read it; over `http:` without a token. Sends no request.
+   * This and the next two are undefined in a store that takes no Google tokens: hosts then read and write it through their
+   * worker.
    */
   downloadUrl(name: string): string | undefined;
   /**
-   * The URL at which a POST of the bytes makes or replaces the object, with the token of an account that may; over `http:`
-   * without.
+   * The URL at which a POST of the bytes makes or replaces the object, with the token of an account that may write it; over
+   * `http:` without.
    * @param expected `absent`: it only makes the object, and is answered with 412 if it exists
    */
   uploadUrl(name: string, expected?: 'absent'): string | undefined;
   /** The URL at which a PUT makes or replaces the object by the XML API, which compares `Content-MD5`; else like `uploadUrl`. */
   objectUrl(name: string): string | undefined;
   /**
-   * A URL that reads the object without a login for `forMs`, a week at most. Undefined if these credentials cannot sign, such as
-   * a person's login, over Google's `http:`, which uses no credentials, and for a folder. Does not check that the object exists.
+   * A URL that reads the object without a login for `forMs`, a week at most. Does not check that the object exists. Undefined if
+   * the credentials cannot sign (a person's login), for Google's store over `http:` (no credentials), and for a folder.
    */
   signedUrl(name: string, forMs: number): Promise<string | undefined>;
 }

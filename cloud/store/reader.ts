@@ -91,7 +91,7 @@ class HttpStoreReader implements StoreReader {
     }
   }
 
-  /** Repeats after failures that may pass; throws the last one. */
+  /** Repeats the request after failures that may pass; throws the last failure. */
   async #get(url: string, headers: Record<string, string>): Promise<Buffer> {
     const token = await this.#token();
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };

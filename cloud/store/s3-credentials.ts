@@ -98,7 +98,7 @@ function keysOf(id: string | undefined, secret: string | undefined, token: strin
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
 }
 
-/** Runs a person's own program like Amazon's tools do; it prints JSON on stdout. Its output contains keys and is never shown. */
+/** Runs the user's own program, as Amazon's tools do. It prints JSON on stdout, which contains keys and is never shown. */
 async function fromProcess(command: string): Promise<Found> {
   const options = { timeout: PROCESS_MS, maxBuffer: MOST_PROCESS_BYTES };
   const wrong = (why: string): StoreRefused =>

@@ -68,7 +68,7 @@ export function isLoginRefused(error: unknown): boolean {
   return kind === 'no-credentials' || kind === 'expired-credentials';
 }
 
-/** `gcloud` reaches Google alone, so a server in its place is asked by plain HTTP. */
+/** `gcloud` reaches only Google, so another server is asked by plain HTTP. */
 function missingText(bucket: string, { endpoint = '', projectId }: Parameters<typeof storeError>[2] & object): string {
   const command = endpoint.startsWith('http:')
     ? `curl -H 'content-type: application/json' -d '{"name":"${bucket}"}' '${endpoint.replace(/\/$/, '')}/storage/v1/b?project=${projectId ?? 'PROJECT'}'`

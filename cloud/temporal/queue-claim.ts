@@ -15,7 +15,9 @@ export interface QueuePlace {
  */
 export const claimScheduleId = (taskQueue: string): string => `jobctl-installation-${taskQueue}`;
 
-/** The owner id that holds the queue; empty if the claim names none. Undefined if it is unclaimed, or the server forgot the claim. */
+/**
+ * The owner id that holds the queue; empty if the claim names none. Undefined if it is unclaimed, or the server forgot the claim.
+ */
 export async function ownerOfQueue({ connection, namespace, taskQueue }: QueuePlace): Promise<string | undefined> {
   const scheduleId = claimScheduleId(taskQueue);
   try {

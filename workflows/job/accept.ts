@@ -135,7 +135,7 @@ function refuseOtherId(member: JobMember | undefined, id: string): void {
   );
 }
 
-/** Temporal terminates a workflow that sends a larger message, without a word. References multiply the size of a job file. */
+/** Temporal terminates a workflow that sends a larger message, without a reason. Resolved references make a job file larger. */
 function refuseTooLarge(question: AcceptJobInput): void {
   if (jsonBytes(question) >= MOST_MESSAGE_BYTES)
     throw invalid('input: the job is too large once its references are resolved');
@@ -172,7 +172,7 @@ async function tellOfRefusal(input: JobInput, error: Error): Promise<void> {
 
 const NO_ATTEMPTS = { attempts: 0, preemptions: 0 } as const;
 
-/** Temporal hands over a waiting signal inside `open`. */
+/** Returns the note that came with a cancel, if any. Temporal delivers waiting signals inside `open`. */
 function noteOfCancel(): Asker | undefined {
   let asker: Asker | undefined;
   new Inbox().on(cancelNoteSignal, cancelNoteForm, (note) => (asker = askerOf(note))).open();
@@ -236,7 +236,7 @@ export function inputProblems(input: unknown): readonly Problem[] {
   ];
 }
 
-/** Only an input of the known version says which workflows it asks to tell. */
+/** Whether the input has the known version. Only such an input says which workflows to tell. */
 const isOfKnownVersion = (input: unknown): input is JobInput => isMapping(input) && input['v'] === KNOWN_VERSION;
 
 function versionProblem(v: unknown): Problem | undefined {

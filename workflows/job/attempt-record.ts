@@ -72,7 +72,7 @@ export const hostsOf = (input: AttemptInput): string =>
 
 export const hostCount = ({ slices }: AttemptInput): number => slices.reduce((sum, { hosts }) => sum + hosts.length, 0);
 
-/** `timeouts.no_output` is over. */
+/** The cause of an end by `timeouts.no_output`. */
 export function silenceOf(
   { last, first, stacks }: Extract<AttemptEnd, { kind: 'no-output' }>,
   { timeouts, slices }: Pick<JobSpec, 'timeouts' | 'slices'>,
@@ -86,7 +86,7 @@ export function silenceOf(
   return { kind: 'no-output', facts };
 }
 
-/** The hosts that do not answer; none: that is over. */
+/** The facts about hosts that do not answer; `isOver` if all answer again. */
 export function unreachableFacts(
   all: readonly UnreachableHost[],
   { slices }: Pick<JobSpec, 'slices'>,
@@ -183,7 +183,8 @@ export function endFact(
     case 'ended-before':
       return 'ended before';
     case 'exited':
-      // It was told to end, and after a reset nothing here knows by whom. The exit answers that, and is not its own end.
+      // With `isStopped`, jobctl told the command to end, but after a reset this job does not know why. Code 0 is then the answer
+      // to that stop, not an end that the command chose.
       if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
       if (asksForRestart(result.code, command)) return 'restart code';
       return isMachineAtFault ? 'machine at fault' : 'another code';
@@ -223,9 +224,9 @@ export function lossFact(loss: SliceLoss, zones: number, ready: number): Fact<'n
 }
 
 /**
- * If the job names one zone, a missing right counts as the installation's: no other zone may let it in, and ready slices stay. If
- * it names several, the others are asked, even if one zone's message speaks of all. A gang that is partly ready does not give its
- * slices up for such a message.
+ * Judges a missing right. If the job names one zone, the right counts as missing in the installation, since no other zone could
+ * take the job, and ready slices stay. If it names several zones, the others are asked, even if one zone's message speaks of all.
+ * A gang that is partly ready does not give its slices up for such a message.
  */
 function scopeFor(scope: RefusalScope, zones: number, ready: number): RefusalScope {
   if (scope === 'permission') return zones === 1 ? 'installation' : scope;
@@ -241,7 +242,7 @@ interface LossPlace {
   readonly provider: string;
 }
 
-/** It stands in each of the job's events, so the provider's own text is shortened. */
+/** The loss as a cause. Each of the job's events contains it, so the provider's own text is shortened. */
 export function lossCause(loss: SliceLoss, { requested, zone, provider }: LossPlace): Cause {
   const { index: slice, message: whole } = loss;
   const message = whole.length <= MOST_ANSWER ? whole : `${boundedLine(whole, MOST_ANSWER)} ..`;

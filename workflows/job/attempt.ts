@@ -15,7 +15,7 @@ export type AttemptState =
   | { readonly kind: 'setting-up' }
   /** All hosts are set up. No host was told yet to start the command. */
   | { readonly kind: 'starting'; readonly startedAt: EpochMs }
-  /** The command may run, even while no worker watches it. It has to be stopped before its slices go. */
+  /** The command may run, even while no worker watches it. It has to be stopped before its slices are deleted. */
   | { readonly kind: 'running'; readonly startedAt: EpochMs }
   /** The command was told to end, and its end is not recorded yet. */
   | { readonly kind: 'stopped'; readonly startedAt: EpochMs };
@@ -29,7 +29,7 @@ export interface AttemptCarry {
   readonly previousEnd?: string;
   /** Report on the stored files of the last attempt whose command ended. */
   readonly outputs?: OutputsReport;
-  /** Processes that were ended because they still ran after the command of this attempt, or of the last, ended with code 0. */
+  /** Processes of this attempt, or of the last one, that still ran when the command had ended with code 0, and were ended. */
   readonly left?: LeftReport;
   /** Hosts of the open attempt that do not answer. */
   readonly unreachable?: readonly UnreachableHost[];
@@ -45,10 +45,10 @@ export interface Interrupted {
   readonly unready?: UnreadyHosts;
 }
 
-/** Slices that were bought for a time come to its end. Their command was told to save before. */
+/** The bought time of slices is about to end. Their command was told to save before. */
 export interface RunDurationOver {
   readonly kind: 'run-duration-over';
-  /** When the first of them may end. */
+  /** Time at which the first of these slices may end. */
   readonly endsAt: EpochMs;
 }
 
@@ -56,7 +56,7 @@ export interface RunDurationOver {
 export type AttemptResult =
   | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
   | Extract<SetUpEnd, { kind: 'module-failed' | 'host-bad' }>
-  /** `isPermanent`: a text of the job that no host takes. */
+  /** `isPermanent`: no host takes a text of the job, so another try cannot help. */
   | { readonly kind: 'worker-failed'; readonly message: string; readonly isPermanent?: true }
   | Interrupted
   | RunDurationOver
@@ -70,11 +70,11 @@ export class Attempt {
   #previousEnd: string | undefined;
   #unreachable: readonly UnreachableHost[];
   #outputs: OutputsReport | undefined;
-  /** Processes that were ended because they still ran after its command, or that of the last one, ended with code 0. */
+  /** Processes of this attempt, or of the last one, that still ran when the command had ended with code 0, and were ended. */
   left: LeftReport | undefined;
   /** Its command has ended, and its worker waits until its hosts have stored the command's outputs. */
   isStoringOutputs = false;
-  /** Its worker has said that its command has ended, so there is nothing left to save. For texts only; its end decides. */
+  /** Its worker has said that its command has ended, so nothing is left to save. Only texts use this, decisions do not. */
   hasEnded = false;
 
   constructor({
@@ -154,7 +154,7 @@ export class Attempt {
     this.#unreachable = hosts;
   }
 
-  /** A new attempt begins, unless one is under way. */
+  /** Begins a new attempt, unless one is under way. */
   open(): void {
     if (this.isOpen) return;
     this.#number += 1;
@@ -164,7 +164,7 @@ export class Attempt {
     this.left = undefined;
   }
 
-  /** Its hosts are set up. For a command that may run already nothing changes. */
+  /** Called when its hosts are set up. If the command may already run, nothing changes. */
   setUp(): void {
     const startedAt = Date.now();
     this.#firstStartedAt ??= startedAt;
@@ -176,7 +176,7 @@ export class Attempt {
     return { do: 'save', ...(this.hasEnded ? {} : { seconds: graceSeconds }) };
   }
 
-  /** From now on its command may run. @param number a later attempt that the hosts run, in a job that was reset */
+  /** Called when its command may run from now on. @param number a later attempt that the hosts run, in a job that was reset */
   runs(number = this.#number): void {
     this.#number = number;
     this.#state = { kind: 'running', startedAt: this.startedAt ?? Date.now() };
@@ -186,7 +186,7 @@ export class Attempt {
     this.#state = { kind: 'stopped', startedAt: this.startedAt ?? Date.now() };
   }
 
-  /** @param end its end; without it the end is not this attempt's */
+  /** @param end the attempt's end. Absent: nothing of it ran, so the previous end stays */
   close(end?: string): void {
     if (this.isOpen && end !== undefined) this.#previousEnd = end;
     const { startedAt } = this;

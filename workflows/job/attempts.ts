@@ -23,7 +23,7 @@ type FactsOf = (result: AttemptResult) => Facts<'attempt ended'>;
 
 /**
  * Runs the attempts of a job, one at a time: set-up, start and supervision on one claimed worker, handed to another when that
- * worker goes away. The command itself lives under its on-host runner and does not notice.
+ * worker is gone. The command itself lives under its on-host runner and does not notice.
  */
 export class Attempts {
   readonly #parts: AttemptsParts;
@@ -138,8 +138,8 @@ export class Attempts {
   }
 
   /**
-   * A command that would be told to save as soon as it began is not started. That costs a retry: with a set-up that takes longer than
-   * its slices live, a job would buy slices for ever.
+   * Does not start a command that would be told to save at once. The end counts as a loss, which costs a retry. Without that, a
+   * job whose set-up takes longer than its slices live would buy slices for ever.
    */
   #endsBefore({ spec }: AttemptInput): AttemptResult | undefined {
     const { slices } = this.#parts;

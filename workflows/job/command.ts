@@ -71,7 +71,7 @@ export class Command {
     await this.#stop(input, this.#watch(input), CANCELLED);
   }
 
-  /** @returns the command's own end, if that counts */
+  /** @returns the command's own end, if it counts in place of the interruption */
   async #interrupt(
     input: AttemptInput,
     watching: Promise<Watched>,
@@ -98,7 +98,7 @@ export class Command {
   }
 
   /**
-   * Bounded by the grace, the time that dead hosts may cost, `LAST_LINES_MS` and `mostForOutputs`.
+   * Stops the command. The time is bounded by the grace, the time that dead hosts may cost, `LAST_LINES_MS` and `mostForOutputs`.
    * @returns the attempt's end, if it was seen in time
    */
   async #stop(input: AttemptInput, watching: Promise<Watched>, notice: StopNotice): Promise<AttemptEnd | undefined> {
@@ -153,7 +153,7 @@ export class Command {
   }
 }
 
-/** The user's cancel came while the call had no worker. The call is repeated, as for a worker that is gone. */
+/** Ignores a cancel by the user that came while the call had no worker. The call is repeated, as for a worker that is gone. */
 function unlessCancelled(error: unknown): undefined {
   if (!isCancellation(error)) throw error;
 }
@@ -163,7 +163,7 @@ function interrupted({ end }: Interruption): Interrupted {
   return { kind: end };
 }
 
-/** Lost slices and lost runs say nothing about a command that was told to end: their hosts go anyway. */
+/** Lost slices and lost runs say nothing about a command that was told to end: their hosts are given up anyway. */
 function endFact(end: Watched): Fact<'command interrupted', 'end'> {
   switch (end?.kind) {
     case 'exited':
@@ -180,11 +180,11 @@ function endFact(end: Watched): Fact<'command interrupted', 'end'> {
   }
 }
 
-/** The command has not ended yet. A silence may have come before the stop. */
+/** Whether the supervision ended before the command. A silence counts too, since it may have been found before the stop. */
 const isUnderWay = ({ kind }: AttemptEnd): boolean =>
   kind === 'still-running' || kind === 'handed-over' || kind === 'no-output';
 
-/** A command that is being stopped may be silent. */
+/** Removes the limit of silence, because a command that is being stopped may be silent. */
 function withoutSilence(input: AttemptInput): AttemptInput {
   const { noOutput, ...timeouts } = input.spec.timeouts ?? {};
   return noOutput === undefined ? input : { ...input, spec: { ...input.spec, timeouts } };

@@ -20,7 +20,7 @@ export interface JobFacts {
   readonly phase: JobPhase;
   readonly phaseSince: EpochMs;
   readonly why?: string;
-  /** The end of a wait that is on, by `timeouts.queue`. */
+  /** The end of the present wait, by `timeouts.queue`. */
   readonly waitsUntil?: EpochMs;
   readonly outcome?: Outcome;
   readonly attempt: number;
@@ -29,9 +29,9 @@ export interface JobFacts {
   /** Why the last attempt or slice was lost. */
   readonly setback?: string;
   readonly slices: readonly SliceView[];
-  /** Slices beside them, in other zones. Absent: none. */
+  /** Slices of requests beside the first, in other zones. Absent: none. */
   readonly rivals?: readonly SliceView[];
-  /** With their sentences. */
+  /** Events with their texts. */
   readonly events: readonly OldEvent[];
 }
 
@@ -130,7 +130,7 @@ function commandNow({ run, hosts }: NonNullable<JobSpec['command']>): string {
 
 // Slices -----------------------------------------------------------------------------------------------------------
 
-/** Most hosts that are named; a v5litepod-256 has 64. */
+/** Limit of hosts that are named; a v5litepod-256 has 64. */
 const MOST_HOSTS = 32;
 const MOST_SLICES = 16;
 

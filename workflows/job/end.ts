@@ -21,7 +21,7 @@ interface EndParts {
   readonly notices: Notices;
 }
 
-/** Stores the outcome, then tells those who are named, so that they find it. Call it in a nonCancellable scope. */
+/** Stores the outcome, then tells the job's targets, so that they find it. Call it in a nonCancellable scope. */
 export async function tellEnd({ job, story, notices }: EndParts, outcome: Outcome): Promise<void> {
   const isStored = await storeOutcome(job, outcome, story);
   const told = await notices.tellEnd(outcome);
@@ -107,7 +107,7 @@ interface HookParts extends AttemptParts {
 }
 
 /**
- * Runs the job's end hooks, before its slices go (docs/adr/0048). A cancel does not end them; their timeouts do.
+ * Runs the job's end hooks, before its slices are deleted (docs/adr/0048). A cancel does not end them; their timeouts do.
  * @returns the outcome, which no hook changes, with a report on each hook
  */
 export async function afterHooks(parts: HookParts, outcome: Outcome): Promise<Outcome> {

@@ -92,9 +92,10 @@ export class Gang {
   }
 
   /**
-   * Tells these slices of the job to end (without `indexes`: all, in every zone), and waits until they are seen gone or, with
-   * `indexes`, until another zone has all slices. A slice that was asked for together with others takes them with it.
-   * @param until the job waits no longer than that; it may change
+   * Tells slices of the job to end, and waits. Without `indexes`, these are all slices in every zone, and they must be seen gone.
+   * With `indexes`, these are the named slices and those that were asked for together with them; the wait also ends if another
+   * zone has all slices.
+   * @param until end of the wait; it may change meanwhile
    */
   async evict(reason: string, indexes?: readonly number[], until?: () => EpochMs | undefined): Promise<void> {
     const { slices } = this.#parts;
@@ -116,7 +117,7 @@ export class Gang {
     await Promise.all(this.#parts.slices.present.map((ref) => tellToGo(ref, reason)));
   }
 
-  /** A worker has seen that these slices are lost. */
+  /** Marks slices as lost, because a worker has seen their loss. */
   markLost(lost: readonly LostSlice[]): void {
     const { slices } = this.#parts;
     for (const { index, cause, message } of lost) slices.hear(slices.nameOf(index), { kind: 'lost', cause, message });
@@ -162,7 +163,8 @@ export class Gang {
           typedSearchAttributes: [{ key: POOL, value: id.pool }],
           staticSummary: inShort(`${label}${requested(spec)} in ${ref.zone} for ${id.job}, generation ${generation}`),
         });
-        // If it were terminated before the pool heard of it, no book would have it, and no reconciler would look for its remains.
+        // If the slice's workflow is terminated before the pool hears of the slice, no book has it, and no reconciler looks for
+        // its remains. So the job then tells the pool its slices again.
         started.result().catch(() => lease.sayAgain());
         return true;
       } catch (error) {
@@ -189,10 +191,10 @@ export class Gang {
   }
 }
 
-/** The machines of one request. */
+/** The machines of one request, in words. */
 const requested = (spec: JobSpec): string => (spec.atomic ? formatSlices(spec) : askedMachines(spec).accelerator);
 
-/** False: its workflow is closed. */
+/** Tells the slice's workflow that this job attached to it. False: that workflow is closed. */
 async function attached({ name }: MachineRef): Promise<boolean> {
   try {
     await getExternalWorkflowHandle(sliceWorkflowId(name)).signal(attachSignal);

@@ -23,7 +23,7 @@ export function zonePatienceMs(spec: JobSpec, timings: Timings, isPreempted: boo
   return turnMs(spec, isPreempted ? timings.zonePatiencePreemptedMs : timings.zonePatienceMs);
 }
 
-/** A usual time, or less: within `timeouts.queue` each zone has a turn. */
+/** The usual time, or less if `timeouts.queue` would otherwise not give each zone a turn. */
 function turnMs(spec: JobSpec, usualMs: number): number {
   const { queue } = spec.timeouts ?? {};
   return queue === undefined ? usualMs : Math.min(usualMs, (queue * 1000) / askedMachines(spec).zones.length);
@@ -31,7 +31,7 @@ function turnMs(spec: JobSpec, usualMs: number): number {
 
 /**
  * Time for which a place in a provider's line is kept before another zone takes it, in ms. A request needs minutes from its grant
- * to READY, so that requests that are given up sooner fail in each zone (docs/adr/0101).
+ * to READY. If requests were given up sooner, they would fail in every zone (docs/adr/0101).
  */
 export function placeKeptMs(spec: JobSpec, { zonePatienceMs: usual }: Timings, patienceMs: number): number {
   return spec.timeouts?.provision === undefined ? Math.max(patienceMs, turnMs(spec, usual)) : patienceMs;
@@ -53,15 +53,15 @@ interface HedgePatience {
   readonly keptMs: number | undefined;
 }
 
-/** When a job moves on from the zones that it asks, and which zones are asked beside the first (docs/adr/0101). State only. */
+/** Decides when a job leaves the zones that it asks, and which are asked beside the first (docs/adr/0101). State only. */
 export class Hedge {
   #timer: Timer | undefined;
   #isDenied = false;
-  /** Number of pauses for its pool's room in a row. */
+  /** Number of consecutive pauses because the pool had no room. */
   #pauses = 0;
   readonly #refused = new Map<string, { readonly times: number; readonly until: EpochMs }>();
   readonly #timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>;
-  /** Times of the job file in force, so that a changed file counts for a wait that is on. */
+  /** Times of the job file in force, so that a changed file counts for a wait that has begun. */
   readonly #patience: () => HedgePatience;
 
   constructor(timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>, patience: () => HedgePatience) {
@@ -84,12 +84,12 @@ export class Hedge {
     return this.#timer !== undefined;
   }
 
-  /** The pool has no room for a second request. */
+  /** Whether the pool has no room for a second request. */
   get isDenied(): boolean {
     return this.#isDenied;
   }
 
-  /** Zones are asked from now on. @param isFull one more would be too many */
+  /** Called when zones are asked from now on. @param isFull whether one more request would be too many */
   wait(now: EpochMs, isFull = false): void {
     this.#timer = { since: now, isFull };
   }
@@ -98,13 +98,13 @@ export class Hedge {
     this.#isDenied = true;
   }
 
-  /** Its pool has no room until requests that leave are gone. The zone keeps its turn: it is asked after a pause, which grows. */
+  /** The pool has no room until requests that are being deleted are gone. The zone keeps its turn, after a growing pause. */
   pause(now: EpochMs): void {
     this.#pauses += 1;
     this.#timer = { at: now + this.#pauseMs(this.#pauses) };
   }
 
-  /** Its pool has room. */
+  /** Called when the pool has room. */
   allowed(): void {
     this.#pauses = 0;
   }
@@ -113,7 +113,7 @@ export class Hedge {
     this.#timer = { at: now };
   }
 
-  /** The zone refused a request beside the first. It is asked again after a pause, which grows. */
+  /** Called when a zone refused a request beside the first. It is asked again after a growing pause. */
   refuse(zone: string, now: EpochMs): void {
     const times = (this.#refused.get(zone)?.times ?? 0) + 1;
     this.#refused.set(zone, { times, until: now + this.#pauseMs(times) });
@@ -137,20 +137,20 @@ export class Hedge {
       .toSorted((a, b) => a - b);
   }
 
-  /** No zone is left to be asked now. The job waits until one may be asked again. */
+  /** Called when no zone is left to be asked now. The job waits until one may be asked again. */
   rest(now: EpochMs): void {
     const [at] = this.opensAfter(now);
     this.#timer = at === undefined ? undefined : { at };
   }
 
-  /** The job left its first zone alone: room may be found beside the next. */
+  /** Called when the job has left its first zone. The pool may have room for a request beside the next one. */
   leftZone(): void {
     this.#isDenied = false;
     this.#pauses = 0;
     this.#timer = undefined;
   }
 
-  /** All slices are ready. */
+  /** Called when all slices are ready. */
   clear(): void {
     this.leftZone();
     this.#refused.clear();
@@ -169,7 +169,7 @@ export class ZoneTurns {
   readonly hedge: Hedge;
   /** Time for which zones are asked before the job moves on. Undefined: for ever. */
   patienceMs: number | undefined;
-  /** Number of times that it left a zone with no other to go on with, since it last had all slices. */
+  /** Number of moves to a zone in which the job had no request yet, since it last had all slices. */
   #movedAlone = 0;
   #aloneSince: EpochMs = Date.now();
   readonly #zones: Zones;
@@ -213,12 +213,12 @@ export class ZoneTurns {
     return mostRequests(file.spec, settings, lease.bought);
   }
 
-  /** It has one request, and no room for a second. */
+  /** Whether it has one request, and no room for a second. */
   get isAlone(): boolean {
     return this.#parts.slices.rivals.length === 0 && (this.most === 1 || this.hedge.isDenied);
   }
 
-  /** The zone that is asked next, and from when on, if nothing happens before. */
+  /** The zone that is asked next if nothing happens before, and the time from which on it is asked. */
   get next(): JobView['nextZone'] {
     const { dueAt } = this.hedge;
     if (dueAt === undefined) return undefined;
@@ -242,8 +242,9 @@ export class ZoneTurns {
   }
 
   /**
-   * When a job that may have only one request leaves its zone, if it looks at this time. A place in the provider's line is given up
-   * ever later, and not while slices are ready (undefined), unless the job file says how long (`timeouts.provision`).
+   * Time at which a job that may have only one request leaves its zone, if it looks at `looksAt`. After each round of moves the
+   * job keeps its place in the provider's line for longer. Undefined while slices are ready. If the job file has
+   * `timeouts.provision`, the time is `looksAt`.
    */
   leavesAt(looksAt: EpochMs): EpochMs | undefined {
     const { slices, file } = this.#parts;
@@ -257,7 +258,7 @@ export class ZoneTurns {
     return looksAt + Math.max(0, Math.ceil((until - looksAt) / patienceMs)) * patienceMs;
   }
 
-  /** Its next slices are asked for in another zone, with no other to go on with. */
+  /** Called when the next slices are asked for in a zone in which the job has no request yet. */
   entered(): void {
     this.hedge.leftZone();
     this.#aloneSince = Date.now();
@@ -268,15 +269,15 @@ export class ZoneTurns {
     this.entered();
   }
 
-  /** A person chose the zone that is entered, or all slices are ready. */
+  /** Called when a person chose the zone that is entered, or when all slices are ready. */
   beginRounds(): void {
     this.#movedAlone = 0;
   }
 }
 
-/** Undefined also if the wait ends before. */
+/** Returns `next`, or undefined if the job's wait ends before. */
 export const inTime = (next: JobView['nextZone'], waitsUntil: EpochMs | undefined): JobView['nextZone'] =>
   next === undefined || next.at < (waitsUntil ?? Infinity) ? next : undefined;
 
-/** The longest that a job stays alone in a zone is eight times as long as the first. */
+/** Limit of doublings of the time that a job keeps to one zone: the longest time is eight times the first. */
 const MOST_DOUBLINGS = 3;

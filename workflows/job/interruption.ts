@@ -14,7 +14,7 @@ export interface Revocation {
   readonly cause: Preemption['cause'];
 }
 
-/** A revocation in the job's story, in its row, and as the reason why its slices go. */
+/** The cause for a revocation, used in the job's story, in its row, and as the reason for deleting its slices. */
 export function revocationCause({ cause, reason }: Revocation): Cause {
   switch (cause) {
     case 'quota':
@@ -27,7 +27,7 @@ export function revocationCause({ cause, reason }: Revocation): Cause {
   }
 }
 
-/** The notice that its command finds in `$JOBCTL_NOTICE_FILE`. */
+/** The notice that the job's command finds in `$JOBCTL_NOTICE_FILE`. */
 export const revocationNotice = ({ reason }: Revocation): StopNotice => ({ cause: 'quota', reason });
 
 /** Whether it counts as a preemption by quota. A job that never got its chips has nothing to lose. */
@@ -40,7 +40,7 @@ export interface Interruption {
   readonly end: InterruptedEnd;
   /** Shown while the command ends. */
   readonly phase: JobPhase;
-  /** Without its grace. */
+  /** Does not mention the command's grace. */
   readonly why: Cause;
   readonly notice: StopNotice;
 }
@@ -72,7 +72,7 @@ export class Interruptions {
     return request && byPerson(request);
   }
 
-  /** The current work is no longer wanted. */
+  /** Whether the current work is no longer wanted. */
   readonly isUnwanted = (): boolean => this.#lease.revocation !== undefined || this.#requests.current !== undefined;
 
   /** Resolves with the interruption as it was first seen. It may have been taken back since. A cancel does not end the wait. */
@@ -112,7 +112,7 @@ function byPerson(request: Request): Interruption {
   }
 }
 
-/** `timeouts.no_output` is over. @param why says how long the command was silent, and which host was heard last */
+/** The interruption after `timeouts.no_output`. @param why says how long the command was silent, and which host was heard last */
 export const bySilence = (why: Cause): Interruption => ({
   by: 'silence',
   end: 'no-output',
@@ -125,7 +125,7 @@ export const bySilence = (why: Cause): Interruption => ({
 
 /** The time that a part of an attempt has. Without a limit there is no timer. */
 export interface Clock {
-  /** One element, or empty. */
+  /** Resolves when the time is over. One element, or empty without a limit. */
   readonly late: readonly Promise<Met>[];
   stop(): void;
 }
@@ -143,8 +143,9 @@ export function setUpClock(seconds: number | undefined): Clock {
 }
 
 /**
- * The end of slices that were bought for a time. Their command is told to save before, as by the provider that takes them.
- * @param at when it is told. Undefined: they have no such end
+ * A clock for slices that were bought for a time. It rings before their end, so that their command is told to save, as before a
+ * preemption.
+ * @param at time at which the command is told. Undefined: the slices have no such end
  */
 export function sliceClock(at: EpochMs | undefined, endsAt: EpochMs | undefined): Clock {
   if (at === undefined || endsAt === undefined) return NO_CLOCK;

@@ -48,7 +48,7 @@ export class JobFile {
     return this.#edited?.files ?? this.#submitted.files ?? {};
   }
 
-  /** Fingerprints of the submitter's files that identities name. */
+  /** Fingerprints of the submitter's files that the job's identities name. */
   get identityKeys(): JobInput['identityKeys'] | undefined {
     return this.#edited?.identityKeys ?? this.#submitted.identityKeys ?? undefined;
   }
@@ -65,7 +65,7 @@ export class JobFile {
     return wanted !== undefined && wanted.digest === undefined && contentHash(wanted) !== contentHash(present);
   }
 
-  /** The image was built: from now on the file names its digest. @param attempt the next one */
+  /** Called when the image was built: from now on the file names its digest. @param attempt the next one */
   pin(digest: string, attempt: number): void {
     this.change({ ...this.#present, source: sourceOf(withDigest(this.job, digest)) }, attempt, digest);
   }

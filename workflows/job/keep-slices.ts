@@ -126,7 +126,7 @@ interface Keeping {
   readonly slices: readonly ReadySlice[];
   readonly timings: Timings;
   readonly until: EpochMs;
-  /** A person or the pool wants something else. */
+  /** Whether a person or the pool wants something else. */
   readonly isChanged: () => boolean;
 }
 

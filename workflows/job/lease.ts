@@ -21,8 +21,8 @@ import { chainRunId } from './story.js';
 
 /**
  * The job's side of its lease: asks for it, holds it, hears of its revocation, repeats its state to a new epoch, gives it back
- * and asks under the next number, and lets it go. It changes nothing else of the job: users of the lease read `isHeld` and
- * `revocation`.
+ * and asks under the next number, and gives it up at the end. It changes nothing else of the job: users of the lease read
+ * `isHeld` and `revocation`.
  */
 export class LeaseHold {
   #number: number;
@@ -30,18 +30,20 @@ export class LeaseHold {
   /** The highest epoch that was heard. */
   #epoch: number;
   /**
-   * The highest epoch that was heard about this number. The first message about a new number is news whatever was said before:
-   * only a pool that heard the number can speak of it.
+   * The highest epoch that was heard about this number. The first message about a new number is always news, because only a pool
+   * that has heard the number can speak of it.
    */
   #numberEpoch: number;
   #askedAt: number | undefined;
   #revocation: Revocation | undefined;
-  /** The pool has no room for a request beside the first. */
+  /** Called if the pool has no room for a request beside the first. */
   onWithoutRoom: (why: string) => void = () => undefined;
-  /** Zones of a job that takes any zone, the best first as its pool sees them. */
+  /** Called with the zones of a job that takes any zone, the best first as its pool sees them. */
   onOrder: (zones: readonly string[]) => void = () => undefined;
   #hasLetGo = false;
-  /** Not asked for yet, or given back until it is asked for again. Until then the pool must hear nothing of its number. */
+  /**
+   * The lease was not asked for yet, or was given back. Until it is asked for (again), the pool must hear nothing of its number.
+   */
   #isResting: boolean;
   #demand: Demand;
   /** Messages to the pool that are not awaited and not acknowledged yet. */
@@ -92,7 +94,7 @@ export class LeaseHold {
     return this.#demand;
   }
 
-  /** Absent: the grant did not say. */
+  /** Undefined if the grant named no tier. */
   get tier(): number | undefined {
     return this.#held.tier;
   }
@@ -116,7 +118,7 @@ export class LeaseHold {
     this.#demand = { ...this.#demand, submittedAt };
   }
 
-  /** The pool itself changed the priority, so it is not told. */
+  /** Takes over a priority that the pool itself has set, so the pool is not told. */
   reprioritize(priority: number): void {
     this.#demand = { ...this.#demand, priority };
   }
@@ -125,7 +127,7 @@ export class LeaseHold {
     return this.#held.isParked ?? false;
   }
 
-  /** It is held, or waited for. */
+  /** Whether the job holds the lease or waits for it. */
   get isWanted(): boolean {
     return this.isHeld || this.#askedAt !== undefined;
   }
@@ -145,8 +147,8 @@ export class LeaseHold {
   }
 
   /**
-   * Tells the pool that nothing runs on its chips, or that something does again. A parked lease is the first to be asked for
-   * them.
+   * Tells the pool that nothing runs on its chips, or that something does again. A pool that needs chips asks for those of parked
+   * leases first.
    */
   async park(isParked: boolean): Promise<void> {
     const { isParked: wasParked = false } = this.#held;
@@ -157,14 +159,14 @@ export class LeaseHold {
     await this.#send(`tell quota pool ${this.#pool} ${what}`, { kind: 'parked', isParked });
   }
 
-  /** A slice was told that its lease does not stand: a quota workflow without memory did not know of it. */
+  /** Called when a slice was told that its lease is not valid: a quota workflow without memory did not know the lease. */
   lost(): void {
     this.#held = {};
   }
 
   /**
-   * Tells the pool where all slices are ready, or that some are lost again, or preempted. It does not wait until the pool knows;
-   * see `settled`.
+   * Tells the pool the zone in which all slices are ready, or that some are lost again or preempted. It does not wait until the
+   * pool knows; see `settled`.
    */
   chips(zone: string | undefined, isPreempted = false): void {
     if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || zone === this.#held.chipsIn) return;
@@ -179,7 +181,7 @@ export class LeaseHold {
   }
 
   /**
-   * Gives it back, revoked or not, once no slice of the job is left. The job asks again under the next number.
+   * Gives the lease back, revoked or not, once no slice of the job is left. The job asks again under the next number.
    * @param isResting true: not before the next `acquire`
    */
   async giveBack(isResting = false): Promise<void> {
@@ -193,7 +195,7 @@ export class LeaseHold {
     await this.#release(given);
   }
 
-  /** Lets it go for good. It is free once all remaining slices are seen gone. Repeating is safe. */
+  /** Gives up the lease for good. Its units are free once all remaining slices are seen gone. Repeating is safe. */
   async letGo(): Promise<void> {
     this.#hasLetGo = true;
     this.#held = {};
@@ -212,8 +214,7 @@ export class LeaseHold {
     this.#hear(epoch);
     if (zones !== undefined) this.onOrder(zones);
     const { otherTiers: _, ...held } = this.#held;
-    // The first grant of a lease counts, because its slices were bought by it. Its tier may have another place in the files
-    // since.
+    // The first grant of a lease counts, because its slices were bought by it. Since then its tier may have moved in the files.
     this.#held = {
       heldSince: Date.now(),
       bought: { ...(pricing === undefined ? {} : { pricing }), ...(reservation === undefined ? {} : { reservation }) },
@@ -350,5 +351,8 @@ export interface LeaseCarry extends Held {
   readonly isResting?: true;
 }
 
-/** The lease of a job that was just accepted. Its pool hears nothing before it asks: it may wait for other jobs or its image first. */
+/**
+ * The lease of a job that was just accepted. Its pool hears nothing before it asks: it may wait for other jobs or its image
+ * first.
+ */
 export const FIRST_LEASE: LeaseCarry = { number: 1, epoch: 0, isResting: true };

@@ -123,7 +123,7 @@ function bounded(event: ToldEvent): ToldEvent {
 const MOST_AT_ONCE = 50;
 
 interface CourierCarry {
-  /** Not handed on yet, or not known to be. */
+  /** Notices that were not handed over yet, or of which that is not known. */
   readonly queue: readonly Notice[];
   readonly told: readonly { readonly to: NotifyTarget; readonly events: number }[];
   readonly isOpen: boolean;
@@ -141,7 +141,7 @@ class Courier {
   /** The workflow is open, as far as the job knows. */
   #isOpen: boolean;
   readonly #told: Map<string, { readonly to: NotifyTarget; events: number }>;
-  /** Targets with events that were handed over and of which no report came. */
+  /** Targets with events that were handed over but not yet reported on. */
   readonly #pending = new Map<string, NotifyTarget>();
 
   constructor(about: () => NoticesAbout, note: (told: Told) => void, carry?: CourierCarry) {

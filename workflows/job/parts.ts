@@ -56,7 +56,7 @@ import { jobFacts, jobView } from './views.js';
 export interface Job {
   readonly carried: JobCarry;
   readonly job: JobRef;
-  /** Its place in an array. Absent: it is of none. */
+  /** Its place in an array. Absent: the job belongs to no array. */
   readonly member?: JobMember;
   readonly settings: JobSettings;
   readonly inbox: Inbox;
@@ -211,7 +211,7 @@ function reprioritize({ file, lease, story }: Job, { run, priority }: PriorityNe
 
 type ImageEnd = Exclude<BuildNews, { kind: 'progress' }> | { readonly kind: 'unwanted' };
 
-/** A build workflow that was terminated tells no job, so the job asks again, which is one activity. */
+/** Time after which the job asks again, because a build workflow that was terminated tells no job. Asking costs one activity. */
 const ASK_AGAIN_MS = 10 * 60_000;
 
 /**
@@ -233,8 +233,8 @@ class ImageBuild {
   }
 
   /**
-   * Resolves with the end of the build, or as soon as it is unwanted. A cancel leaves the build too.
-   * @param attempt its logs take the build's output
+   * Resolves with the end of the build, or as soon as it is unwanted. After a cancel, the job leaves the build too.
+   * @param attempt the attempt whose logs get the build's output
    */
   async untilBuilt(build: RemoteBuild, attempt: number, isUnwanted: () => boolean): Promise<ImageEnd> {
     const { image, commit, namespace } = build;

@@ -115,24 +115,27 @@ export class Recovery {
     }
   }
 
-  /** `timeouts.queue` is over. @param what the reason of the wait */
+  /** The outcome of a job whose `timeouts.queue` is over. @param what the reason of the wait */
   waitedInVain(what: string): Outcome {
     const decision = this.#whileNotReady('queue time over');
     if (decision.do !== 'fail') throw new TypeError(`recovery: '${decision.do}' without a lease`);
     return this.#failed(decision.by, this.#parts.wait.inVain(what));
   }
 
-  /** Another job that it was to follow ended otherwise than its file wants. Nothing of it has run. */
+  /** The outcome of a job that never began, because another job that it was to follow did not end as its file requires. */
   neverBegins(why: string): Outcome {
     return this.outcome('cancelled', { by: 'user', message: `it did not begin: ${why}` });
   }
 
-  /** A cluster did not build its image. Nothing of the job has run, and no budget covers it: the user fixes and resubmits it. */
+  /**
+   * The outcome of a job whose image was not built, so nothing of it has run. No budget covers it: the user fixes and resubmits
+   * it.
+   */
   notBuilt(by: 'task' | 'infrastructure', message: string, lines: readonly string[]): Outcome {
     return this.#failed(by, [`its image was not built: ${message}`, ...lines].join('\n'));
   }
 
-  /** Facts by which the job decides if an attempt ends now. */
+  /** Facts by which the job decides what follows if an attempt ends now. */
   facts(result: AttemptResult): Facts<'attempt ended'> {
     const { file, lease, requests, attempt } = this.#parts;
     const { pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
@@ -245,10 +248,7 @@ export class Recovery {
     });
   }
 
-  /**
-   * Puts a machine of one's own aside, which would be given to the next job. A machine that a provider takes back is not met
-   * again.
-   */
+  /** Puts a machine of the pool's own aside, since the next job would get it. A provider's machine is never met again. */
   async #putAside(result: AttemptResult): Promise<void> {
     const { file, story } = this.#parts;
     meter.machineReplaced(file.spec.pool, kindOfJob(file.spec));
@@ -295,7 +295,7 @@ export class Recovery {
     return undefined;
   }
 
-  /** Slices that end as they were bought go, and others are asked for. */
+  /** Replaces the slices whose bought time is about to end. */
   async #replaceEnding(what: Cause): Promise<undefined> {
     const { file, story, gang, slices, wait } = this.#parts;
     const ending = endingWith(slices.views, file.spec.graceSeconds).map(({ index }) => index);
@@ -306,7 +306,7 @@ export class Recovery {
     return undefined;
   }
 
-  /** The next start of a command that loops. */
+  /** Waits until a command that loops may start again, or its work is unwanted. */
   async #startAgain(what: Cause, pauseMs: number): Promise<undefined> {
     const { story, interruptions } = this.#parts;
     story.move(JobPhase.Running, withReaction(what, { do: 'loop', at: Date.now() + pauseMs }));

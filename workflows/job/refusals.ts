@@ -5,9 +5,9 @@ import type { Timings } from '../../domain/timings.js';
 /** Refusals and failures in a row, since the slices of the job were last all ready. */
 export interface RefusalsCarry {
   readonly count: number;
-  /** The latest of these, all in one zone. */
+  /** The latest of these, since the present zone was entered. */
   readonly here: number;
-  /** Last answers of zones that will not accept the request soon: their reason is not capacity, quota or a moment. */
+  /** The last answer of each zone that will not take the request soon. Capacity, quota and refusals for a moment do not count. */
   readonly zones: Readonly<Record<string, Word>>;
   /** Tiers that the job has left and in which each zone called the request wrong in itself. Absent: none. */
   readonly wrongTiers?: readonly number[];
@@ -41,20 +41,20 @@ export class Refusals {
     else if (scope === 'zone') this.#zones.delete(zone);
   }
 
-  /** A request that was accepted has failed. It says nothing about the next one. */
+  /** Notes that a request which was accepted has failed. That says nothing about the next request. */
   noteFailure(): void {
     this.#count += 1;
     this.#here += 1;
   }
 
-  /** Whether one of these zones has not refused for good. */
+  /** Whether at least one of these zones has not refused for good. */
   isLeft(zones: readonly string[]): boolean {
     return zones.some((zone) => !this.#zones.has(zone));
   }
 
   /**
-   * Whether a zone is left that may take the request: one that has not refused for good. If the present zone calls the request
-   * wrong in itself, a zone is left that did not say so last, in this tier or in another.
+   * Whether a zone may still take the request. In general, that is a zone that has not refused for good. If the present zone
+   * calls the request wrong in itself, it is one that has not called it so, in this tier or in another.
    * @param otherTiers other tiers in which the job could be, where it is bought in another way
    */
   standing(
@@ -69,24 +69,24 @@ export class Refusals {
     return zones.every((zone) => this.#zones.get(zone) === 'wrong');
   }
 
-  /** The next request is in another tier. Answers of zones about this tier do not apply to that one. */
+  /** Called when the next request is in another tier. Answers of zones about this tier do not apply to that one. */
   leftTier(tier: number | undefined, zones: readonly string[]): void {
     if (tier !== undefined && this.#isWrongIn(zones)) this.#wrongTiers.add(tier);
     this.#zones.clear();
     this.#here = 0;
   }
 
-  /** Whether there are more of them than a moment explains. */
+  /** Whether there are more refusals and failures here than a short trouble explains. */
   get areMany(): boolean {
     return this.#here >= MANY_HERE;
   }
 
-  /** The next request goes to another zone. */
+  /** Called when the next request goes to another zone. */
   leftZone(): void {
     this.#here = 0;
   }
 
-  /** All slices are ready. */
+  /** Called when all slices are ready. */
   clear(): void {
     this.#count = 0;
     this.#here = 0;

@@ -7,11 +7,11 @@ import type { JobEdit } from './job-file.js';
 /** A person's request to an open job that is not fulfilled yet. Plain JSON. */
 export type Request = Asker & Wanted;
 type Wanted =
-  /** The command ends. The slices stay, or go (`isRelease`), until a person says `resume`. */
+  /** Ends the command. Until a person says `resume`, the slices are kept, or given back with the lease (`isRelease`). */
   | { readonly kind: 'stop'; readonly isRelease: boolean }
-  /** Slices and lease go, and the job asks again, in `zone` first. */
+  /** Gives back slices and lease, and asks again, in `zone` first. */
   | { readonly kind: 'requeue'; readonly zone?: string }
-  /** A new attempt on the same slices, except those that `replace` names. */
+  /** Begins a new attempt on the same slices, except those that `replace` names. */
   | { readonly kind: 'restart'; readonly replace?: Replaced };
 
 export interface RequestsCarry {
@@ -57,13 +57,13 @@ export class Requests {
     this.#edit = edit ?? this.#edit;
   }
 
-  /** Takes the stop back. A command that was already told to end ends, and begins again. */
+  /** Withdraws the stop. A command that was already told to end does end, and is started again. */
   resume(edit: JobEdit | undefined): void {
     this.#request = undefined;
     this.#edit = edit ?? this.#edit;
   }
 
-  /** A cancel by this person follows. */
+  /** Notes that a cancel by this person follows. */
   noteCancel(asker: Asker, now: EpochMs): void {
     this.#cancelNote = { asker, at: now };
   }
@@ -86,7 +86,7 @@ export class Requests {
     return edit;
   }
 
-  /** The job file that the next attempt will run by, if another was given. */
+  /** The job file of the next attempt, if another file was given. */
   get edit(): JobEdit | undefined {
     return this.#edit;
   }
@@ -101,13 +101,13 @@ export class Requests {
   }
 }
 
-/** `JobClient.cancel` sends the cancel right behind its note. */
+/** `JobClient.cancel` sends the cancel right after its note. */
 const CANCEL_FOLLOWS_MS = 60_000;
 
-/** Drops everything else that crossed the border with it. */
+/** Drops all other fields: the value came from outside and may have more. */
 export const personOf = ({ by, from }: Asker): Asker => ({ by, ...(from === undefined ? {} : { from }) });
 
-/** @param note as it crossed the border, with further keys */
+/** @param note as the caller sent it, with any further fields */
 export const askerOf = ({ verb, ...note }: CancelNote): Asker => ({
   ...personOf(note),
   ...(verb === undefined ? {} : { verb }),
@@ -117,7 +117,7 @@ export const askerOf = ({ verb, ...note }: CancelNote): Asker => ({
 export const cancelText = (doing: string, canceller: Asker | undefined): string =>
   `cancelled while ${doing}${canceller === undefined ? '' : ` by ${askerText(canceller)}`}`;
 
-/** A request in the job's story, in its row, and as the reason why its slices go. */
+/** The cause for a request, used in the job's story, in its row, and as the reason for deleting its slices. */
 export function requestCause(request: Request): Cause {
   switch (request.kind) {
     case 'stop': {

@@ -52,7 +52,7 @@ export class AttemptSetUp {
     return this.#tries(input, clock).finally(() => clock.stop());
   }
 
-  /** One try per worker that takes it. */
+  /** Tries until a set-up ends, once with each worker that takes it. */
   async #tries(input: AttemptInput, clock: Clock): Promise<AttemptResult | Renumbered | undefined> {
     const { interruptions, story } = this.#parts;
     for (;;) {
@@ -140,7 +140,7 @@ export interface SetUpRequest {
 }
 
 /**
- * Modules that are set up once more because a person asked, beside the job's work on its hosts; one such set-up at a time. It
+ * Sets modules up once more because a person asked, beside the job's work on its hosts. Only one such set-up runs at a time. It
  * decides nothing: its end is a note, and the loss of a slice is reported by the code that watches the slices.
  */
 export class RequestedSetUp {

@@ -32,7 +32,7 @@ export interface LineCarry {
  */
 export class SignalLines {
   readonly #lines: Map<string, Line>;
-  /** Hears of a signal that could not be sent, unless the one before it could not either. */
+  /** Called if a signal could not be sent, unless the previous one to that workflow could not be sent either. */
   readonly #onProblem: (told: Told) => void;
 
   constructor(carried: readonly LineCarry[] = [], onProblem: (told: Told) => void = () => undefined) {

@@ -6,7 +6,10 @@ import { type MachinePlan, type MachineRef, requestCount, slicesOfRequest } from
 import { machinesOfSlices, type Ownership, type SliceHost, type SliceMachines } from '../../domain/slice.js';
 import { durationText } from '../../domain/units.js';
 
-/** `late`: nothing happened to the slice; `timeouts.provision` is over. `isByPool`: no zone refused anything. */
+/**
+ * `late`: the slice was not ready within `timeouts.provision`, and nothing else happened to it. `isByPool`: no zone refused; the
+ * pool had no room for the request.
+ */
 export type SliceLoss = { readonly index: number } & (
   | SliceLossReason
   | { readonly cause: 'late'; readonly message: string }
@@ -21,7 +24,7 @@ export interface SliceCarry extends SliceView {
   readonly ownership: Ownership;
   /** It was asked for beside the job's own requests. */
   readonly isBeside?: true;
-  /** Its pool has allowed it beside them. Absent: it has not answered, or has no room. */
+  /** The pool has allowed it beside them. Absent: the pool has not answered, or has no room. */
   readonly isAllowed?: true;
   readonly loss?: SliceLoss;
   /** Machines of the request's other slices, in their order. */
@@ -32,7 +35,7 @@ type Member = { -readonly [Key in keyof SliceCarry]: SliceCarry[Key] };
 
 /** Requests for the whole gang in another zone, beside the first (docs/adr/0101). */
 export interface RivalCarry {
-  /** Number of its try of a zone (`Gang`). */
+  /** The try of a zone (`Zones`) for which these are requested. */
   readonly zoneTry: number;
   readonly slices: readonly SliceCarry[];
   /** It was told to end, and is not seen gone. */
@@ -80,7 +83,7 @@ export class Slices {
     return this.#members.flatMap(viewsOf);
   }
 
-  /** Views of requests beside the job's own that the provider may have, while they exist. */
+  /** Views of the requests beside the job's own, while they exist and the provider may have received them. */
   get rivalViews(): readonly SliceView[] {
     return this.#rivals.flatMap(({ members, isLeaving }) =>
       members
@@ -123,7 +126,10 @@ export class Slices {
     return this.#waiting.map(({ zoneTry }) => zoneTry);
   }
 
-  /** Those of `rivals` of which the job's user was told. A pool without room says no at each turn, and no provider is asked. */
+  /**
+   * Those of `rivals` of which the job's user was told. A full pool says no at each turn. Such a try is not shown, because no
+   * provider is asked.
+   */
   get shownRivals(): readonly number[] {
     return this.#waiting.filter(({ isShown }) => isShown).map(({ zoneTry }) => zoneTry);
   }
@@ -133,7 +139,7 @@ export class Slices {
     return this.#waiting.find(({ members, isShown }) => !isShown && members.some(isAllowed))?.zoneTry;
   }
 
-  /** The job's user is told of the rival. */
+  /** Notes that the job's user was told of the rival. */
   show(zoneTry: number): void {
     for (const rival of this.#waiting) if (rival.zoneTry === zoneTry) rival.isShown = true;
   }
@@ -161,13 +167,13 @@ export class Slices {
     return undefined;
   }
 
-  /** Something has happened that decides how the slices are brought up. */
+  /** Whether something has happened that changes how the slices are brought up. */
   get isNews(): boolean {
     const { newRival, readyRival, lostRival } = this;
     return this.isWhole || [this.loss, newRival, readyRival, lostRival].some((each) => each !== undefined);
   }
 
-  /** The rival's requests are the job's own from now on. @returns the former ones that still exist: they leave */
+  /** Makes the rival's requests the job's own. @returns the former own requests that still exist, which have to be told to end */
   follow(zoneTry: number, formerTry: number): readonly MachineRef[] {
     const rival = this.#rivals.find((each) => each.zoneTry === zoneTry);
     if (rival === undefined) throw new TypeError(`no rival of try ${zoneTry}`);
@@ -178,7 +184,7 @@ export class Slices {
     return presentOf(former.members);
   }
 
-  /** @returns the rival's requests that still exist: they leave */
+  /** @returns the rival's requests that still exist, which have to be told to end */
   drop(zoneTry: number): readonly MachineRef[] {
     const rival = this.#rivals.find((each) => each.zoneTry === zoneTry && !each.isLeaving);
     if (rival === undefined) return [];
@@ -200,7 +206,7 @@ export class Slices {
     });
   }
 
-  /** All slices are ready. */
+  /** Whether all slices are ready. */
   get isWhole(): boolean {
     return isWhole(this.#members, this.requests);
   }
@@ -219,21 +225,22 @@ export class Slices {
   /** The loss of the first request that is lost or gone. */
   get loss(): SliceLoss | undefined {
     const loss = lossOf(this.#members);
-    // A rival that became the job's own before its pool had answered it: the lease stands, and the slice is asked for once more.
+    // This rival became the job's own before the pool had answered it. The lease is still valid, so the slice is asked for once
+    // more.
     const isBeside = loss?.cause === 'lease' && this.#members.some(({ loss: own, isBeside: is }) => is && own === loss);
     return isBeside
       ? { index: loss.index, cause: 'refused', scope: 'moment', message: loss.message, isByPool: true }
       : loss;
   }
 
-  /** First slices of requests that the provider refused and that are not seen gone. */
+  /** The first slice of each request that the provider refused and that is not seen gone. */
   get refused(): readonly number[] {
     return this.#members.flatMap(({ index, state, loss }) =>
       state === 'lost' && (loss?.cause === 'refused' || loss?.cause === 'lease') ? [index] : [],
     );
   }
 
-  /** The loss of a job that gave a zone this long to have its slices ready. */
+  /** The loss of a slice that was not ready in its zone after this time. */
   late(seconds: number): SliceLoss {
     const { index = 0, detail = '' } = this.#members.find(({ state }) => state === 'starting') ?? {};
     return { index, cause: 'late', message: `${detail}, after ${durationText(seconds)}` };
@@ -348,7 +355,7 @@ const isWhole = (members: readonly Member[], requests: number): boolean =>
 const lossOf = (members: readonly Member[]): SliceLoss | undefined =>
   members.find(({ state, loss }) => (state === 'lost' || state === 'gone') && loss)?.loss;
 
-/** The last news may stand for those before it: a slice whose job was reset repeats the last alone. */
+/** A slice repeats only its last news to a job that was reset, so later news than the pool's answer also shows that answer. */
 const isAllowed = ({ state, isAllowed: is, loss }: Member): boolean =>
   is === true || state === 'ready' || (loss !== undefined && loss.cause !== 'lease');
 

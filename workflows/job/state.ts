@@ -36,7 +36,7 @@ export interface JobCarry {
   readonly askedZones?: readonly string[];
   /** Quick ends of a job that loops. Absent: none. */
   readonly quickEnds?: QuickEnds;
-  /** Time since which it waits for chips. Absent: it does not, or never had any since it was submitted. */
+  /** Time since which it waits for chips. Absent: it does not wait, or has waited since it was submitted. */
   readonly waitingSince?: EpochMs;
   /** Others that it waits for, or waited for. Absent: none, or it has not looked yet. */
   readonly others?: OthersCarry;

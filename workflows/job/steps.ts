@@ -107,13 +107,13 @@ async function waitForOthers(job: Job): Promise<'ended' | 'unwanted' | Outcome> 
   }
 }
 
-/** Its wait for others is over: from now on it stands in line, and `timeouts.queue` counts. */
+/** The job's wait for others is over: from now on it stands in line, and `timeouts.queue` counts. */
 function begins({ lease, wait }: Job): void {
   lease.standsInLineSince(Date.now());
   wait.until();
 }
 
-/** Called before the job asks for its lease, so that nothing that its pool counts waits for a build. */
+/** Called before the job asks for its lease, so that no units of its pool wait for a build. */
 async function buildImage({ file, image, attempt, requests, recovery, story }: Job) {
   const { spec, build } = file;
   const wanted = build && remoteBuildOf(build, podsOf(spec, POD_SECTIONS));
@@ -173,7 +173,10 @@ async function runAttempt(job: Job): Promise<Outcome | undefined> {
   return recovery.afterAttempt(await attempts.run(slices.ready, (result) => recovery.facts(result)));
 }
 
-/** A job that waits does so by the changed file too. While an attempt is under way its own file stays in force. */
+/**
+ * Puts an edited file in force, so that a job that waits does so by the edited file. While an attempt is under way, its own file
+ * stays in force.
+ */
 function putEditInForce({ requests, attempt, file, story }: Job): void {
   if (attempt.isOpen) return;
   const edit = requests.takeEdit();
@@ -192,7 +195,7 @@ export async function giveBack({ gang, lease }: Job, { result }: Outcome): Promi
   await lease.letGo();
 }
 
-/** The slices go, then the lease: its pool counts it until both are gone. */
+/** Gives back the slices, and then the lease, because the pool counts the lease until its slices are gone. */
 async function giveBackToPool(job: Job): Promise<void> {
   const { story, recovery, moves, race, lease } = job;
   const { revocation } = lease;
@@ -225,7 +228,7 @@ async function startAnew(job: Job, request: Request): Promise<void> {
   fulfil(job, request);
 }
 
-/** The give-back is done, and the job asks anew. */
+/** The request is fulfilled: everything is given back, and the job asks anew. */
 function fulfil({ race, requests }: Job, request: Request): void {
   if (request.kind === 'requeue' && request.zone !== undefined) race.begin(request.zone);
   requests.fulfilled(request);

@@ -29,7 +29,7 @@ export class JobStory {
   #usual = '';
   readonly #events: JobEvent[];
   #waitsUntil: () => EpochMs | undefined = () => undefined;
-  /** The end that the memo tells. */
+  /** End of the wait that the memo shows. */
   #toldUntil: EpochMs | undefined;
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
   #describe: (() => string) | undefined;
@@ -65,7 +65,7 @@ export class JobStory {
     this.#push({ ...why, at: Date.now(), phase });
   }
 
-  /** Says the reason of the present phase anew: it is the same with other times, and no event. */
+  /** Updates the reason of the present phase if only its times have changed. Adds no event. */
   restate(why: Told): void {
     const text = toldText(why);
     if (text === this.#usual) return;
@@ -110,7 +110,7 @@ export class JobStory {
     upsertMemo({ ...memo, why, phaseSince: this.#phaseSince, ...this.#untilNews() });
   }
 
-  /** `undefined` takes the field out of a memo. */
+  /** The memo's change if the end of the wait has changed. A value of `undefined` removes the field from the memo. */
   #untilNews(): Pick<JobMemo, 'waitsUntil'> {
     const until = this.#waitsUntil();
     if (until === this.#toldUntil) return {};
@@ -118,12 +118,12 @@ export class JobStory {
     return { waitsUntil: until } as Pick<JobMemo, 'waitsUntil'>;
   }
 
-  /** @param until the end of the wait that is on, which each reason of a phase brings with it */
+  /** @param until returns the end of the present wait, which is shown with each reason of a phase */
   waitBy(until: () => EpochMs | undefined): void {
     this.#waitsUntil = until;
   }
 
-  /** Shows the progress of a phase to people who look at the job. Not for lists: that would be an upsert each time. */
+  /** Shows the progress of a phase to people who look at the job. Not in lists, since each change would cost an upsert. */
   progress(phase: JobPhase, how: string): void {
     if (this.#phase !== phase) return;
     this.#usual = how;
@@ -158,7 +158,7 @@ export class JobStory {
     if (this.#describe) setCurrentDetails(this.#describe());
   }
 
-  /** A line of the job's own log. */
+  /** Adds an event that changes neither the phase nor its reason. */
   note(what: Told): void {
     this.#push({ ...what, at: Date.now() });
   }
@@ -170,12 +170,12 @@ export class JobStory {
     this.#listener(event);
   }
 
-  /** Callers that wait for the outcome must not wait for the end of the workflow. */
+  /** Notes that the job keeps its slices after its outcome, and that its outcome comes before the workflow's end. */
   keeps(): void {
     upsertMemo({ keeps: true } satisfies Partial<JobMemo>);
   }
 
-  /** The outcome is final, and the job stays open with its slices. */
+  /** Keeps the job open with its slices, after its outcome became final. */
   hold(outcome: Outcome, why: Told): void {
     this.#outcome = outcome;
     this.move(JobPhase.Holding, why, { outcome, attempts: outcome.attempts });
@@ -224,11 +224,14 @@ export interface StoryCarry {
   readonly events: readonly CarriedEvent[];
   /** Why the last attempt or slice was lost. */
   readonly setback?: string;
-  /** End of the wait that its memo tells. Absent: none. */
+  /** End of the wait that its memo shows. Absent: none. */
   readonly waitsUntil?: EpochMs;
 }
 
-/** Carried and shown; the store keeps what was written before. About 25 KB, if no text from outside is long. */
+/**
+ * Limit of events that are carried and shown. The store keeps what was written to it before. About 25 KB, unless texts from
+ * outside are long.
+ */
 const MOST_EVENTS = 200;
 
 /** The first run id of this job's chain, which its leases and labels carry. */

@@ -26,7 +26,7 @@ export class SuspectMachine {
     return { sign: why(result), ...(own && { putAside: own.name }) };
   }
 
-  /** The machine, if it is one's own and would be used again; undefined for a provider's. @param job id for operators */
+  /** The machine, if it is the pool's own and would be used again; undefined for a provider's. @param job id for operators */
   ownMachine(result: AttemptResult, job = ''): (BrokenMachine & { readonly name: string }) | undefined {
     if (result.kind !== 'exited') return undefined;
     const { slice, host } = this.#hostOf(result.at);
@@ -36,7 +36,7 @@ export class SuspectMachine {
     return { ref: slice.ref, uid: slice.uid, host: host.index, name: own.name, reason };
   }
 
-  /** @param isReplaced its slice goes */
+  /** @param isReplaced whether its slice is deleted */
   remember(result: AttemptResult, isReplaced: boolean): void {
     if (result.kind === 'unwatched') return;
     const isExited = result.kind === 'exited';
@@ -48,7 +48,7 @@ export class SuspectMachine {
     return this.#last;
   }
 
-  /** Another generation of a slice has other machines, unless they are one's own. */
+  /** Another generation of a slice has other machines, unless they are the pool's own. */
   #machineOf(at: HostPlace): string {
     const { slice, host } = this.#hostOf(at);
     const own = ownHostOf(host);

@@ -36,7 +36,7 @@ interface UpdatedParts extends AttemptParts {
   readonly wait: Wait;
 }
 
-/** All slices are there, under a lease that is held. */
+/** Whether all slices are there, under a lease that is held. */
 export const holdsSlices = ({ slices, lease }: Pick<UpdatedParts, 'slices' | 'lease'>): boolean =>
   slices.isWhole && lease.isHeld;
 
@@ -50,7 +50,7 @@ interface Handler<Verb extends JobVerb> {
   readonly take: (job: UpdatedParts, call: JobCall<Verb>) => Answer;
 }
 
-/** In this order, calls that came before the job's first task are taken. */
+/** Calls that came before the job's first task are taken in this order. */
 const HANDLERS: { readonly [Verb in JobVerb]: Handler<Verb> } = {
   stop: { check: mustBeOpen, take: stop },
   resume: {
@@ -174,11 +174,11 @@ function setUp(job: UpdatedParts, call: JobCall<'setUp'>): Answer {
 
 const changedText = (edit: JobEdit | undefined): string => (edit === undefined ? '' : ', by the changed job file');
 
-/** Nothing of the job runs that could start again. */
+/** Whether the job waits, so that a restart ends nothing. */
 const isWaiting = ({ story: { phase } }: UpdatedParts): boolean =>
   phase === JobPhase.Queued || phase === JobPhase.Provisioning || phase === JobPhase.Evicting;
 
-/** Tells the deadline that an edit has given a job which waits for chips. */
+/** Says how long a job that waits for chips may wait by the edited file. */
 function waitText({ wait: { endsAt, laterSeconds } }: UpdatedParts): string {
   if (laterSeconds !== undefined)
     return `; from when it stands in line it waits for chips for ${durationText(laterSeconds)} at most (timeouts.queue)`;
@@ -186,7 +186,7 @@ function waitText({ wait: { endsAt, laterSeconds } }: UpdatedParts): string {
   return `; it waits for chips ${until} (timeouts.queue${endsAt === undefined ? ' is not set' : ''})`;
 }
 
-/** The modules to set up. `command` has nothing to set up. */
+/** The modules to set up. `command` is left out, because it has nothing to set up. */
 function modulesOf({ job: { id }, file }: UpdatedParts, { modules }: JobCall<'setUp'>): readonly string[] {
   const known = file.spec.modules.filter((module) => module !== 'command');
   if (known.length === 0) throw refusal(`job ${id} has no modules: there is nothing to set up`);

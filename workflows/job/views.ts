@@ -74,13 +74,13 @@ export function jobView(parts: ShownParts): JobView {
 
 type NextZone = JobView['nextZone'];
 
-/** Undefined also if `timeouts.queue` ends the job before. */
+/** The zone that is asked next, or undefined if `timeouts.queue` ends the job before. */
 function nextZoneOf({ story, wait, race }: Pick<ShownParts, 'story' | 'wait' | 'race'>): NextZone {
   if (story.phase !== JobPhase.Provisioning) return undefined;
   return inTime(wait.pausesFor ?? race.nextZone, wait.endsAt);
 }
 
-/** Without a next zone, no zone is asked before the one that is asked now says no. */
+/** Says when the zone is asked again. If no next zone is known, that is after the zone that is asked now has refused. */
 function turnOf(
   { zone }: ZoneAnswer,
   next: NextZone,

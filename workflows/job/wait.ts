@@ -37,13 +37,14 @@ export class Wait {
 
   constructor(parts: WaitParts, { waitingSince, attempt, submittedAt, spec, others }: Pick<JobCarry, WaitKey>) {
     this.#parts = parts;
-    // A job that never had its slices waits since its submit, whatever the previous run knew, or since the others ended.
+    // A job without an attempt waits since its submit or, if it waits for others, since their end, even if the previous run
+    // carried no time.
     const since = spec.after === undefined && others === undefined ? submittedAt : others?.overAt;
     this.#since = waitingSince ?? (attempt.number === 0 ? since : undefined);
   }
 
   /**
-   * The job waits for chips, from now on or since before.
+   * Notes that the job waits for chips, from now on or since before.
    * @returns the end of `timeouts.queue`, which covers all waiting since it last had all of its slices, or was submitted
    */
   readonly until = (): EpochMs | undefined => {
@@ -65,13 +66,13 @@ export class Wait {
     return queue === undefined || this.#since === undefined ? undefined : this.#since + queue * 1000;
   }
 
-  /** Also by a changed file that is not in force yet: nothing can be put in force while slices go. */
+  /** Taken from a changed file even before it is in force: no file can be put in force while slices are being deleted. */
   get #timeouts(): NonNullable<JobSpec['timeouts']> {
     const { requests, file } = this.#parts;
     return (requests.edit?.spec ?? file.spec).timeouts ?? {};
   }
 
-  /** `timeouts.queue` is over for a job that waits. A zone that has all slices at this moment wins. */
+  /** Whether `timeouts.queue` is over for a job that waits. A zone that has all slices at this moment wins. */
   get isOver(): boolean {
     const until = this.until();
     return until !== undefined && Date.now() >= until && this.#parts.slices.readyRival === undefined;
@@ -90,7 +91,7 @@ export class Wait {
     };
   }
 
-  /** It waits for nothing until it loses slices, or a person asks for it. */
+  /** Ends the wait: the job waits for nothing until it loses slices, or a person asks for it. */
   end(): void {
     this.#since = undefined;
   }
@@ -115,7 +116,7 @@ export class Wait {
     return [`${zones.slice(0, MOST_NAMED).join(', ')}${more} had no turn`];
   }
 
-  /** The provider's words of requests that it had until now, one for each zone. */
+  /** The provider's words about requests that are still open, one for each zone. */
   get #waiting(): readonly string[] {
     const zones = new Map(this.#open.map(({ ref, detail = 'no answer' }) => [ref.zone, detail]));
     return [...zones].map(([zone, detail]) => `${zone}: ${boundedLine(detail, MOST_DETAIL)}`);
@@ -131,7 +132,9 @@ export class Wait {
     return this.#pausesFor;
   }
 
-  /** Pauses before the same zone is asked again, and says why in `why` and lists. @param isLeft a zone may take the request */
+  /**
+   * Pauses before the same zone is asked again, and says why in `why` and lists. @param isLeft a zone may still take the request
+   */
   async pause(after: Cause, ms: number, isLeft: boolean): Promise<void> {
     const { story, gang, slices, interruptions, race } = this.#parts;
     const { zone } = gang;

@@ -28,9 +28,9 @@ export interface ZoneMovesParts {
   readonly wait: Wait;
 }
 
-/** A job goes on to another zone, or asks the same one again, after a refusal or a loss. `Recovery` decides when. */
+/** Moves a job to another zone, or asks the same one again, after a refusal or a loss. `Recovery` decides when. */
 export class ZoneMoves {
-  /** The provider took slices of the job since they were last all ready. */
+  /** Whether the provider took slices of the job since they were last all ready. */
   #isPreempted = false;
   readonly #refusals: Refusals;
   readonly #parts: ZoneMovesParts;
@@ -49,7 +49,7 @@ export class ZoneMoves {
     return zonePatienceMs(this.#parts.file.spec, this.#parts.settings.timings, this.#isPreempted);
   }
 
-  /** All slices of the job are ready. */
+  /** Called when all slices of the job are ready. */
   slicesReady(): void {
     this.#refusals.clear();
     this.#parts.answers.clear();
@@ -73,7 +73,7 @@ export class ZoneMoves {
     } as const;
   }
 
-  /** The job got no chips in this tier, and asks for another tier. */
+  /** Called when the job got no chips in this tier, and asks for another tier. */
   leaveTier(tier: number | undefined): void {
     this.#refusals.leftTier(tier, this.zones);
   }
@@ -101,7 +101,7 @@ export class ZoneMoves {
     await this.#pause(what, this.#refusals.pauseHereMs);
   }
 
-  /** The provider took slices. A zone that took all of them comes last. */
+  /** Called when the provider took slices. A zone that took all of them comes last. */
   async afterPreemption(what: Cause): Promise<void> {
     const { race, slices, gang } = this.#parts;
     if (slices.hasOwn) return;
@@ -112,8 +112,9 @@ export class ZoneMoves {
   }
 
   /**
-   * Slices failed before all were ready, and are given up. There is a pause, since a provider that fails at once would use up the
-   * retries in seconds. Another zone is asked at once: the gang leaves what it holds here if the failures here are many.
+   * Called when slices failed before all were ready, and were given up. The job pauses first, since a provider that fails at once
+   * would use up the retries in seconds. It stays in its zone if it holds slices there and failures are few. If another zone is
+   * already asked, it goes on with that one without a pause.
    */
   async afterFailure(what: Cause): Promise<void> {
     const { race, slices } = this.#parts;
@@ -131,7 +132,7 @@ export class ZoneMoves {
     return this.#parts.wait.pause(after, ms, this.#refusals.isLeft(this.zones));
   }
 
-  /** Another zone is asked already: the job goes on with that one. */
+  /** Goes on with another zone that is already asked. @returns false if no other zone is asked */
   async #followRival(what: Cause): Promise<boolean> {
     if (!(await this.#parts.race.followRival(what))) return false;
     this.#refusals.leftZone();

@@ -31,7 +31,8 @@ export interface Patience {
 
 /**
  * Brings a gang up in a zone that has chips for it. A zone is asked alone for a while, then others beside it. The first that has
- * all slices is used, and the requests in the others go (docs/adr/0101). Events in a zone beside the first cost no retry.
+ * all slices is used, and the requests in the others are deleted (docs/adr/0101). Events in a zone beside the first cost no
+ * retry.
  */
 export class ZoneRace {
   readonly #parts: RaceParts;
@@ -69,7 +70,7 @@ export class ZoneRace {
     if (story.phase === JobPhase.Provisioning && !slices.isWhole) story.move(JobPhase.Provisioning, this.where);
   }
 
-  /** The same before it waits on: nothing has happened but that another zone, or another time, comes next. */
+  /** Like `#sayWhere`, but without an event: only the zone that comes next, or its time, has changed. */
   #sayNext(): void {
     const { story } = this.#parts;
     if (story.phase === JobPhase.Provisioning) story.restate(this.where);
@@ -83,7 +84,7 @@ export class ZoneRace {
     return this.#turns.hedge;
   }
 
-  /** The zone that is asked next, and from when on, if nothing happens before. */
+  /** The zone that is asked next if nothing happens before, and the time from which on it is asked. */
   get nextZone(): JobView['nextZone'] {
     const { rivals, shownRivals } = this.#parts.slices;
     // Its pool's answer to a request decides which zone comes next.
@@ -96,26 +97,26 @@ export class ZoneRace {
     return this.#turns.isAsked(zone);
   }
 
-  /** Time at which a gang that is partly there, or asked for, moves on whatever its zone says. Undefined: there is none to come. */
+  /** Time at which a gang that is asked for or partly ready moves on, whatever its zone answers. Undefined: none is set. */
   get movesOnAt(): EpochMs | undefined {
     const { dueAt = 0 } = this.#hedge;
     return dueAt > Date.now() && this.#parts.slices.hasOwn ? dueAt : undefined;
   }
 
-  /** The next slices are asked for in the next zone. */
+  /** Leaves the zone: the next slices are asked for in the next zone. */
   leaveZone(): void {
     this.#zones.leave();
     this.#turns.left();
   }
 
-  /** The next slices are asked for in this zone of the job. */
+  /** Begins in this zone of the job: the next slices are asked for there. */
   begin(zone: string): void {
     this.#zones.begin(zone);
     this.#turns.beginRounds();
     this.#turns.entered();
   }
 
-  /** A job that asks for nothing yet begins in the best of its zones, as its pool sees them now. */
+  /** Lets a job that asks for nothing yet begin in the best of its zones, as its pool sees them now. */
   choose(): void {
     const { slices } = this.#parts;
     if (slices.hasOwn || slices.rivals.length > 0) return;
@@ -124,7 +125,7 @@ export class ZoneRace {
     if (this.#zones.zone !== before) this.#turns.entered();
   }
 
-  /** The job waits for chips from now on, for this long. */
+  /** Called when the job waits for chips from now on, for this long. */
   waits({ patienceMs, waitsUntil }: Patience): void {
     this.#turns.patienceMs = patienceMs;
     this.#waitsUntil = waitsUntil;
@@ -170,7 +171,7 @@ export class ZoneRace {
     return true;
   }
 
-  /** All slices of the job are ready. Repeating is safe. */
+  /** Called when all slices of the job are ready. Repeating is safe. */
   async settle(): Promise<void> {
     await this.#dropRivals({ readyIn: this.#zones.zone });
     this.#hedge.clear();
@@ -203,7 +204,7 @@ export class ZoneRace {
     return true;
   }
 
-  /** Its pool says no at each turn while it is full. The user is told once. */
+  /** The event that the pool has no room beside the first request. It is told once, because a full pool says no at each turn. */
   #noRoom({ zone, beside }: { readonly zone: string; readonly beside: string }): Told | undefined {
     if (this.#isNoRoomTold) return undefined;
     this.#isNoRoomTold = true;
@@ -252,7 +253,7 @@ export class ZoneRace {
     await this.#parts.gang.startRival(zoneTry);
   }
 
-  /** Tells of the zones that its pool lets it ask beside the first. */
+  /** Tells the user of zones in which the pool has allowed a request beside the first. */
   #showRivals(): void {
     const { slices, story } = this.#parts;
     for (let next = slices.newRival; next !== undefined; next = slices.newRival) {
@@ -281,7 +282,7 @@ export class ZoneRace {
     await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
   }
 
-  /** @returns false: no other zone is asked beside the first */
+  /** Goes on with the first zone that is asked beside the job's own. @returns false if no such zone is asked */
   async followRival(after: Cause): Promise<boolean> {
     const [first] = this.#parts.slices.rivals;
     if (first === undefined) return false;
@@ -298,7 +299,7 @@ export class ZoneRace {
     }
   }
 
-  /** @param told absent: nothing that the user was told of */
+  /** @param told the event for the job's user. Absent: there is nothing to tell */
   async #drop(zoneTry: number, told: Told | undefined, reason: string): Promise<void> {
     const { slices, story } = this.#parts;
     const leaving = slices.drop(zoneTry);
@@ -313,7 +314,7 @@ export class ZoneRace {
 const earliest = (a: EpochMs | undefined, b: EpochMs | undefined): EpochMs | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
-/** False: the time is over. True: there is news, or a word of the pool or a changed file has set another time. */
+/** @returns false if the time is over; true if there is news, or if the pool or a changed file has set another time */
 async function waitFor(isNews: () => boolean, until: () => EpochMs | undefined): Promise<boolean> {
   const end = until();
   const isAnswered = (): boolean => isNews() || until() !== end;

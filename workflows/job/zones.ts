@@ -19,9 +19,9 @@ export interface ZonesCarry {
 }
 
 /**
- * The zones of a job, as tries that count on past their end, round by round. Zones of a list are asked in its order. With `zones:
- * any` each zone has its turn in a round too, the best first, as the pool sees them. Zones that were asked in this round come
- * later, and so does, among the others, a zone that preempted this job lately (docs/adr/0119).
+ * The zones of a job. A try is a number that counts through the zones, round after round. Zones of a list are asked in its order.
+ * With `zones: any`, each zone also has one turn in a round, the best first, as the pool sees them. Zones that were asked in this
+ * round come later. Among the others, a zone that preempted this job lately comes last (docs/adr/0119).
  */
 export class Zones {
   #current: number;
@@ -83,7 +83,7 @@ export class Zones {
     this.#isChosen = this.#isAny;
   }
 
-  /** The next slices are asked for in the next zone. */
+  /** Leaves the zone: the next slices are asked for in the next zone. */
   leave(): void {
     this.#turn(this.zone);
     this.#current = this.others[0] ?? this.#current + 1;
@@ -91,7 +91,7 @@ export class Zones {
     this.#isChosen = false;
   }
 
-  /** Notes the zone's turn: it is asked beside the first, or was asked and is left. */
+  /** Notes that the zone has had its turn: it is asked beside the first, or was asked and is left. */
   turn(zoneTry: number): void {
     this.#turn(this.of(zoneTry));
   }
@@ -104,7 +104,7 @@ export class Zones {
     this.#isOrderNew = true;
   }
 
-  /** Nothing is asked for now. The job begins in the best zone, if its pool has ordered them since and no person chose one. */
+  /** Begins in the best zone, if the pool has sent a new order and no person chose a zone. Called while nothing is asked for. */
   choose(): void {
     const isFree = this.#isAny && this.#isOrderNew && !this.#isChosen;
     this.#isOrderNew = false;
@@ -112,12 +112,12 @@ export class Zones {
     if (isFree) this.#current = this.#ordered([this.#current, ...this.others])[0] ?? this.#current;
   }
 
-  /** The provider took all slices of the job in the present zone. */
+  /** Called when the provider took all slices of the job in the present zone. */
   preempted(now: EpochMs): void {
     if (this.#isAny) this.#preemptedAt.set(this.zone, now);
   }
 
-  /** All slices are ready: a new round begins. */
+  /** Called when all slices are ready: a new round begins. */
   settle(): void {
     this.#asked.clear();
     this.#isOrderNew = false;
@@ -173,7 +173,7 @@ export class ZoneAnswers {
     this.#asked = new Set(asked);
   }
 
-  /** The zone is asked. */
+  /** Notes that the zone is asked. */
   asks(zone: string): void {
     this.#asked.add(zone);
   }
@@ -187,7 +187,7 @@ export class ZoneAnswers {
     this.#last.set(zone, { zone, at: Date.now(), scope, message: boundedLine(message, MOST_ANSWER) });
   }
 
-  /** All slices are ready. */
+  /** Called when all slices are ready. */
   clear(): void {
     this.#last.clear();
     this.#asked.clear();

@@ -78,13 +78,13 @@ function learned(place: SeenPlace, seen: Seen): SeenPlace {
 export type Seen = { readonly job: string; readonly ask: Ask; readonly at: EpochMs } & (
   | { readonly kind: 'got' | 'refused' | 'left' | 'denied'; readonly waitedMs: number }
   | { readonly kind: 'refusal'; readonly refused: ToldRefusal }
-  /** Chips were held for this long, all slices together. */
+  /** `sliceMs`: time for which chips were held, summed over all slices. */
   | { readonly kind: 'held'; readonly sliceMs: number; readonly isPreempted: boolean }
 );
 
 type Told = (seen: Seen) => void;
 
-/** A slice is about to be asked for. */
+/** Notes that a slice is about to be asked for. */
 export function noteAsk(row: LeaseRow, ref: MachineRef, asks: AskedFor | undefined, now: EpochMs): void {
   if (ref.kind !== 'cloud-tpu' || asks === undefined || !isPossible(row, ref, asks)) return;
   const { zone, googleProject } = ref;
@@ -94,7 +94,7 @@ export function noteAsk(row: LeaseRow, ref: MachineRef, asks: AskedFor | undefin
   putAsk(row, { zone, googleProject, accelerator, pricing, since: now });
 }
 
-/** Whether the type exists and the lease can be for it. Anything else in a message would grow the pool's memory. */
+/** Whether the type exists and the lease's demand allows it. Anything else in a message would grow the pool's memory. */
 function isPossible({ demand }: LeaseRow, { zone }: MachineRef, { accelerator }: AskedFor): boolean {
   const type = findAccelerator(accelerator);
   if (type?.type !== accelerator || !isZoneName(zone)) return false;
@@ -102,7 +102,7 @@ function isPossible({ demand }: LeaseRow, { zone }: MachineRef, { accelerator }:
   return units > 0 && units % quotaUnitsOf(type) === 0;
 }
 
-/** All slices of the job are ready in this zone. */
+/** Notes that all slices of the job are ready in this zone. */
 export function noteGot(row: LeaseRow, zone: string, now: EpochMs, told: Told): void {
   const ask = askIn(row, zone);
   if (ask === undefined || ask.isGot) return;
@@ -111,7 +111,7 @@ export function noteGot(row: LeaseRow, zone: string, now: EpochMs, told: Told): 
   told({ kind: 'got', job: row.lease.job, ask, waitedMs: Math.max(0, now - ask.since), at: now });
 }
 
-/** A slice was seen gone. Call it before the row forgets the slice. Its request ends with the last slice in its zone. */
+/** Notes that a slice was seen gone, before the row forgets it. Its request ends with the last slice in its zone. */
 export function noteEnd(
   row: LeaseRow,
   slice: string,
@@ -161,7 +161,7 @@ export function withHeldTime(
   told({ kind: 'held', job: row.lease.job, ask, sliceMs: (now - heldSince) * slices, isPreempted, at: now });
 }
 
-/** Open requests of a lease, for people and for orders of zones. */
+/** Open requests of a lease, to show to people and to order zones by. */
 export function openAsks(row: LeaseRow): readonly OpenAsk[] {
   return (row.asks ?? []).flatMap(({ zone, accelerator, pricing, since, isGot }) => {
     const ask = { zone, accelerator, pricing, since, slices: slicesIn(row, zone) };

@@ -9,7 +9,7 @@ type Cell = number | null;
 /** Values of all rows, in order; `[value, count]` stands for a value that repeats `count` times. */
 export type Column = readonly (Cell | readonly [value: Cell, count: number])[];
 
-/** From here on a run is shorter than its values: `[0,4],` and `0,0,0,0,`. */
+/** From this count on, a run is shorter than its values: `[0,4],` against `0,0,0,0,`. */
 const WORTH_A_RUN = 4;
 
 /** Most pools have one tier, one zone, one slice a lease: such a column costs nothing then. */
@@ -83,7 +83,7 @@ export function nameOf(form: string, job: string): string {
   return form.startsWith('=') ? form.slice(1) : form.replace('*', () => job);
 }
 
-/** A time, or nothing, as its distance from `from`. */
+/** The distance of a time from `from`, in ms; null if there is no time. */
 export const distance = (at: number | undefined, from: number): number | null => (at === undefined ? null : at - from);
 export const timeAt = (distanceMs: number | null | undefined, from: number): number | undefined =>
   distanceMs === null || distanceMs === undefined ? undefined : from + distanceMs;

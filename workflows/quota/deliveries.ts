@@ -25,7 +25,7 @@ export interface Pending {
 export interface AskingSlice {
   readonly key: string;
   readonly slice: string;
-  /** Beside the first gang: its provider is asked if the answer is yes. */
+  /** The slice belongs to a gang beside the first. Its provider is asked if the answer is yes. */
   readonly isBeside?: true;
   readonly asks?: AskedFor;
   readonly at: EpochMs;

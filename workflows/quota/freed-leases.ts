@@ -20,11 +20,11 @@ export interface FreedLease {
   readonly sequences: Readonly<Record<string, number>>;
 }
 
-/** Longer than any message of ours is on its way, an activity's retries included. */
+/** Time for which a freed lease is remembered. No message of ours takes longer to arrive, even with an activity's retries. */
 const REMEMBER_MS = 10 * 60_000;
 /**
- * Most freed leases in a carried book, of 100 bytes each. If one is forgotten too early and a late message asks for it again, it
- * is granted to a closed job, and taken back.
+ * Limit of freed leases in a carried book, of 100 bytes each. If one is forgotten too early and a late message asks for it again,
+ * it is granted to a closed job, and taken back.
  */
 export const MOST_FREED = 5_000;
 
@@ -55,7 +55,7 @@ export class FreedLeases {
     }
   }
 
-  /** The lease is asked for anew: its senders' sequences go on with its row. */
+  /** Called when the lease is asked for anew: its new row takes over the sequences of its senders. */
   take(key: string): FreedLease['sequences'] {
     const sequences = this.sequences(key) ?? {};
     this.#freed.delete(key);
@@ -77,11 +77,11 @@ interface FreedWords {
 
 interface FreedColumns {
   readonly numbers: number[];
-  /** From the book's `base`. */
+  /** Distance from the book's `base`. */
   readonly at: number[];
-  /** Sequence of the job's last message, from `at`. */
+  /** Sequence of the job's last message, as a distance from `at`. */
   readonly sequences: (number | null)[];
-  /** Other senders: their number for each lease, then a form of the name and a sequence for each sender. */
+  /** Number of other senders of each lease. `senderForms` and `senderSequences` have one value for each of these senders. */
   readonly senderCounts: number[];
   readonly senderForms: number[];
   readonly senderSequences: number[];

@@ -99,7 +99,7 @@ export class LeaseBook {
     return this.#rows.all().filter((row) => row.state !== 'waiting');
   }
 
-  /** No request waits, and each lease is simply held: nobody is asked for anything that would have to be repeated. */
+  /** Whether no request waits and every lease is held, so that there is nothing to ask of a job, and nothing to repeat. */
   get isQuiet(): boolean {
     return this.#rows.all().every(({ state, revoked }) => state === 'held' && revoked === undefined);
   }
@@ -189,7 +189,7 @@ export class LeaseBook {
     }
   }
 
-  /** The job of this lease has ended without a message. Its slices, if any, must still be seen gone. */
+  /** Notes that the job of this lease has ended without a message. Its slices, if any, must still be seen gone. */
   jobClosed(key: string, now: EpochMs, reason: string): void {
     const row = this.#rows.get(key);
     if (!row) return;
@@ -198,7 +198,7 @@ export class LeaseBook {
     this.#settle(key, now);
   }
 
-  /** A slice that only the cloud or a closed workflow knows of: another slice workflow must find and delete it. */
+  /** Takes a slice that only the cloud or a closed workflow knows of: another slice workflow must find and delete it. */
   abandoned(key: string, ref: MachineRef): void {
     this.#pending.reclaims.push({ lease: this.#mustHave(key).lease, ref });
   }
@@ -210,8 +210,8 @@ export class LeaseBook {
   }
 
   /**
-   * Jobs are asked now. Their earlier messages may be old, since a run that was reset hears all signals of its history again, so
-   * they make no lease held. A row with slices counts, and one without waits.
+   * Called when the jobs are asked what they hold. Their earlier messages may be old, since a run that was reset receives all
+   * signals of its history again. So none of them makes a lease held: a row with slices counts, and a row without slices waits.
    */
   hearAnew(now: EpochMs): void {
     this.#heard.clear();
@@ -224,8 +224,8 @@ export class LeaseBook {
   }
 
   /**
-   * The job did not say what it holds, and the cloud has slices of its lease, so it holds the lease. The lease counts as its
-   * project's, like any other, as if it was granted when the job was submitted: taking it back would free no chips.
+   * Makes the lease held, because the cloud has slices of it and the job did not say what it holds. It counts as its project's,
+   * like any other, as if it was granted when the job was submitted: taking it back would free no chips.
    */
   holdUnheard(key: string, now: EpochMs): void {
     const row = this.#mustHave(key);
@@ -233,7 +233,7 @@ export class LeaseBook {
     noteChips(row, row.slices[0]?.zone, now);
   }
 
-  /** While rebuilding: chips are in use under a lease that no job has claimed yet, or that its job was last heard to wait for. */
+  /** Called during a rebuild if chips are in use under a lease that no job has claimed, or that its job was heard to wait for. */
   adopt(lease: LeaseId, demand: Demand, ref: MachineRef, now: EpochMs, tier = 0): void {
     const key = leaseKey(lease);
     const unclaimed = (): LeaseRow =>
@@ -259,8 +259,8 @@ export class LeaseBook {
   }
 
   /**
-   * A person vouches that nothing of these slices is left. They are no longer waited for, and their slice workflows are told
-   * (docs/adr/0099).
+   * Gives slices up, because a person vouches that nothing of them is left. They are no longer waited for, and their slice
+   * workflows are told (docs/adr/0099).
    */
   giveUp(key: string, slices: readonly string[], { by, because, now }: GivenUp): void {
     const row = this.#mustHave(key);
@@ -307,8 +307,8 @@ export class LeaseBook {
   }
 
   /**
-   * These leases have no room for a gang beside the first. Slices of such a gang that ask are told no, and jobs that have one are
-   * told to give it up, again after `REMIND_MS`. Call it before `takePending`, which answers the slices.
+   * Called with leases that have no room for a gang beside the first. Slices of such a gang that ask are told no. Jobs that have
+   * one are told to give it up, again after `REMIND_MS`. Call it before `takePending`, which answers the slices.
    * @param isTold whether jobs that have one are told
    */
   noRoomBeside(rows: readonly LeaseRow[], { reason, isTold, now }: NoRoom): void {
@@ -334,7 +334,7 @@ export class LeaseBook {
     }
   }
 
-  /** Tiers have other places in the pool's files now. Jobs are told, since they report their tier to a pool without memory. */
+  /** Moves tiers whose place in the pool's files has changed. Jobs are told: they report their tier to a pool without memory. */
   moveTiers(moves: TierMoves): void {
     for (const row of this.leased) {
       const place = moves.get(row.tier);
@@ -377,7 +377,10 @@ export class LeaseBook {
     if (holds(row)) this.#pending.regrants.push(lease);
   }
 
-  /** A job has one lease at a time; after a reset it may ask under an old number. A priority that a person set is kept. */
+  /**
+   * Ends the job's other leases: it has one at a time, and after a reset it may ask under an old number. A priority that a person
+   * set is kept.
+   */
   #supersedeOthers(lease: LeaseId, key: string, demand: Demand, now: EpochMs): Demand {
     let { priority } = demand;
     for (const other of this.#rows.ofJob(lease.job)) {

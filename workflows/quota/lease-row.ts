@@ -31,20 +31,22 @@ export interface LeaseRow {
   hasChips?: boolean;
   /** Zone in which its last slice asked, or is. */
   zone?: string;
-  /** For an asking lease: the zones, of those that it names, in which it has asked since then, and which have refused it. */
+  /** For an asking lease: the zones that it names in which it has asked since `askingSince`, and which have refused it. */
   askedIn?: Readonly<Record<string, Everywhere>>;
   isFromReservation?: boolean;
-  /** Priority that a person gave and the job has not repeated yet. It holds whatever the job says. */
+  /** Priority that a person gave and the job has not repeated yet. It counts, whatever priority the job states. */
   priority?: number;
-  /** Taken from its job's claim; no chips of it were seen. It is not confirmed while more is leased than the pool has. */
+  /** Known only from its job's claim: no chips of it were seen. It is not confirmed while more is leased than the pool has. */
   isUnconfirmed?: true;
-  /** Draining because the pool wants it back, and its job has not released it yet. */
+  /** Set while it drains because the pool wants it back, and its job has not released it yet. */
   revoked?: Revocation;
   /** Deletions that do not end, by name of the slice. */
   stuck?: Readonly<Record<string, StuckDeletion>>;
-  /** Time since which it waits for its slices to be gone. Absent: it does not, or a run from before this was kept drained it. */
+  /**
+   * Time since which it waits for its slices to be gone. Absent: it does not wait, or a run that kept no such time drained it.
+   */
   drainingSince?: EpochMs;
-  /** Requests of its gang in each zone in which a slice of it may be. Absent: none of which a pool learns. */
+  /** Requests of its gang, one for each zone in which a slice of it may be. Absent: none that a pool learns of. */
   asks?: readonly Ask[];
   /** Slices that were started, or may have been, and were not seen gone. */
   slices: MachineRef[];
@@ -80,7 +82,7 @@ type Request = Extract<LeaseMessageBody, { kind: 'request' }>;
 /** Whether the job uses chips under this lease; a job that was granted and has started nothing yet just waits again. */
 export const isInUse = ({ heldSince, slices }: Request): boolean => heldSince !== undefined && slices.length > 0;
 
-/** Its job may use chips under it. */
+/** Whether its job may use chips under it. */
 export const holds = ({ state }: LeaseRow): boolean => state === 'asking' || state === 'held' || state === 'parked';
 
 export function newRow(lease: LeaseId, demand: Demand, more: Partial<LeaseRow> = {}): LeaseRow {
@@ -98,7 +100,10 @@ export function startRow(row: LeaseRow, grant: Pick<LeaseRow, 'tier' | 'isFromRe
   ask(row, now);
 }
 
-/** All of its slices are ready in `zone`. Without a zone, it has lost chips and asks again. True: that is news. */
+/**
+ * Notes that all slices of the job are ready in `zone` or, without a zone, that it has lost chips and asks again.
+ * @returns whether that is news
+ */
 export function noteChips(row: LeaseRow, zone: string | undefined, now: EpochMs): boolean {
   if (zone !== undefined) row.zone = zone;
   if (row.state === 'parked') row.hasChips = zone !== undefined;
@@ -114,7 +119,7 @@ export function noteChips(row: LeaseRow, zone: string | undefined, now: EpochMs)
   return false;
 }
 
-/** The job is paused or resumed. Held time does not grow in between. */
+/** Called when the job is paused or resumed. Held time does not grow in between. */
 export function notePaused(row: LeaseRow, isParked: boolean, now: EpochMs): void {
   if (isParked && (row.state === 'held' || row.state === 'asking')) {
     row.hasChips = row.state === 'held';
@@ -148,7 +153,7 @@ export function adoptClaim(row: LeaseRow, said: Request, now: EpochMs, isRebuild
   if (said.zone === undefined || !isRebuilding) row.isUnconfirmed = true;
 }
 
-/** It counts until its slices are seen gone, but not as its project's. */
+/** Begins to drain the row: it counts against the pool until its slices are seen gone, but not against its project. */
 export function drain(row: LeaseRow, now: EpochMs): void {
   pauseClock(row, now);
   delete row.hasChips;
@@ -183,19 +188,19 @@ const OF_A_LEASE = [
   ...(['zone', 'isFromReservation', 'isUnconfirmed', 'revoked', 'drainingSince'] as const),
 ];
 
-/** @returns whether it was not known */
+/** @returns whether the slice is new */
 export function addSlice(row: LeaseRow, ref: MachineRef): boolean {
   if (row.gone.includes(ref.name) || row.slices.some((known) => known.name === ref.name)) return false;
   row.slices.push(ref);
   return true;
 }
 
-/** A slice that the book did not know asks for room beside the first gang. */
+/** Notes that a slice which the book did not know asks for room beside the first gang. */
 export function noteAskedBeside(row: LeaseRow, sliceName: string): void {
   row.unallowed = [...(row.unallowed ?? []), sliceName];
 }
 
-/** The pool allows the slice, or it is gone. */
+/** Called when the pool allows the slice, or when it is gone. */
 export function noteAllowed(row: LeaseRow, sliceName: string): void {
   const unallowed = (row.unallowed ?? []).filter((name) => name !== sliceName);
   if (unallowed.length > 0) row.unallowed = unallowed;
@@ -206,7 +211,7 @@ export function noteGone(row: LeaseRow, sliceName: string): void {
   row.slices = row.slices.filter((ref) => ref.name !== sliceName);
   if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
   noteAllowed(row, sliceName);
-  // Its job goes on with the gang beside the first, so the zone of that gang is the one that may give nothing from now on.
+  // The job goes on with the gang beside the first. From now on, the zone of that gang is the one that may give no chips.
   const [left] = row.slices;
   const isLeft = row.zone !== undefined && !row.slices.some(({ zone }) => zone === row.zone);
   if (left !== undefined && isLeft && row.state !== 'held') row.zone = left.zone;
@@ -219,8 +224,8 @@ export function noteGone(row: LeaseRow, sliceName: string): void {
 }
 
 /**
- * Most gone names of one lease: a job that its provider preempts every hour has thousands of slices in its life. A late message
- * of a slice that was forgotten brings its name back until the next comparison finds no workflow for it.
+ * Limit of gone names of one lease: a job that its provider preempts every hour has thousands of slices in its life. A late
+ * message of a slice that was forgotten brings its name back until the next comparison finds no workflow for it.
  */
 const MOST_GONE = 50;
 
@@ -240,7 +245,7 @@ function hold(row: LeaseRow, now: EpochMs): void {
   delete row.askedIn;
 }
 
-/** The job asks in this zone, or is refused by it. A zone that it does not name comes from a job file that has changed. */
+/** Notes that the job asks in this zone, or is refused by it. A zone that it does not name comes from a changed job file. */
 export function noteAskedIn(row: LeaseRow, zone: string, answer: Everywhere): void {
   if (row.state === 'asking' && row.demand.zones?.includes(zone)) row.askedIn = { ...row.askedIn, [zone]: answer };
 }
@@ -287,9 +292,9 @@ export function toRequest({ lease, demand, waitingSince }: LeaseRow): QuotaReque
 }
 
 /**
- * A gang beside the first counts as chips that come free: all gangs but one go, it uses no project's nominal quota, and no lease
- * is preempted for it.
- * @param row not waiting
+ * The leases that a decision sees: the row's own, and one for each gang beside the first. A gang beside the first counts as chips
+ * that come free, because all gangs but one are deleted. It uses no project's nominal quota, and no lease is preempted for it.
+ * @param row a row that is not waiting
  */
 export function toLeases(row: LeaseRow, now: EpochMs): readonly QuotaLease[] {
   const lease = toLease(row, now);
@@ -300,7 +305,10 @@ export function toLeases(row: LeaseRow, now: EpochMs): readonly QuotaLease[] {
   return [lease, ...beside];
 }
 
-/** The row for people: slices that the pool has not allowed take no chips. A decision counts them until they are seen gone. */
+/**
+ * The row as people see it: without slices that the pool has not allowed, since they take no chips. A decision does count them
+ * until they are seen gone.
+ */
 export function shownRow(row: LeaseRow): LeaseRow {
   const { slices, unallowed } = row;
   return unallowed === undefined ? row : { ...row, slices: slices.filter(({ name }) => !unallowed.includes(name)) };
@@ -309,7 +317,7 @@ export function shownRow(row: LeaseRow): LeaseRow {
 /** Suffix of the id of a gang beside the first, after the lease's id. */
 const BESIDE = '/beside-';
 
-/** @param row not waiting */
+/** @param row a row that is not waiting */
 export function toLease(row: LeaseRow, now: EpochMs): QuotaLease {
   const { lease, demand, tier, startedAt = 0, askingSince, zone, isFromReservation } = row;
   const asked = everywhere(row);

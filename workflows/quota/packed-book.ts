@@ -68,7 +68,7 @@ interface RowColumns {
 interface LeaseColumns {
   readonly tiers: number[];
   readonly started: Distances;
-  /** `heldSince` of a held lease, `askingSince` of one that asks; from its start. */
+  /** `heldSince` of a held lease, `askingSince` of one that asks; as a distance from the lease's start. */
   readonly since: Distances;
   /** Index of `zones` plus one; 0: none. */
   readonly zones: number[];
@@ -79,7 +79,7 @@ interface LeaseColumns {
 interface AskColumns {
   /** Index of `asked`. */
   readonly asked: number[];
-  /** From the start of its lease. */
+  /** Distance from the start of its lease. */
   readonly since: number[];
 }
 
@@ -88,7 +88,7 @@ type Asked = Omit<Ask, 'since'>;
 interface SliceColumns {
   readonly forms: number[];
   readonly places: number[];
-  /** Sequence of the slice's last message, from the start of its lease. */
+  /** Sequence of the slice's last message, as a distance from the start of its lease. */
   readonly sequences: Distances;
 }
 

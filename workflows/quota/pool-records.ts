@@ -78,12 +78,12 @@ export class PoolRecords {
     return this.#memory;
   }
 
-  /** When time alone may change the decision. */
+  /** Time at which the decision may change without any message. */
   get nextAt(): EpochMs | undefined {
     return this.#nextAt;
   }
 
-  /** No request waits and no lease is held. Only a message changes that. */
+  /** Whether no request waits and no lease is held. Only a message changes that. */
   get isIdle(): boolean {
     return this.book.waiting.length === 0 && this.book.leased.length === 0;
   }
@@ -103,7 +103,7 @@ export class PoolRecords {
     this.touch(now);
   }
 
-  /** A wrong file changes nothing: the last good one stays in force, and its problem is shown. */
+  /** Takes the files that were read. A wrong file changes nothing: the last good one stays in force, and its problem is shown. */
   takeFiles(read: PoolFacts | SameFacts, now: EpochMs): PoolFacts {
     this.touch(now);
     if ('same' in read) return this.#factsOfMark(read.same);
@@ -136,7 +136,7 @@ export class PoolRecords {
     return admissionSentence(this.pool, kind, this.book);
   }
 
-  /** The admission that was published before this run lost its memory. */
+  /** Takes over the admission that was published before this run lost its memory. */
   restoreAdmission(admission: Admission): void {
     this.#admission = admission;
   }
@@ -174,7 +174,7 @@ export class PoolRecords {
     return preemptions.length > 0;
   }
 
-  /** Hedging jobs use only units that no other job wants (docs/adr/0101). */
+  /** Takes units back from hedging jobs, which use only units that no other job wants (docs/adr/0101). */
   #makeRoom(config: QuotaConfig, now: EpochMs): void {
     const { leased, waiting } = this.book;
     const isFrozen = this.#admission.kind !== 'open';
@@ -305,8 +305,8 @@ export class PoolRecords {
 }
 
 /**
- * Facts of a worker or a run from before `poolLookMs` (docs/adr/0151) have one interval for both. A time that is not a number would
- * end all comparisons.
+ * Completes facts of a worker or a run that knows no `poolLookMs` (docs/adr/0151): `reconcileMs` stands for it too. A time that
+ * is not a number would end all comparisons.
  */
 const wholeFacts = (facts: PoolFacts): PoolFacts => {
   const sent: Partial<Timings> = facts.timings;

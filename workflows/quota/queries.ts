@@ -239,7 +239,7 @@ export class PoolDetails {
   }
 }
 
-/** Up to this many rows the details are made anew at each decision, and cost next to nothing. */
+/** Up to this many rows the details are made anew at each decision, which costs next to nothing. */
 const MANY_ROWS = 200;
-/** With more rows, at most this often. A pool in which somebody waits makes a decision at least every `poolLookMs`. */
+/** With more rows, the details are made at most this often. A pool with waiting requests decides at least every `poolLookMs`. */
 const LONG_QUEUE_EVERY_MS = 5_000;

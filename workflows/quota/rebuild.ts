@@ -133,11 +133,11 @@ interface Waiting {
 const refKey = ({ id, run }: JobRef): string => `${id}/${run}`;
 
 /**
- * Most signals of one activity. An activity that runs out of its time begins again, and every job that it asks again answers
- * again.
+ * Limit of signals that one activity sends. An activity that runs out of its time begins again, and every job that it asks again
+ * answers again.
  */
 const ASKED_AT_ONCE = 500;
-/** Most jobs without an answer that are named; people need a few to look at. */
+/** Limit of named jobs that have not answered; people need a few to look at. */
 const MOST_NAMED = 20;
 
 function waitingText(names: readonly string[], until: EpochMs): string {
@@ -157,7 +157,7 @@ export class Reconciler {
   /** Undefined: the next one is due at once. */
   #comparedAt: EpochMs | undefined;
   #isComparing = false;
-  /** Something was ended since the running comparison began, which may have looked at it before. */
+  /** Whether something was ended after the running comparison began. The comparison may have looked at it before. */
   #isHurried = false;
   #found: StrayHolders | undefined;
 

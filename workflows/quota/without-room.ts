@@ -7,9 +7,10 @@ import { gangsBeside, type LeaseRow, unitsInUse, unitsOfGangs, holds } from './l
 export const NO_ROOM_BESIDE = 'its pool has no room for a second request';
 
 /**
- * Asking leases that have gangs beside the first (docs/adr/0101), or a slice that asks for one, without room for them: another
- * job waits for chips of their types, or their tier has fewer chips than they would take. A gang that exists comes before one
- * that is asked for, and counts until it is seen gone, whether there is room for it or not. Earlier grants come first.
+ * Returns asking leases for whose gangs beside the first there is no room (docs/adr/0101), even if such a gang is only asked for.
+ * There is no room if another job waits for chips of their types, or if their tier has fewer chips than they would take. A gang
+ * that exists comes before one that is asked for, and counts until it is seen gone, whether there is room for it or not. Earlier
+ * grants come first.
  * @param leased all leases that count against the pool
  * @param asked slices that ask now, by lease key
  */
@@ -57,7 +58,7 @@ export const CLAIMED_TOO_LATE =
  * Leases to revoke that were taken from their jobs' claims and have no chips, in each tier in which more is leased than it has
  * (docs/adr/0035). All of them are revoked: nothing tells which one was granted twice.
  * @param leased all leases that count against the pool
- * @param tiers units of each tier; leases of tiers behind the last one count in the last one
+ * @param tiers units of each tier; leases of later tiers count in the last one
  */
 export function unconfirmedBeyond(leased: readonly LeaseRow[], tiers: readonly QuotaUnits[]): readonly LeaseRow[] {
   const unconfirmed = leased.filter((row) => row.isUnconfirmed && holds(row));

@@ -4,7 +4,6 @@ import { externalIpOf, machinesOfSlices, type SliceMachines, type SlicesMachines
 import { type EpochMs, utc } from '../../domain/units.js';
 import { codeTable, joinBlocks, plain } from '../markdown.js';
 
-/** Stage of a slice workflow. */
 export type SliceStage =
   | { readonly kind: 'asking-lease' }
   | { readonly kind: 'creating'; readonly unanswered?: string }

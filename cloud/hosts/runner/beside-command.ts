@@ -110,7 +110,8 @@ end_run() {
 /**
  * The hook \`preemption\` of a job (docs/adr/0048), which saves state before the command is told to end. It runs once per run,
  * started by the first that learns of the preemption: the watch, a stop for the pool, the supervisor, the guard. All others wait
- * for its end. A system that shuts down sends SIGTERM to every process: these processes continue, and the hook ignores it.
+ * for its end. A system that shuts down sends SIGTERM to every process. The processes that wait continue, and the hook ignores
+ * the signal.
  */
 export const SAVE_HOOK = `
 # save_first CAUSE MOST_MS

@@ -9,7 +9,10 @@ import { PRELUDE } from './prelude.js';
 import { PROVIDER } from './provider.js';
 import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
 
-/** Placed before the rest: sh runs a program while it reads it. After `modules` follows the program that called it. */
+/**
+ * Stands right after the module verbs, which do not need the other parts: sh runs a program while it reads it, so it skips those.
+ * After the verb `modules`, the program that sourced this file continues.
+ */
 const DISPATCH_MODULES = `
 verb=$1
 shift

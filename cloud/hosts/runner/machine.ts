@@ -4,7 +4,7 @@ import { shellQuote } from '../../../domain/shell-quote.js';
 const MACHINE_FOLDER = '.jobctl/machine';
 /** The first line of this file is the id of the claim. */
 const CLAIM_FILE = 'claim';
-/** Contains an empty file for each claim that is being given back or was. */
+/** Contains an empty file for each claim that is being given back or has been. */
 const ENDED_FOLDER = 'ended';
 /** Contains an empty file for each job that has held the machine, as old as its first claim (docs/adr/0155). */
 export const JOBS_FOLDER = `${MACHINE_FOLDER}/jobs`;

@@ -1,6 +1,6 @@
 /**
- * The differences in a pod, whose first process is jobctl's agent (cloud/machines/kubernetes/pod-template.ts): the agent is told when
- * the pod ends, and the container's memory has a limit, whose kills the kernel counts.
+ * The differences in a pod, whose first process is jobctl's agent (cloud/machines/kubernetes/pod-template.ts): the agent is told
+ * when the pod ends, and the container's memory has a limit, whose kills the kernel counts.
  */
 const POD = `
 in_pod() { [ -f /jobctl/agent ]; }

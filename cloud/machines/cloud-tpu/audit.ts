@@ -21,9 +21,9 @@ const PAGE_SIZE = 200;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /**
- * Every node and queued resource of a Google project, in all zones, anybody's. The auditor's own reader: REST, its own
+ * Every node and queued resource of a Google project, in all zones, whoever owns it. The auditor's own reader: REST, its own
  * paging and its own reading of the answers, so that a fault of the adapter cannot hide from the audit behind itself.
- * @throws CloudUnavailable without `onUnread` also if a zone could not be reached
+ * @throws CloudUnavailable; without `onUnread` also if a zone could not be reached
  */
 export async function listEverything(
   options: AuditOptions,

@@ -166,7 +166,9 @@ function lost({ at, queuedResource, node, operation }: Observation, which: strin
   return undefined;
 }
 
-/** request-using-flex-start (2025-09-04): "the TPU VMs are deleted and the queued resource transitions to the SUSPENDED state". */
+/**
+ * request-using-flex-start (2025-09-04): "the TPU VMs are deleted and the queued resource transitions to the SUSPENDED state".
+ */
 const endOfRun = ({ runSeconds }: { readonly runSeconds?: number }): string =>
   runSeconds === undefined
     ? ''
@@ -231,8 +233,8 @@ function present({ queuedResource, node }: Observation, which: string): Conditio
 }
 
 /**
- * The end of a flex-start slice. Google does not say from which moment on it counts the run duration: not before it made the node.
- * request-using-flex-start (2025-09-04): "provisions the TPU VMs to run for the duration that you specified".
+ * The end of a flex-start slice. Google does not say from which moment on it counts the run duration: not before it made the
+ * node. request-using-flex-start (2025-09-04): "provisions the TPU VMs to run for the duration that you specified".
  */
 function endOf({ queuedResource, node }: Pick<Observation, 'queuedResource' | 'node'>): Pick<ReadyCondition, 'endsAt'> {
   const { runSeconds } = typeof queuedResource === 'object' ? queuedResource : {};

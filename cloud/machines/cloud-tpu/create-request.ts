@@ -55,7 +55,7 @@ export interface AlphaRequest {
   readonly queuedResource: object;
 }
 
-/** The same as a body of v2alpha1; undefined if v2 can express the plan. @throws RangeError for the same reason */
+/** The same request as a body of v2alpha1; undefined if v2 can express the plan. @throws RangeError for the same reason */
 export function createAlphaRequest(plan: CloudTpuPlan): AlphaRequest | undefined {
   const { ref, runSeconds, validUntilSeconds } = plan;
   const model = modelOf(plan);
@@ -102,7 +102,10 @@ function tierOf(plan: CloudTpuPlan, parent: string): protos.google.cloud.tpu.v2.
   }
 }
 
-/** A bare name is in the slice's project. `projects/OWNER/reservations/NAME` is another's in the slice's zone; `-` is any. */
+/**
+ * A bare name is a reservation of the slice's project. `projects/OWNER/reservations/NAME` is another project's, in the slice's
+ * zone. `-` is any.
+ */
 function reservationPath(reservation: string, parent: string): string {
   const [holders, holder, reservations, name] = reservation.split('/');
   if (holder === undefined) return `${parent}/reservations/${reservation}`;

@@ -269,7 +269,7 @@ async function answerOfDelete(call: () => Promise<StartedOperation>): Promise<Re
 /** Deleted by an earlier call or by another party. */
 const IN_DELETION: RemoveAnswer = { kind: 'accepted' };
 
-/** Joins several deletions: any that failed counts. If more than one was accepted, no operation covers them all. */
+/** Joins the answers of several deletions. One that failed decides. If several were accepted, no single operation covers them. */
 function answerOfAll(answers: readonly RemoveAnswer[]): RemoveAnswer {
   const undone = answers.find(({ kind }) => kind === 'refused' || kind === 'unanswered');
   const accepted = answers.filter(({ kind }) => kind === 'accepted');

@@ -30,9 +30,9 @@ interface Page {
 }
 
 /**
- * Every VM of a Google project, in all zones, anybody's. The auditor's own reader: no filter, its own paging and its own reading of
- * the answers, so that a fault of the adapter cannot hide from the audit behind itself.
- * @throws CloudUnavailable without `onUnread` also if a zone could not be reached
+ * Every VM of a Google project, in all zones, whoever owns it. The auditor's own reader: no filter, its own paging and its own
+ * reading of the answers, so that a fault of the adapter cannot hide from the audit behind itself.
+ * @throws CloudUnavailable; without `onUnread` also if a zone could not be reached
  */
 export async function listEveryVm(
   { restEndpoint, ...options }: AuditOptions,

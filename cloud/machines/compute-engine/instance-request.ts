@@ -7,7 +7,6 @@ import { zonePath } from './compute-api.js';
 export const SLICE_LABEL = 'jobctl-slice';
 export const VMS_LABEL = 'jobctl-vms';
 
-/** One VM to create. */
 export interface VmRequest {
   readonly name: string;
   /** A UUID derived from the plan: it is the same however often the request is made. */

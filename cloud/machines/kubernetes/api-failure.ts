@@ -103,7 +103,6 @@ export function portErrorOf(failure: ApiFailure): CloudRefused | CloudUnavailabl
   return isFinal ? new CloudRefused(failure.message) : new CloudUnavailable(failure.message);
 }
 
-/** The error of a failed call. */
 interface ApiFailure {
   /** The HTTP status; absent if there was no answer. */
   readonly status?: number;

@@ -38,7 +38,7 @@ const TIMEOUT_MS = 30_000;
  * requests, paging and reading of the answers; with the adapter it shares only the library that reads a kubeconfig.
  * @param account `CONTEXT/NAMESPACE`, the context percent-encoded; without one the current context of this computer's kubeconfig
  * @param kubeconfig absent: this computer's
- * @throws CloudUnavailable without `onUnread` also if only a part could be read
+ * @throws CloudUnavailable; without `onUnread` also if only a part could be read
  */
 export async function listNamespaceForAudit(
   library: KubernetesLibrary,

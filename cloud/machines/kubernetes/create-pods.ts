@@ -21,7 +21,6 @@ export interface Part {
   readonly create: () => Promise<{ readonly metadata?: V1ObjectMeta }>;
 }
 
-/** The objects of a slice. */
 export interface SliceObjects {
   readonly parts: readonly Part[];
   /** The owner of the pods. */

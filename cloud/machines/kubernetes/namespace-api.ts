@@ -99,7 +99,7 @@ export async function warningsOf({ core }: Cluster, namespace: string): Promise<
 
 type Deletable = SeenPart['what'] | 'Job' | 'RayCluster' | 'Pod';
 
-/** Deletes only the object with this uid, and no other of the same name. A Job or RayCluster goes after its pods are gone. */
+/** Deletes only the object with this uid, and no other of the same name. A Job or RayCluster is deleted after its pods. */
 export async function deleteOnly(
   { core, batch, custom }: Cluster,
   what: Deletable,
@@ -136,7 +136,6 @@ export const RAY_CLUSTERS = { group: 'ray.io', version: 'v1', plural: 'raycluste
 /** The kinds of machines that are pods. */
 export type PodKind = 'kubernetes' | 'ray-cluster';
 
-/** An owner in a listing. */
 interface ListedOwner {
   readonly metadata?: V1ObjectMeta;
   readonly seen: SeenJob;

@@ -111,7 +111,8 @@ function volume({ claim, emptyDir, hostPath, readOnly }: Fields['volumes'][numbe
 }
 
 /**
- * The first process of a job's pod (docs/adr/0066): POSIX sh with `cat`, `rm` and `sleep`, in the image's own shell (dash, busybox, bash).
+ * The first process of a job's pod (docs/adr/0066): POSIX sh with `cat`, `rm` and `sleep`, in the image's own shell (dash,
+ * busybox, bash).
  *
  * It outlives the command, so that no exit of one pod makes the Job's controller delete the others. It ends with code 143 on
  * SIGTERM, which the kubelet sends when a pod is deleted or evicted, or if no run is in progress and it had no request for

@@ -248,7 +248,7 @@ export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: n
   return { ...before, failures, lastProblem: { at, text }, ...aside };
 }
 
-/** The machine is fine. Its use by others now is not a failure of the machine. */
+/** Notes that the machine passed its inspection. Its present use by others is not a failure of the machine. */
 export function inspectedWell(
   { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
   { busy, warnings }: Pick<Inspection, 'busy' | 'warnings'> = { warnings: [] },
@@ -268,7 +268,7 @@ export function problemOf({ problems, busy }: Inspection): string | undefined {
   return all.length === 0 ? undefined : all.join('; ');
 }
 
-/** Undefined if another slice has the name now, or none does. */
+/** The record without the slice. Undefined if another slice has the name now, or no slice has it. */
 export function withoutSlice(record: PoolRecord, name: string, uid: string): PoolRecord | undefined {
   if (record.slices[name]?.uid !== uid) return undefined;
   const { [name]: _, ...slices } = record.slices;

@@ -10,7 +10,6 @@ export interface VisitOptions {
   readonly key: SshKey;
 }
 
-/** The result of a visit to a machine. */
 export type Visited<T> =
   | { readonly kind: 'done'; readonly value: T }
   /** `mayHaveBegun`: the machine was reached, but its answer is missing. */

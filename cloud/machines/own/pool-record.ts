@@ -26,7 +26,6 @@ export interface SliceRecord {
   readonly isWhole: boolean;
 }
 
-/** The record of one pool. */
 export interface PoolRecord {
   /** Keyed by the slice's name. */
   readonly slices: Readonly<Record<string, SliceRecord>>;
@@ -183,7 +182,7 @@ export function readClaim(text: string): MachineClaim | undefined {
 
 const splitAt = (line: string, at: number): readonly [string, string] => [line.slice(0, at), line.slice(at + 1)];
 
-/** Returns whether this installation and pool left the claim behind, unknown to the record. Other claims are not removed. */
+/** Returns whether this installation and pool made the claim. One that the record does not know was left behind; others stay. */
 export const isOurs = (claim: MachineClaim | undefined, owner: string, pool: string): claim is MachineClaim =>
   claim !== undefined && claim.ownership.owner === owner && claim.pool === pool;
 

@@ -235,7 +235,8 @@ function readyOf(
   const hosts = head === undefined ? [] : hostOf(head, namespace);
   if (provisionedAt === undefined || head === undefined || hosts.length === 0) return undefined;
   const running = pods.filter(({ phase, isDeleting }) => phase === 'Running' && !isDeleting).length;
-  // All were ready when KubeRay said so: these were read before, since pods are read before their owner.
+  // All pods were ready at `provisionedAt`. If one is unready since before then, the pods were read earlier than their owner, and
+  // are outdated.
   const areOlder = pods.some(({ isReady, readySince = Infinity }) => !isReady && readySince <= provisionedAt);
   const shortage = !head.isReady
     ? `the head, pod ${head.name}, is not Ready: Ray has ended on it, or its node ${head.node ?? ''} may not answer`
