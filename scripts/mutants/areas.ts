@@ -92,7 +92,7 @@ export const AREAS: readonly Area[] = [
   },
   {
     name: 'activities/attempt',
-    // What decides between a host, its slice and the store. The rest calls hosts, and is tested on stacks.
+    // The code that decides between a host, its slice and the store. The rest calls hosts, and is tested on stacks.
     mutate: [
       'activities/attempt/{attempt-hosts,ends,host-warnings,lost-tail}.ts',
       'activities/attempt/{slice-guard,store-patience,submitted-files,unreachable-hosts}.ts',

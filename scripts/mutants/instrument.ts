@@ -83,7 +83,7 @@ function silence(): void {
   // What the instrumenter tells of its progress is of no use here.
 }
 
-/** Files that globs name, in order. A glob has `*` and `{a,b}` in the file's name alone. @throws Error for one without files */
+/** Files that match the globs, in order. Only file names may have `*` and `{a,b}`. @throws Error for a glob without files */
 export function filesOf(globs: readonly string[]): readonly string[] {
   return globs.flatMap((glob) => {
     const pattern = basename(glob)
