@@ -76,7 +76,7 @@ export class RehearsalClock {
     return this.#state.frozen ? undefined : Math.ceil(ms / this.#state.scale);
   }
 
-  /** Runs `run` with `instant` as the time, for work that came due then and is carried out only now. Synchronous work only. */
+  /** Runs `run` with `instant` as the time, for work that was due then and is carried out only now. Synchronous work only. */
   atInstant<T>(instant: number, run: () => T): T {
     const outer = this.#instant;
     this.#instant = instant;

@@ -13,7 +13,7 @@ export interface JournalEvent {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** The file offset of one event in this many is kept: 8 bytes of memory each, and at most this many lines to skip in a read. */
+/** One event in this many has its file offset in memory (8 bytes), so a read skips at most this many lines. */
 const INDEX_STEP = 64;
 const CHUNK_BYTES = 256 * 1024;
 const SEQ = /^\{"seq":(\d+),/;

@@ -6,7 +6,7 @@ export interface RehearsedMachine {
   readonly name: string;
   /** Login user. */
   readonly user: string;
-  /** In the subnet of the VMs, and not one that they are given: 127.S.a.255. */
+  /** In the subnet of the VMs, but never given to a VM: 127.S.a.255. */
   readonly address: string;
 }
 

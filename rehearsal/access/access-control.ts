@@ -106,7 +106,7 @@ export class AccessControl {
     return isKnown ? { kind: 'anybody' } : found;
   }
 
-  /** Whether the caller owns this rehearsal. */
+  /** Whether the call has the rehearsal's own token, or needs none because it comes from the rehearsal's login. */
   isOwner(headers: CallHeaders, { loginSuffices = false } = {}): boolean {
     const token = tokenIn(headers);
     if (token !== undefined && isEqual(token, this.#own.token)) return true;

@@ -23,7 +23,7 @@ export const principalSchema = z.strictObject({
   scopes: z.array(z.string()).default(['cloud-platform']).readonly(),
   /** Lifetime that its tokens state, in seconds. Google's state 3599. */
   tokenSeconds: z.number().min(1).max(43_200).default(3599),
-  /** Seconds for which its tokens are accepted; absent: as stated. */
+  /** Seconds for which its tokens are accepted; absent: for the lifetime that they state. */
   tokenValidSeconds: z.number().min(0).optional(),
   /**
    * Whether its login can get new tokens. `expired` answers `invalid_grant`; `reauthentication-needed` answers the `invalid_rapt`

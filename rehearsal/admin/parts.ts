@@ -21,5 +21,5 @@ export interface AdminParts {
   readonly changed: () => Promise<void>;
 }
 
-/** Does what a request's body asks and returns what has changed; a promise if a VM must act. @throws AdminError */
+/** Does what a request's body asks, and returns what has changed. Returns a promise if a VM must act. @throws AdminError */
 export type Verb = (parts: AdminParts, body: unknown) => object | Promise<object>;

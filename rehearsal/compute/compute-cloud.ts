@@ -112,7 +112,7 @@ export class ComputeCloud implements Actor {
 
   /**
    * The provider preempts the VM. It is STOPPING for `noticeMs`, while its metadata says so and its system shuts down. Then it is
-   * TERMINATED, or deleted if its `instanceTerminationAction` is DELETE. 0: at once, unannounced.
+   * TERMINATED, or deleted if its `instanceTerminationAction` is DELETE. With `noticeMs` 0 that happens at once, without notice.
    */
   preempt(vm: VmRecord, noticeMs: number): void {
     const { now, context } = this.#records;

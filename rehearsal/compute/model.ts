@@ -43,7 +43,7 @@ export interface VmRecord {
   power?: 'stopping' | undefined;
   /** When it may leave its status, epoch ms of the cloud's clock. */
   dueAt?: number | undefined;
-  /** Error of its create at that time. */
+  /** Error with which its create operation fails at `dueAt`. */
   failure?: ComputeError | undefined;
   /** Whether it is deleted once it has stopped. */
   isToGo: boolean;

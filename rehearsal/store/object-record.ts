@@ -133,7 +133,7 @@ export function hashesOf(record: ObjectRecord): ContentHashes {
   return { size: Number(size), crc32c, ...(md5Hash !== undefined && { md5: md5Hash }) };
 }
 
-/** Changes with the metadata too. */
+/** Also changes if only the metadata changes. */
 export function etagOf({ generation, metageneration }: ObjectRecord): string {
   return Buffer.from(`${generation}/${metageneration}`).toString('base64');
 }

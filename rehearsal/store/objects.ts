@@ -229,7 +229,7 @@ export class BucketObjects {
     yield* this.#live.values();
   }
 
-  /** Takes over the files of version 0.1, which stored one for each object. */
+  /** Imports the files of version 0.1, which stored a separate file for each object. */
   #takeOverFiles(): void {
     const folder = join(this.#context.folder, 'objects');
     if (!existsSync(folder)) return;

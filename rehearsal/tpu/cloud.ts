@@ -208,7 +208,7 @@ export class TpuCloud {
     });
   }
 
-  /** The state, after everything that is due. */
+  /** Carries out everything that is due, and returns the state. */
   #fresh(): CloudState {
     if (this.lifecycle.isBehind()) this.lifecycle.advance();
     return this.state;

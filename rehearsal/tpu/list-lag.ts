@@ -34,7 +34,7 @@ export class ListHistory {
     this.#images[of].set(subject, withoutOld(images, at - this.#state.listLag.lagMs));
   }
 
-  /** The resources as a list shows them now; undefined: as they are. @param now cloud's epoch ms */
+  /** The resources as a list shows them now; undefined: lists do not lag. @param now cloud's epoch ms */
   shown(kind: Kind, now: number): readonly JsonObject[] | undefined {
     const { listLag } = this.#state;
     if (listLag === undefined) return undefined;

@@ -141,7 +141,7 @@ export interface NodeRecord extends NodeTimes {
   /** Power of its VMs in a state in which they run: shutting down, or off already. Absent: on. */
   readonly power?: 'stopping' | 'off' | undefined;
   readonly update?: NodeUpdate | undefined;
-  /** Names of operations that end with the node's present state. */
+  /** Names of operations that end when the node leaves its present state. */
   readonly operations: readonly string[];
 }
 

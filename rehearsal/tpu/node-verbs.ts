@@ -126,7 +126,7 @@ export class NodeVerbs {
     return place.tier === 'reserved' ? apiErrors.noReservedCapacity() : apiErrors.noCapacity(place.zone);
   }
 
-  /** The operation ends with this state. */
+  /** Begins an operation that ends when the node leaves this state. */
   #begin(node: NodeRecord, verb: Operation['verb'], state: NodeState): Operation {
     const operation = this.#records.operations.start(verb, node.resource.name);
     this.#records.noteNode(node, { operations: [...node.operations, operation.name] });

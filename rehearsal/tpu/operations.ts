@@ -62,7 +62,7 @@ export class Operations {
     if (!isDone(operation)) this.#put({ ...operation, cancelRequested: true });
   }
 
-  /** Its work goes on. */
+  /** Removes the operation; its work goes on. */
   forget(name: string): void {
     getOperation(this.#state, name);
     this.#remove(name);

@@ -49,7 +49,7 @@ export const terminationLog = (folder: string): string => join(folder, 'disk/roo
 const recordFile = (folder: string): string => join(folder, 'running.json');
 const endFile = (folder: string): string => join(folder, 'exit');
 
-/** Writes down how it ended, for a later rehearsal process. */
+/** Stores the first process's exit code in a file, for a later rehearsal process. */
 const WITNESS = 'end=$1; shift; "$@"; echo $? > "$end.new"; mv "$end.new" "$end"';
 
 /** Interval between checks on a container that an earlier rehearsal process started, ms. */

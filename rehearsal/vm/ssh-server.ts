@@ -88,7 +88,7 @@ function leave(sockets: ReadonlySet<Socket>): void {
   }
 }
 
-/** The client has given up by then, of which a silent connection hears nothing. */
+/** Time after which a silent connection is dropped. Its client has given up by then, but the silence hides that. */
 const FORGET_MS = 15 * 60_000;
 
 function setSilent(socket: Socket, isSilent: boolean): void {
