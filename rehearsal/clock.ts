@@ -4,7 +4,7 @@ export interface ClockState {
   cloudAt: number;
   /** Wall time, epoch ms. */
   wallAt: number;
-  /** Cloud ms per wall ms while it runs. */
+  /** Cloud ms per wall ms while the clock runs. */
   scale: number;
   frozen: boolean;
 }

@@ -18,7 +18,7 @@ export function parseMachine(text: string): RehearsedMachine | undefined {
 
 /**
  * The machines in the form that the fleet runs: each is like a node with one host and no TPU.
- * @param key OpenSSH public key of who may log in
+ * @param key OpenSSH public key of the user who may log in
  */
 export function machineNodes(machines: readonly RehearsedMachine[], key: string): readonly NodeRecord[] {
   return machines.map(({ name, user, address }, index) => ({

@@ -19,7 +19,7 @@ interface Change {
   readonly rest?: Partial<CloudState>;
 }
 
-/** The log is folded into the whole state once it is this many times as long, and at least this many bytes. */
+/** The log is folded into the whole state once it is longer than this many times the whole state, and than LEAST_FOLD_BYTES. */
 const FOLD_RATIO = 2;
 const LEAST_FOLD_BYTES = 4 * 1024 * 1024;
 

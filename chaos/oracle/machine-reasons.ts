@@ -1,6 +1,6 @@
 import type { DeedKind, Evidence } from './evidence.js';
 
-/** Text of a job that cannot have the pool's own machines: `NAME WHY; NAME WHY ..`. */
+/** Reason that jobctl gives if a job cannot have the pool's own machines: `NAME WHY; NAME WHY ..`. */
 const NOT_HAD =
   /^(?:\d+ machines? .* cannot be had now|not all machines could be claimed within \d+ s): (?<machines>.*)$/u;
 /** Deeds after which a machine may be called sick, silent or put aside. */

@@ -75,7 +75,7 @@ export class AccessControl {
     this.#own = own;
   }
 
-  /** Returns the principal with this email; `current` is the current one. Undefined if there is none. */
+  /** Returns the principal with this email; the email `current` stands for the current one. Undefined if there is none. */
   principal(email: string): Principal | undefined {
     const name = email === 'current' ? this.state.current : email;
     return name === null ? undefined : this.state.principals[name];
@@ -96,7 +96,7 @@ export class AccessControl {
   /**
    * Identifies the caller. While rights are not enforced, a caller with the rehearsal's token, or with one that it issued, may do
    * everything.
-   * @param loginSuffices for an API whose clients cannot be given a token
+   * @param loginSuffices whether the rehearsal's login needs no token: for an API whose clients cannot send one
    */
   caller(headers: CallHeaders, { loginSuffices = false } = {}): Caller {
     const token = tokenIn(headers);

@@ -40,7 +40,7 @@ export function preempt({ cloud, compute }: AdminParts, body: unknown): object {
   return { name: node.resource.name, state: node.resource.state, preemptAt: node.preemptAt };
 }
 
-/** Sets UNHEALTHY_MAINTENANCE, as before a preemption, but no preemption follows. It may clear again. */
+/** Sets UNHEALTHY_MAINTENANCE, as before a preemption, but no preemption follows. The warning may clear again. */
 export function warn({ cloud }: AdminParts, body: unknown): object {
   const { name, clearAfterMs, clear } = parse(warnRequest, body);
   const node = liveNode(findNode(cloud, name), 'warned');

@@ -70,7 +70,7 @@ export class Kubelet {
     return this.#runs.get(metadata.uid)?.container;
   }
 
-  /** Environment of its container, also for commands that are executed in it: as it was at its start. @throws ConfigFailure */
+  /** Environment of the pod's container since its start; commands that run in it get the same. @throws ConfigFailure */
   environmentOf(pod: Pod): Readonly<Record<string, string>> {
     const known = this.#runs.get(pod.metadata.uid)?.environment;
     return known ?? containerEnvironment(this.#store, pod, this.#place.environment);

@@ -82,7 +82,7 @@ export class ObjectStore {
     this.#tell({ version: this.#version, type: 'DELETED', resource, object: last });
   }
 
-  /** Undefined if they are no longer known. */
+  /** Undefined if changes since that version are no longer known. */
   changesAfter(version: number): readonly Change[] | undefined {
     return version < this.#since ? undefined : this.#changes.filter((change) => change.version > version);
   }

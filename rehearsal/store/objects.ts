@@ -61,7 +61,7 @@ export class BucketObjects {
     this.names = new NameIndex(new Set(records.map((record) => record.name)));
   }
 
-  /** Noncurrent versions count too. */
+  /** Whether there is no object. Noncurrent versions count too. */
   get isEmpty(): boolean {
     return this.names.length === 0;
   }

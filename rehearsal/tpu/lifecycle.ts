@@ -33,7 +33,7 @@ export class Lifecycle {
 
   /**
    * Carries out everything that is due.
-   * @returns when more may be due, epoch ms, if time alone brings it
+   * @returns the next time at which something may be due, epoch ms; undefined if time alone brings nothing
    */
   advance(): number | undefined {
     const { agenda, context, state } = this.#records;

@@ -11,8 +11,8 @@ interface Image {
 }
 
 /**
- * Past contents of lists, from the after-images in the journal. Kept in memory and only during a lag: it begins with the
- * resources that exist when the lag is switched on, or when the rehearsal starts again.
+ * Past contents of lists, from the after-images in the journal. The history is kept in memory, and only during a lag. It begins
+ * with the resources that exist when the lag is switched on, or when the rehearsal starts again.
  */
 export class ListHistory {
   readonly #state: CloudState;
@@ -23,7 +23,7 @@ export class ListHistory {
     this.#state = state;
   }
 
-  /** Takes each event of the journal, after the change. */
+  /** Call it with each event of the journal, after the change. */
   observe({ kind, subject, at, details }: Pick<JournalEvent, 'kind' | 'subject' | 'at' | 'details'>): void {
     if (this.#state.listLag === undefined) return this.#forget();
     this.#begin();

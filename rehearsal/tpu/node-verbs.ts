@@ -100,7 +100,8 @@ export class NodeVerbs {
   }
 
   /**
-   * One update at a time. A field that the mask names and `changes` lacks is removed; a map such as `metadata` is replaced whole.
+   * Begins an update; only one may run at a time. A field that the mask names and `changes` lacks is removed. A map such as
+   * `metadata` is replaced whole.
    * @param mask paths in proto3 JSON, of fields that may be changed
    */
   update(node: NodeRecord, changes: JsonObject, mask: readonly string[]): Operation {

@@ -27,8 +27,8 @@ export function isFlexStartRefused(holder: JsonObject, { generation }: Accelerat
 }
 
 /**
- * Refuses a request that no version of the API, or not this one, accepts. The texts about fields are those of Google's front end.
- * The one about STANDARD was seen (`gcloud alpha .. --spot` of SDK 528 sends it). The others are ours.
+ * Refuses a request that this version of the API, or every version, does not accept. The texts about fields are those of Google's
+ * front end. The one about STANDARD was seen (`gcloud alpha .. --spot` of SDK 528 sends it). The others are ours.
  * @throws ApiError
  */
 export function checkProvisioning(queuedResource: JsonObject, version: ApiVersion): void {

@@ -56,7 +56,7 @@ export class QueuedResourceVerbs {
     return this.#queue(name, request, specs, accelerator);
   }
 
-  /** Without force only in DELETABLE states, and for a while not at all in PROVISIONING. A second delete joins the first. */
+  /** Without force, only DELETABLE states. PROVISIONING refuses even force for a while. A second delete joins the first. */
   delete(record: QueuedResourceRecord, force: boolean): Operation {
     const { name, state } = record.resource;
     const isHeld = state.state === 'PROVISIONING' && this.#records.now < (record.undeletableUntil ?? 0);

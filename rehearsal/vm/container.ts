@@ -82,7 +82,7 @@ export async function startContainer(plan: ContainerPlan): Promise<RunningContai
   return container(folder, init, gone);
 }
 
-/** The container of the folder if it still runs since an earlier rehearsal process, or how it ended; undefined if unknown. */
+/** The folder's container, if it still runs since an earlier rehearsal process, or else how it ended. Undefined if unknown. */
 export function findContainer(folder: string): RunningContainer | { readonly end: ContainerEnd } | undefined {
   const end = endOf(folder);
   if (end !== undefined) return { end };

@@ -36,7 +36,7 @@ interface Faults {
   delayMs: number;
 }
 
-/** Listens at the VM's address. If the address or port is not available, rejects with what to do. */
+/** Listens at the VM's address. If the address or port is not available, rejects with an error that says what to do. */
 export async function startSshServer(plan: SshServerPlan, host: LoginHost): Promise<SshServer> {
   // Made for the first client: most VMs of a large slice never see one.
   let protocol: ssh2.Server | undefined;

@@ -30,7 +30,7 @@ let python: PythonHere | undefined;
 export interface PythonHere {
   /** The interpreter behind `python3` (not a pyenv shim), or '' if there is none. */
   readonly executable: string;
-  /** Folders that it needs. */
+  /** Folders that the interpreter needs. */
   readonly prefixes: readonly string[];
 }
 

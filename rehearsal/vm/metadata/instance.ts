@@ -35,7 +35,7 @@ export interface ServiceAccountFacts {
   readonly scopes: readonly string[];
 }
 
-/** Keys as in the JSON of `?recursive=true`. In a path they are written with dashes, but attributes as they are. */
+/** Keys as in the JSON of `?recursive=true`. In a path, keys have dashes instead, but names of attributes stay as they are. */
 export type MetadataTree = { readonly [key: string]: MetadataValue };
 export type MetadataValue = string | number | MetadataTree | readonly MetadataValue[];
 
