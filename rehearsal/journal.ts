@@ -114,7 +114,7 @@ export class Journal {
     for (const line of this.linesAfter(seq, limit)) yield JSON.parse(line) as JournalEvent;
   }
 
-  /** The same events as lines of the file, without line ends. */
+  /** The events that `after` yields, as lines of the file without line ends. */
   *linesAfter(seq: number, limit = Infinity): Generator<string> {
     const last = Math.min(this.#lastSeq, seq + limit);
     if (seq >= last) return;

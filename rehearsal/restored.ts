@@ -15,8 +15,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
 /**
  * Journals the state to which a kill has led back. An event is in the journal at once, and in the state on disk a moment later,
- * so a rehearsal killed in between forgets events that its journal has. No caller was answered on them. But a reader that
- * rebuilds the state from the journal must learn the present state.
+ * so a rehearsal killed in between forgets events that its journal has. No caller had an answer that rests on them. But a reader
+ * that rebuilds the state from the journal must learn the present state.
  * @param seq last event that the state on disk includes
  */
 export function recordRestored(journal: Journal, state: CloudState, seq: number): void {

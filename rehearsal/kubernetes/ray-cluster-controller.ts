@@ -87,7 +87,7 @@ export class RayClusterController {
     }
   }
 
-  /** @returns whether the pod has ended: it will not run again */
+  /** Deletes a pod that has ended. @returns whether it has ended */
   #deleteOver(cluster: RayCluster, pod: Pod, type: typeof HEAD | typeof WORKER): boolean {
     if (!isOver(pod)) return false;
     if (pod.metadata.deletionTimestamp !== undefined) return true;

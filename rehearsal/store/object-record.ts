@@ -52,7 +52,7 @@ export function pickAttributes(resource: Readonly<Record<string, unknown>>): Obj
   return withoutNulls(pickChanges(resource));
 }
 
-/** The same for a patch, in which null removes an attribute. */
+/** The attributes that a patch changes. null removes an attribute. */
 function pickChanges(resource: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const changes: Record<string, unknown> = {};
   for (const [field, type] of Object.entries(ATTRIBUTES)) {

@@ -52,7 +52,7 @@ export function checkProvisioning(queuedResource: JsonObject, version: ApiVersio
     throw new ApiError('INVALID_ARGUMENT', `max_run_duration must be at most ${MOST_RUN_SECONDS}s`);
 }
 
-/** Lifetime of a Flex-start request's nodes, ms; undefined for others. Without a duration it is the longest: our reading. */
+/** Lifetime of a Flex-start request's nodes, ms; undefined for others. If the request gives none, the longest (our reading). */
 export function runMsOf(queuedResource: JsonObject): number | undefined {
   return isFlexStart(queuedResource) ? runSecondsOf(queuedResource) * 1000 : undefined;
 }

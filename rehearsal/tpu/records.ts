@@ -171,7 +171,7 @@ export class Records {
     this.#noteRequestState(record, record.resource.state.state, 'gone');
   }
 
-  /** Applies to resources that enter a state from now on: those already waiting keep their time. */
+  /** Changes settings. Resources that enter a state from now on obey them. Resources already in a state keep their time. */
   configure(changes: Partial<Settings>): void {
     this.state.settings = { ...this.state.settings, ...changes };
     this.context.record('settings', 'settings', { changed: Object.keys(changes), resource: this.state.settings });

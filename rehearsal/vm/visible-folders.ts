@@ -55,7 +55,7 @@ export function systemFolders(root: 'overlay' | 'read-only'): readonly string[] 
   return [...system, ...below];
 }
 
-/** Found once per process, by running it. */
+/** The interpreter behind `python3`, found once per process by running it. */
 export function findPython(): PythonHere {
   python ??= askPython();
   return python;
