@@ -19,7 +19,7 @@ export interface AskedJob {
   readonly submitAt: number;
   readonly chips: number;
   readonly accelerator: string;
-  /** Zones in the order of the job file, which differs from job to job. */
+  /** The job's zones, in an order that differs from job to job. */
   readonly zones: readonly Zone[];
 }
 

@@ -7,7 +7,7 @@ export interface Scenario {
   readonly jobs: number;
 }
 
-/** Jobs on PostgreSQL: its server is four times as slow on a small machine, and the worker's part is the same. */
+/** Number of jobs on PostgreSQL, where the server is four times as slow on a small machine. The worker's part is the same. */
 const POSTGRES_JOBS = 1_000;
 
 /** @throws TypeError for an unknown flag, RangeError for a count that is not a whole number above 0 */

@@ -11,7 +11,7 @@ const ROUNDS = 5;
 export interface ListTimes {
   /** Wall time of a `jobctl list` process. */
   readonly processMs: number;
-  /** The same page and counts, read by a connected client. */
+  /** Time of the same list and counts, read by a connected client. */
   readonly callMs: number;
   /** Wall time of `node -e 0`: the cost of any Node process on this machine at this moment. */
   readonly bareNodeMs: number;

@@ -17,7 +17,7 @@ export type Group = 'inQuota' | 'overQuota';
 export interface Figures {
   /** Part of the pool's unit-hours in the month that jobs held (0 to 1). */
   readonly utilisation: number;
-  /** The same without work that had to be repeated, whoever took the chips. */
+  /** Utilisation without work that had to be repeated, whoever took the chips. */
   readonly goodput: number;
   /** From the submit to the first grant. */
   readonly firstWait: Readonly<Record<Group, Waits>>;

@@ -119,7 +119,7 @@ class UseMeter {
   }
 }
 
-/** Every job ended, no chip was in use twice, and each policy did the same work: otherwise the figures mean nothing. */
+/** Checks that every job ended, no chip was in use twice, and each policy did the same work: else the figures mean nothing. */
 function check(stories: readonly Story[], { mostLeased, heldInAll }: UseMeter): void {
   const open = stories.filter(({ outcome }) => outcome !== 'done');
   if (open.length > 0) throw new Error(`${open.length} jobs never ended, ${open[0]?.job.id} among them`);

@@ -15,7 +15,7 @@ export interface PassTimes {
   readonly empty: readonly number[];
   /** A third of the jobs hold the whole pool, the others wait. */
   readonly full: readonly number[];
-  /** The same, but all held units are lent and their owners wait, so that the pass looks for candidates. */
+  /** The pool is full, but all held units are lent and their owners wait, so that the pass looks for candidates. */
   readonly lent: readonly number[];
   readonly grants: number;
   readonly preemptions: number;

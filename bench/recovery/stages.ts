@@ -1,7 +1,7 @@
 import type { JournalEvent } from '../../rehearsal/journal.js';
 import type { CloudJournal } from './cloud-journal.js';
 
-/** From a command on a slice that was taken to the same job's next command. Times are epoch ms of this computer's clock. */
+/** A recovery, from the command on a slice that was taken to the job's next command. Times are epoch ms of this computer. */
 export interface Recovery {
   readonly job: string;
   readonly lost: string;
