@@ -71,7 +71,7 @@ export class Processes {
     this.#signal(true, notice);
   }
 
-  /** Sends SIGTERM to one process alone. @param choose picks it, from 0 to 1 @returns its id, or undefined if none runs */
+  /** Sends SIGTERM to one process alone, picked by `choose` (0 to 1). @returns its id, or undefined if none runs */
   signalOne(choose: number): string | undefined {
     const running = this.#processes.filter(({ end, term, signalledAt }) => !end && !term && signalledAt === undefined);
     const one = this.#cloud.vm(this.#node) === 'up' ? running[Math.floor(choose * running.length)] : undefined;

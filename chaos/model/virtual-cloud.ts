@@ -91,7 +91,7 @@ export class VirtualCloud {
     return [...this.#seen.keys()].filter((name) => this.#pure.nodeState(name) === 'READY' && this.vm(name) === 'up');
   }
 
-  /** @param silentMs time until the API knows, if the VM falls silent at once (`silence`, `vanish`) */
+  /** @param silentMs time until the API knows of a `silence` or a `vanish` */
   preempt(name: string, kind: PreemptionKind, silentMs: number): void {
     const mode = kind === 'vanish' ? 'vanish' : 'preempted';
     const take = (): void => {

@@ -7,7 +7,7 @@ import { isVmName } from './vms.js';
 /** Deeds after which a new attempt of their job is right. */
 export const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 'slice-workflow']);
 
-/** Finds a second start in one attempt on the same host, and a start of an attempt after that of a later one. */
+/** Finds hosts on which one attempt started twice, or an attempt started after a later one. */
 export function begunTwice({ told }: Evidence): readonly Finding[] {
   const startOf = new Map<string, CommandProcess>();
   const newestAt = new Map<string, number>();

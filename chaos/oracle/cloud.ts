@@ -13,7 +13,7 @@ export const lastPart = (name: string): string => name.slice(name.lastIndexOf('/
 
 /** Whether the subject is that resource. `zone/nodes/name` names one resource; a bare name fits any zone. */
 const isOf = (subject: string, resource: string): boolean => subject === resource || subject.endsWith(`/${resource}`);
-/** The same for a request and its node, which share their chips. */
+/** A key that a request and its node have in common, because they share their chips. */
 const chipsKey = (subject: string): string =>
   `${/\/locations\/(?<zone>[^/]+)\//u.exec(subject)?.groups?.['zone'] ?? ''}/${lastPart(subject)}`;
 

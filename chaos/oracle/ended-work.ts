@@ -109,7 +109,7 @@ function doneAt({ slices, hosts }: AskedJob, processes: readonly CommandProcess[
   return isWhole ? Math.max(...ends) : undefined;
 }
 
-/** When the slice's VMs were lost by the journal. Undefined if they were not, or if a deletion was asked for before. */
+/** When the journal says that the slice's VMs were lost. Undefined if they were not, or if a deletion was asked for before. */
 function takenAt(cloud: readonly CloudEvent[], node: string): number | undefined {
   const [deletion] = deletions(cloud, node);
   return cloud.find(

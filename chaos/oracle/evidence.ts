@@ -84,7 +84,7 @@ export interface Deed {
 export type DeedKind =
   /** A resource that is not jobctl's was planted. */
   | 'foreign'
-  /** The provider, or a person, was made to take a resource. */
+  /** chaos had the provider, or a person, take a resource. */
   | 'preempt'
   /** A person cancelled the job, or its workflow was cancelled. */
   | 'cancel'

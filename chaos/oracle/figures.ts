@@ -19,7 +19,7 @@ export interface Figures {
   /** Deeds that took a pod or a Job. */
   readonly podsLost: number;
   readonly vmsRun: number;
-  /** VMs that did not end by jobctl. */
+  /** VMs that something other than jobctl ended. */
   readonly vmsLost: number;
   /** Starts of commands on the pool's own machines. */
   readonly onMachines: number;

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { CloudEvent, LeftMachine, SeenJob, StoredLog, Told } from './evidence.js';
 import { parseTold } from './told.js';
 
-/** Places that the oracle reads for itself. */
+/** Places from which the oracle reads its evidence. */
 export interface Sources {
   /** URL of the rehearsal's admin interface; `store` is that of its Cloud Storage. */
   readonly admin: string;

@@ -1,6 +1,6 @@
 import type { Told } from './evidence.js';
 
-/** Number of GONE, which comes from the listener: behind all reports of the process itself. */
+/** Number of GONE: after all reports of the process, because it comes from the listener. */
 const LAST_NUMBER = Number.MAX_SAFE_INTEGER;
 const KINDS: ReadonlySet<string> = new Set(['BEGIN', 'HOST', 'TWO', 'LINE', 'TERM', 'END']);
 

@@ -50,7 +50,7 @@ async function targetOf(
   return open.length === 0 ? undefined : { id: draws.pick(open), type };
 }
 
-/** Ends or resets a workflow from outside. The oracle tells deeds to a job's workflow from those to a slice's. */
+/** Ends or resets a workflow from outside. For the oracle, a job's workflow and a slice's are different kinds of deeds. */
 async function onWorkflow(stage: Stage, draws: Draws, how: 'terminate' | 'cancel' | 'reset'): Promise<boolean> {
   const target = await targetOf(stage, draws);
   if (target === undefined) return false;

@@ -3,7 +3,7 @@ import { answersLost, type DeedDo, lasting, seconds } from './cloud-deeds.js';
 import type { RunningPod } from './pods.js';
 import type { Stage } from './stage.js';
 
-/** Ends a running pod, other than by jobctl. */
+/** Ends a running pod in a way that jobctl did not ask for. */
 async function ends(
   stage: Stage,
   draws: Draws,

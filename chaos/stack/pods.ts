@@ -2,7 +2,7 @@ import { KubernetesClient } from '../../rehearsal/test/kubernetes-client.js';
 
 const JOB_LABEL = 'batch.kubernetes.io/job-name';
 const JOBCTL_NAME = /^jc-/u;
-/** Tells these calls from jobctl's own in the journal. */
+/** Marks these calls, so that the journal tells them from jobctl's own. */
 const SOMEBODY = { 'user-agent': 'somebody' };
 const CORE = '/api/v1/namespaces/default';
 const BATCH = '/apis/batch/v1/namespaces/default';

@@ -51,7 +51,7 @@ const RACK_SHAPES = [
 export const JOB_KINDS = ['tpu', 'pods', 'vms', 'machines'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** Two jobs in ten run on pods, two on VMs, two on the pool's own machines. The second installation's run on TPUs alone. */
+/** Two jobs in ten run on pods, two on VMs, two on the pool's own machines. The second installation's jobs run on TPUs alone. */
 export function drawSection(
   draws: Draws,
   {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type DeedDo, lasting, seconds } from './cloud-deeds.js';
 
-/** These faults last longer, so that connections are given up, and another worker could wrongly take over. */
+/** These faults last this many times longer, so that connections are given up, and another worker could wrongly take over. */
 const LONGER = 4;
 
 /** Faults of one worker, while the others are well. */

@@ -29,7 +29,7 @@ export const POINTS: readonly Point[] = OFFSETS_S.flatMap((offsetS) =>
 
 const COMBINATIONS = LAGS_S.length * KINDS.length * SHAPES.length;
 
-/** Picks `count` points that are spread over the offsets and over all else at the same time. */
+/** Picks `count` points, spread over the offsets and over the other dimensions at the same time. */
 export function spread(count: number): readonly Point[] {
   return Array.from({ length: count }, (_, index) => {
     const offset = count === 1 ? 60 : Math.round((index * (OFFSETS_S.length - 1)) / (count - 1));

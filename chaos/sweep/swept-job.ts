@@ -224,10 +224,7 @@ export class SweptJob {
     if (lost.length > 0 && !this.#isEndAfterAll(ends)) this.#slicesLost(lost);
   }
 
-  /**
-   * Ends that suffice for a report, or undefined: those of all hosts, or one failed end. If a slice's hosts shut down, the ends
-   * of that slice that arrive in the grace period.
-   */
+  /** Ends that suffice for a report, if any: of all hosts, or one failed end, or those of a slice that shut down in its grace. */
   #enough(ends: readonly HostEnd[]): readonly HostEnd[] | undefined {
     if (ends.length === this.#processes.length) return ends;
     const shutDown = ends.find((end) => 'host' in end && end.host !== 'up' && end.host !== undefined);
