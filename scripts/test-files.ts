@@ -43,7 +43,7 @@ const livesThrough = (file: string): boolean =>
   isLive(file) ||
   (/^test\/long\/(jobs\/.+|server\/.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file) && !NOT_LIVE.test(file));
 
-/** They show the replay gate every kind of history (test/replay/kinds.ts), together with job-life.test.ts. */
+/** Tests that record every kind of history for the replay gate (test/replay/kinds.ts), together with job-life.test.ts. */
 const HISTORIES: readonly string[] = [
   ...['test/end-to-end/job-life.live.test.ts', 'test/long/jobs/terminate-reset.test.ts'],
   ...[

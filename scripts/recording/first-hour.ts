@@ -31,7 +31,7 @@ const ROWS = 24;
 const LEAST_FRAME_MS = 150;
 /** The last line is the prompt alone: the command has ended. */
 const PROMPT = /(?:^|\n)\$\s*$/u;
-/** Long, because other programs may run beside the recording. */
+/** Time limits. They are long, because other programs may run beside the recording. */
 const INSTALL_MS = 300_000;
 const FIRST_JOB_MS = 900_000;
 
