@@ -95,8 +95,8 @@ export class BucketObjects {
   }
 
   /**
-   * Opens an object's bytes. It finds them if called in the same turn as `get`; later it rejects with StoreError 404 if the
-   * object was overwritten meanwhile. The caller closes the file.
+   * Opens an object's bytes. Call it in the same turn as `get`. Later it rejects with StoreError 404 if the object was
+   * overwritten meanwhile. The caller closes the file.
    */
   async open(object: ObjectRecord): Promise<FileHandle> {
     try {

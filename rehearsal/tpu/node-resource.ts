@@ -43,9 +43,7 @@ export function makeNode({ name, request, accelerator, hosts, now, random, setti
   };
 }
 
-/**
- * Endpoints in the order of workers, unless a fault changes it. gcloud relies on that order; no page says that Google keeps it.
- */
+/** Endpoints in the order of workers, unless a fault changes it. gcloud relies on it; no page says that Google keeps it. */
 function endpointsOf(
   name: string,
   hosts: readonly HostRecord[],

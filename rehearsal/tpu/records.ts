@@ -237,7 +237,7 @@ export class Records {
     return touched;
   }
 
-  /** Notes that the journal has reached this instant: nothing is carried out at an earlier one any more. */
+  /** Returns a recorder that also notes the instant of each event: nothing is carried out at an earlier instant afterwards. */
   #recorder(state: CloudState, { now, record }: CloudContext): CloudContext['record'] {
     return (kind, subject, details) => {
       state.advancedTo = Math.max(state.advancedTo, now());
