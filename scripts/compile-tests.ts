@@ -34,7 +34,7 @@ interface Edit {
 }
 
 /**
- * Replaces `import.meta` by values of the source. Dynamic imports whose module is known only at run time are led to that module's
+ * Replaces `import.meta` by values of the source. A dynamic import of a module that is known only at run time gets that module's
  * copy (test/compiled-sources.cjs).
  */
 function inItsPlace(code: string, path: string): string {

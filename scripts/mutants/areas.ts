@@ -13,7 +13,7 @@ export interface Area {
   readonly leastScore: number;
 }
 
-/** Chosen because a wrong line here costs chips or bytes of a log, and because all of it is reachable without a server. */
+/** Areas in which a wrong line costs chips or bytes of a log, and whose code can all be reached without a server. */
 export const AREAS: readonly Area[] = [
   {
     name: 'quota/decision',

@@ -29,7 +29,7 @@ type Hits = Record<string, number>;
 
 /** A mutant whose place runs this many times as often as on unchanged code is an endless loop. */
 const HITS = 100;
-/** Tests that took no longer run first: they kill most mutants. */
+/** Tests that took at most this time run first: they kill most mutants. */
 const QUICK_MS = 20;
 /** Time limit of a test beyond three times what the longest test took on unchanged code: a mutant may let it wait for ever. */
 const PATIENCE_MS = 2_000;
