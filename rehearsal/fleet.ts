@@ -30,7 +30,7 @@ export interface FleetPlace {
   readonly sshPort: number;
   /** URL of the Cloud Storage that VMs reach. */
   readonly storeUrl: string;
-  /** URL of Cloud TPU over REST; undefined until it listens. */
+  /** URL of Cloud TPU over REST; undefined until Cloud TPU listens. */
   readonly restUrl?: () => string | undefined;
   readonly surroundings?: FleetSurroundings | undefined;
   /** The cloud's time, epoch ms. Absent: this computer's time. */
@@ -64,7 +64,7 @@ interface Slice {
   booting: Promise<void>;
   killing: Promise<void> | undefined;
   isSilent: boolean;
-  /** Power state that its VMs were last told. */
+  /** Power state that the slice's VMs were last told. */
   power: NodeRecord['power'];
 }
 

@@ -2,7 +2,7 @@ import type { NodeRecord } from './tpu/model.js';
 
 /** A machine of the user's own, as a VM: it is there as long as the rehearsal, and no API creates or deletes it. */
 export interface RehearsedMachine {
-  /** Also its host name. */
+  /** Name of the machine, and its host name. */
   readonly name: string;
   /** Login user. */
   readonly user: string;

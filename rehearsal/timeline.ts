@@ -4,7 +4,7 @@ import type { RehearsalClock } from './clock.js';
 export interface Actor {
   /** Whether the actor has anything to do or to wait for. If no actor has, the cloud need not stop at each instant. */
   isActive(): boolean;
-  /** Time of its next action, epoch ms of the cloud's clock; undefined: never by itself. */
+  /** Time of the actor's next action, epoch ms of the cloud's clock; undefined: none by itself. */
   nextDue(): number | undefined;
   /** Does what is due by the clock. */
   act(): void;

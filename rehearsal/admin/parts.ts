@@ -17,7 +17,7 @@ export interface AdminParts {
   readonly fleet: HostFleet;
   readonly clock: RehearsalClock;
   readonly journal: Journal;
-  /** Call after each change; resolves when it is on disk. */
+  /** Call it after each change. Resolves when the change is on disk. */
   readonly changed: () => Promise<void>;
 }
 

@@ -128,7 +128,7 @@ export class ComputeCloud implements Actor {
     this.act();
   }
 
-  /** Sets any status. Only another `force`, a preemption or a deletion leaves it. */
+  /** Sets any status. Only another `force`, a preemption or a deletion ends it. */
   force(vm: VmRecord, status: VmStatus): void {
     this.#move(vm, status, undefined);
   }

@@ -62,7 +62,7 @@ export class ObjectStore {
     return [...this.#table(resource).values()].find(({ metadata }) => metadata.uid === uid);
   }
 
-  /** Creates the object, or replaces the one with its name. @returns it with its new resourceVersion */
+  /** Creates the object, or replaces the one with its name. @returns the object with its new resourceVersion */
   put<Kind extends KubeObject>(resource: Resource, object: Kind): Kind {
     const table = this.#table(resource);
     const key = keyOf(object.metadata);

@@ -42,7 +42,7 @@ export const projectSchema = z.strictObject({
   networks: z.record(
     z.string(),
     z.strictObject({
-      /** True: it has a subnetwork of the same name in every region. */
+      /** True: the network has a subnetwork of the same name in every region. */
       autoCreateSubnetworks: z.boolean(),
       /** Applies to those subnetworks. */
       privateIpGoogleAccess: z.boolean().default(false),

@@ -6,7 +6,7 @@ export function json(content: unknown): StoreAnswer {
   return { kind: 'json', json: content };
 }
 
-/** JSON API: an empty list is left out of its answer. */
+/** A list in the JSON API's form: the answer leaves out an empty list. */
 export function listed(
   kind: string,
   lists: Readonly<Record<string, readonly unknown[]>>,

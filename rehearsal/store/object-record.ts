@@ -26,7 +26,7 @@ export interface ObjectRecord extends ObjectAttributes {
   readonly crc32c: string;
   readonly timeCreated: string;
   readonly updated: string;
-  /** When it stopped being the live version; absent for the live one. */
+  /** When this version stopped being the live one; absent for the live version. */
   readonly timeDeleted?: string;
   /** Number of components of a composed object. */
   readonly componentCount?: number;
@@ -133,7 +133,7 @@ export function hashesOf(record: ObjectRecord): ContentHashes {
   return { size: Number(size), crc32c, ...(md5Hash !== undefined && { md5: md5Hash }) };
 }
 
-/** Also changes if only the metadata changes. */
+/** The object's etag. It also changes if only the metadata changes. */
 export function etagOf({ generation, metageneration }: ObjectRecord): string {
   return Buffer.from(`${generation}/${metageneration}`).toString('base64');
 }

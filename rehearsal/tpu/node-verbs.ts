@@ -76,7 +76,7 @@ export class NodeVerbs {
     return operation;
   }
 
-  /** The node keeps its id, addresses, disk and quota; its chips are given back. */
+  /** Stops a node. It keeps its id, addresses, disk and quota; its chips are given back. */
   stop(node: NodeRecord): Operation {
     refuseUnless(node, 'stop', ['READY']);
     if (node.tier === 'spot')

@@ -56,7 +56,7 @@ export class QueuedResourceVerbs {
     return this.#queue(name, request, specs, accelerator);
   }
 
-  /** Without force, only DELETABLE states. PROVISIONING refuses even force for a while. A second delete joins the first. */
+  /** A second delete joins the first. Without force, the state must be DELETABLE. PROVISIONING refuses even force for a while. */
   delete(record: QueuedResourceRecord, force: boolean): Operation {
     const { name, state } = record.resource;
     const isHeld = state.state === 'PROVISIONING' && this.#records.now < (record.undeletableUntil ?? 0);

@@ -11,7 +11,7 @@ import { ETC_FILES } from './etc-files.js';
 export interface VisibleFolders {
   /** Absolute; a parent comes before what is in it. */
   readonly folders: readonly string[];
-  /** Paths in them that only root may read. */
+  /** Paths in these folders that only root may read. */
   readonly secrets: readonly string[];
 }
 

@@ -149,7 +149,7 @@ function generationOf(facts: InstanceFacts): string {
   return facts.acceleratorType.split('-')[0] ?? '';
 }
 
-/** Stays below 2^53, so that JSON keeps it exactly. */
+/** A number below 2^53, so that JSON keeps it exactly. */
 function instanceId({ nodeId, workerIndex }: InstanceFacts): number {
   return Number((BigInt(nodeId) * 4096n + BigInt(workerIndex)) % BigInt(Number.MAX_SAFE_INTEGER));
 }
