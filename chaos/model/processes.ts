@@ -18,7 +18,7 @@ interface Process {
   readonly id: string;
   readonly startedAt: number;
   number: number;
-  /** When it got SIGTERM with all others, and whether jobctl or the VM's shutdown sent it. */
+  /** When it got the SIGTERM that all processes get, and whether jobctl or the VM's shutdown sent it. */
   term?: { readonly at: number; readonly byUs: boolean };
   /** When somebody on its host sent SIGTERM to this process alone. */
   signalledAt?: number;
