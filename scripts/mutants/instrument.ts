@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { Area } from './areas.js';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Exact versions, and no development dependencies: each `npm ci` would bring 23 MB for a tool that runs once a day. */
+/** Installed on demand, in exact versions. As development dependencies they would add 23 MB to each `npm ci`, for a daily run. */
 const TOOLS = { '@stryker-mutator/instrumenter': '10.0.0', esbuild: '0.28.2' };
 
 /** One change of the code, as Stryker's instrumenter describes it. Its lines and columns count from 0. */
