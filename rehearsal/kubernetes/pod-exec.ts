@@ -129,7 +129,7 @@ interface Executed {
   readonly container: RunningContainer;
 }
 
-/** The words of containerd 1.7. */
+/** The answer if the container is gone, in the words of containerd 1.7. */
 const NO_TASK = {
   ...{ metadata: {}, status: 'Failure', reason: 'InternalError', code: 500 },
   message:

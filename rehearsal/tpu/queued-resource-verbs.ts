@@ -70,8 +70,8 @@ export class QueuedResourceVerbs {
   }
 
   /**
-   * Google says only "Resets a QueuedResource TPU instance". Here its VMs start again, their disks stay, and the operation ends
-   * when all are READY.
+   * Google says only "Resets a QueuedResource TPU instance". Here the VMs start again, their disks stay, and the operation ends
+   * when all nodes are READY.
    */
   reset(record: QueuedResourceRecord): Operation {
     const { name, state } = record.resource;
