@@ -1,10 +1,12 @@
 /**
- * `npm run bench:capacity`: 50 jobs in a month of spot capacity that a seed draws (bench/capacity/availability.ts): zones with and
- * without chips, requests that wait in lines, preemptions. Each job wants chips until the month ends and meets no other. The same month
- * for each strategy: jobctl's are its workflows as they ship, in virtual time; the others are models (bench/capacity/rules.ts). Beside
- * them what nobody can exceed. No server. Aim: hedged loses 5 % to that at most; what was seen is in docs/runs.md.
+ * `npm run bench:capacity`: compares strategies for spot capacity in one simulated month. A seed draws when zones have chips
+ * (bench/capacity/availability.ts), and the waits and preemptions (provider.ts). 50 jobs that do not meet each other want chips
+ * until the month ends. jobctl's strategies run its shipped workflows in virtual time; the others are models (rules.ts). A bound
+ * that no strategy can exceed is printed too. Aim: a hedged job loses at most 5 % of that bound. Results are in docs/runs.md. No
+ * server is needed.
  *   -- --seed 29 --days 30 --jobs 50
- *   -- --hedge 2,3,4 --patience 10 --preempted 2       other requests at once, and minutes, than by default
+ *   -- --hedge 2,3,4                 requests of a job at the same time
+ *   -- --patience 10 --preempted 2   minutes that a zone is asked alone, at first and after a preemption
  */
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:cli [-- --jobs 10000] [-- --rounds 15] [-- --no-peers]`: wall time and memory of jobctl's own commands, beside
- * `node -e 0` and the command lines of its neighbours, taken in turn in one run. What misses its aim says MISSED; the exit code
- * is 0 all the same, since a figure of a busy machine decides nothing. Aims: issue "The first hour".
+ * `npm run bench:cli [-- --jobs 10000] [-- --rounds 15] [-- --no-peers]`: measures wall time and memory of jobctl's own commands,
+ * and in turn, in the same run, of `node -e 0` and of its neighbours' command lines. A figure that misses its aim is marked
+ * MISSED. The exit code is 0 all the same, since figures of a busy machine prove nothing. Aims: issue "The first hour".
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ try {
     tell(`submitting ${jobs} jobs`);
     await fill(env, jobs);
     const jobctl = (...args: readonly string[]): readonly string[] => [process.execPath, JOBCTL, ...args];
-    // One that a worker answers for: what status shows of the others waits for a worker in vain.
+    // A job that a worker takes: `status` of the others would wait for a worker in vain.
     await processCost(jobctl('submit', file, '--name', 'taken'), env);
     let submitted = 0;
     const commands: Readonly<Record<string, () => readonly string[]>> = {

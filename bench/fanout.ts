@@ -1,10 +1,10 @@
 /**
- * `npm run bench:fanout`: ten steps on many hosts, interleaved with what a user would pick instead, and what a connection
- * costs. Aims: issue "Every host set up" (in docs/runs.md with what was seen). It needs OpenSSH; pdsh, ansible and Go where
- * they are.
- *   -- --inventory hosts.json   these hosts, a list of {host, port, user, keyFile, knownHostsFile}; else sshd on loopback
- *   -- --hosts 64 --many 256    how many of those
- *   -- --rounds 3 --quick       of the quick ways; the slow ones (ansible, a loop of ssh) run once, or not at all
+ * `npm run bench:fanout`: runs ten steps on many hosts with jobctl and, in turn, with the tools that a user would pick instead.
+ * It also measures the memory of a connection. Aims: issue "Every host set up" (results are in docs/runs.md). It needs OpenSSH,
+ * and uses pdsh, ansible and Go if they are installed.
+ *   -- --inventory hosts.json   a list of {host, port, user, keyFile, knownHostsFile}; absent: sshd on loopback
+ *   -- --hosts 64 --many 256    number of loopback hosts: for the steps, and for the memory of connections
+ *   -- --rounds 3 --quick       rounds of the quick tools; slow ones (ansible, a loop of ssh) run once, or never with --quick
  *   -- --only ways,unchanged    some of: ways, unchanged, memory
  */
 import { parseArgs } from 'node:util';

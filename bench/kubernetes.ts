@@ -1,8 +1,9 @@
 /**
- * `npm run bench:kubernetes`: jobctl on a real cluster beside what a user would type instead, in turn. Aims: issue "Pods:
- * Kubernetes and Ray". It needs a cluster (`KUBECONFIG`, or kube-node of the tests) and `npm run build`.
- *   -- --rounds 5               of each
- *   -- --hosts 16 --seconds 20  whose output is followed, for how long at a time
+ * `npm run bench:kubernetes`: compares jobctl on a real cluster with the kubectl commands that a user would type instead, and
+ * logs of pods with logs over SSH, in turn. Aims: issue "Pods: Kubernetes and Ray". It needs a cluster (`KUBECONFIG`, or
+ * kube-node of the tests) and `npm run build`.
+ *   -- --rounds 5               rounds of each
+ *   -- --hosts 16 --seconds 20  hosts whose output is followed, and the length of each round
  *   -- --only start,follow
  */
 import { cpus, loadavg } from 'node:os';

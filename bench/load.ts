@@ -1,7 +1,7 @@
 /**
- * `npm run bench:load [-- --jobs 1000,10000] [-- --skip-postgres]`: what thousands of waiting jobs cost: a real server, the
- * built worker, every job through `JobClient.submit`, and a pool in which nothing is free. It takes minutes. What misses its
- * aim says MISSED; the exit code is 0 all the same, since a figure of a busy machine decides nothing.
+ * `npm run bench:load [-- --jobs 1000,10000] [-- --skip-postgres]`: measures the cost of thousands of waiting jobs, with a real
+ * server, the built worker, every job submitted by `JobClient`, and a pool without free chips. It takes minutes. A figure that
+ * misses its aim is marked MISSED. The exit code is 0 all the same, since figures of a busy machine prove nothing.
  */
 import { cpus, loadavg } from 'node:os';
 import { loadArguments } from './load/arguments.js';

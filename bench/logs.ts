@@ -1,7 +1,6 @@
 /**
- * `npm run bench:logs [-- --minutes 12]`: how late a followed log is, by the age of its run. One host prints the time twice a second;
- * `jobctl logs --follow` reads along. Aim (docs/adr/0150): p95 1 s at any age.
- * None of it decides a test.
+ * `npm run bench:logs [-- --minutes 12]`: measures the delay of a followed log by the age of its run. One host prints the time
+ * twice a second while `jobctl logs --follow` reads. Aim (docs/adr/0150): p95 1 s at any age. No test depends on the figures.
  */
 import { execFile, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -17,7 +16,7 @@ const JOB = `name: late
 tpu: {allocation_mode: queued-resources, accelerator: v5litepod-8, zone: us-central1-a, pricing: spot}
 command: {run: 'end=$(( $(date +%s) + ${MINUTES * 60} )); while [ $(date +%s) -lt $end ]; do date +%s%3N; sleep 0.5; done'}
 `;
-/** Ages of the run, in seconds. */
+/** Bounds of the age groups, in seconds since the first line. */
 const AGES = [0, 60, 300, 600, Infinity];
 
 console.log(

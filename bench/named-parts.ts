@@ -2,8 +2,8 @@ import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 
 /**
- * The rows of those parts that `--only a,b` of the command line names, of all without it, under a line that says on what
- * machine. A name that is none ends the process with code 2.
+ * Yields the rows of the parts that `--only a,b` names, or of all parts without it. A line about the machine is printed first. An
+ * unknown name ends the process with code 2.
  */
 export async function* rowsOfParts<Row>(
   parts: Readonly<Record<string, () => readonly Row[] | Promise<readonly Row[]>>>,

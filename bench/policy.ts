@@ -1,7 +1,7 @@
 /**
- * `npm run bench:policy`: a month of arrivals from a seed, for 20 projects on one pool, under jobctl's quota, Bastion's and
- * plain FIFO: the same jobs, the same provider, the same clock (bench/policy/month.ts says what arrives). No server. Aims:
- * issue "Quota", Must show 3; what was seen is in docs/runs.md.
+ * `npm run bench:policy`: compares jobctl's quota with Bastion's and with plain FIFO. A seed draws a month of jobs of 20 projects
+ * on one pool (bench/policy/month.ts). Jobs, provider and clock are the same for each policy. No server is needed. Aims: issue
+ * "Quota", Must show 3. Results are in docs/runs.md.
  *   -- --seed 6 --days 30 --checkpoint 30       minutes between two checkpoints of a job
  */
 import { cpus, loadavg } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:quota`: what a decision costs, beside Bastion's pass on the same jobs in the same run, and what quota costs
- * through a Temporal server. Aims: issue "Quota" (in docs/runs.md with what was seen). It needs python3.
+ * `npm run bench:quota`: measures a quota decision, beside Bastion's pass on the same jobs in the same run, and the cost of quota
+ * through a Temporal server. Aims: issue "Quota" (results are in docs/runs.md). It needs python3.
  *   -- --only pass,rate        some of: pass, growth, explain, bytes, histories, rate
  */
 import { rowsOfParts } from './named-parts.js';

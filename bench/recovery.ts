@@ -1,7 +1,8 @@
 /**
- * `npm run bench:recovery [-- --samples 200] [-- --jobs 6] [-- --only notice,without,silent-quiet,silent-busy,api,waiting,deletions]`: from a
- * preemption to the next attempt, stage by stage, and what the API is called. Real processes, SSH and production's timers; what
- * each stage rests on is in docs/runs.md. A kind takes 15 minutes at most. Figures of a busy machine decide nothing.
+ * `npm run bench:recovery [-- --samples 200] [-- --jobs 6] [-- --only
+ * notice,without,silent-quiet,silent-busy,api,waiting,deletions]`: measures each stage from a preemption to the next attempt, and
+ * counts API calls. It uses real processes, SSH and production's timers; docs/runs.md says what each stage depends on. A kind
+ * takes 15 minutes at most. Figures of a busy machine prove nothing.
  */
 import { cpus, loadavg } from 'node:os';
 import { apiFigures } from './recovery/api-calls.js';

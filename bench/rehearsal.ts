@@ -1,6 +1,7 @@
 /**
- * `npm run bench:rehearsal`: how much the rehearsal cloud carries, and how quickly. Each part talks to a rehearsal process of its
- * own (built: dist/) over the wire. Aims: issue "The rehearsal cloud is a faithful Cloud TPU"; what was seen is in docs/runs.md.
+ * `npm run bench:rehearsal`: measures how many resources the rehearsal cloud carries, and its speed. Each part talks over the
+ * wire to its own rehearsal process (built: dist/). Aims: issue "The rehearsal cloud is a faithful Cloud TPU". Results are in
+ * docs/runs.md.
  *   -- --only hosts,month        some of: hosts, list, cycles, month
  */
 import { rowsOfParts } from './named-parts.js';

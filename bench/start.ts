@@ -1,6 +1,6 @@
 /**
- * `npm run bench:start`: how quickly jobctl starts things. Figures that are compared are taken side by side in one run;
- * none of them decides a test. Aims: issue "The main job: one slice" (in docs/runs.md with what was seen).
+ * `npm run bench:start`: measures the time that jobctl takes to start things. Figures that are compared are taken in turn in one
+ * run. No test depends on them. Aims: issue "The main job: one slice" (results are in docs/runs.md).
  */
 import { cpus, loadavg } from 'node:os';
 import { commandLineTimes } from './start/command-line-times.js';

@@ -28,7 +28,7 @@ interface Range {
   readonly last: number;
 }
 interface Asked {
-  /** Absent: as many as are usual. */
+  /** Absent: the default of the tier or the sweep. */
   readonly atOnce?: number;
   readonly isJson: boolean;
   readonly isKept: boolean;
@@ -37,7 +37,7 @@ export interface TierArguments extends Asked {
   readonly tier: 'model' | 'stack' | 'full';
   readonly seeds: Range;
   readonly jobs: number;
-  /** Absent: of each kind. */
+  /** Absent: jobs of all kinds. */
   readonly kind?: JobKind;
 }
 export interface SweepArguments extends Asked {

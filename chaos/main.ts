@@ -7,7 +7,7 @@ import { runSeed } from './stack/seed.js';
 import { runSweep } from './sweep/run.js';
 import { TIERS } from './stack/tier.js';
 
-/** What is told of a seed. */
+/** Report on one seed. */
 interface SeedReport {
   readonly seed: number;
   readonly seconds: number;
@@ -15,7 +15,7 @@ interface SeedReport {
   readonly story: readonly string[];
   readonly figures?: Figures;
   readonly directory?: string;
-  /** The seed could not be played to its end: the fault of chaos itself, or of what it runs on. */
+  /** Why the seed could not be played to its end: a fault of chaos itself, or of what it runs on. */
   readonly error?: string;
 }
 
@@ -71,7 +71,7 @@ async function played(
   const { findings, evidence, directory } =
     tier === 'model' ? runModelSeed(seed) : await runSeed(TIERS[tier], seed, { jobs, isKept, ...(kind && { kind }) });
   const figures = figuresOf(evidence);
-  // Neither shows anything: that nothing was found is then no result.
+  // A seed without any start shows nothing: finding nothing is then no result.
   if (figures.starts === 0) throw new Error(`seed ${seed}: no command began at all`);
   const story = findings.length === 0 ? [] : tellStory(evidence, findings);
   return { findings, figures, story, ...(directory === undefined ? {} : { directory }) };
@@ -85,7 +85,7 @@ function shown({ seed, seconds, findings, figures, story, directory, error }: Se
   return [`seed ${seed}: ${findings.length} found, ${seconds} s${where}${rests}`, ...story.map((line) => `  ${line}`)];
 }
 
-// What was started ends with this process: Part.
+// The processes that chaos started end with this one (Part).
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
 process.exitCode = await main();
 // A connection that was cut in the middle of a call may keep a timer.

@@ -1,4 +1,4 @@
-/** Draws of one seed: the same numbers for the same seed. mulberry32: 32 bits of state are plenty for a plan that a person reads. */
+/** Random numbers that a seed determines. mulberry32: its 32 bits of state suffice for a plan that a person reads. */
 export class Draws {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Draws {
     this.#state = seed >>> 0;
   }
 
-  /** 0 or more and less than 1. */
+  /** From 0, below 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let bits = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -23,14 +23,14 @@ export class Draws {
     return this.next() < probability;
   }
 
-  /** @throws RangeError where there is nothing to pick from */
+  /** @throws RangeError if there is nothing to pick from */
   pick<Item>(items: readonly Item[]): Item {
     const item = items[Math.floor(this.next() * items.length)];
     if (item === undefined) throw new RangeError('chaos: nothing to pick from');
     return item;
   }
 
-  /** Draws of a part, which stay the same however many this one makes besides. */
+  /** Separate draws for the part with this number. Draws that are made here after the call do not change them. */
   part(name: number): Draws {
     return new Draws(Math.imul(this.#state ^ 0x9e3779b9, name * 2 + 1));
   }

@@ -77,7 +77,7 @@ const ENV = {
   zone: { ...TEXT, default: 'us-central1-a' },
 } as const;
 
-/** @throws UsageError, or Node's own error of an unknown option */
+/** @throws UsageError, or Node's own error for an unknown option */
 export function readArguments(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Invocation {
   const [first, ...rest] = argv;
   if (argv.includes('--help') || argv.includes('-h')) return { verb: 'help' };

@@ -77,8 +77,8 @@ function libraries(
 }
 
 /**
- * Only variables that add an authority, or that replace the authorities of clients which reach nothing else here. CURL_CA_BUNDLE
- * and REQUESTS_CA_BUNDLE would replace curl's and pip's trust in everything else: use `curl --cacert` instead.
+ * Only variables that add an authority, or that belong to clients which connect to nothing but the rehearsal. CURL_CA_BUNDLE and
+ * REQUESTS_CA_BUNDLE would replace all authorities that curl and pip trust: use `curl --cacert` instead.
  */
 function trust({ caFile }: RehearsalEndpoints): Record<string, string> {
   return caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: caFile, GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: caFile };

@@ -4,7 +4,7 @@ export interface ClockState {
   cloudAt: number;
   /** Wall time, epoch ms. */
   wallAt: number;
-  /** Cloud ms per wall ms while it runs. */
+  /** Cloud ms per wall ms while the clock runs. */
   scale: number;
   frozen: boolean;
 }
@@ -76,7 +76,7 @@ export class RehearsalClock {
     return this.#state.frozen ? undefined : Math.ceil(ms / this.#state.scale);
   }
 
-  /** Runs `run` with `instant` as the time, for work that came due then and is carried out only now. Synchronous work only. */
+  /** Runs `run` with `instant` as the time, for work that was due then and is carried out only now. Synchronous work only. */
   atInstant<T>(instant: number, run: () => T): T {
     const outer = this.#instant;
     this.#instant = instant;

@@ -52,7 +52,7 @@ export interface CoreOptions {
   readonly timeScale?: number | undefined;
 }
 
-/** Starts the cloud with its clock, VMs and state file. Resolves when the VMs of live nodes run again; rejects if one cannot. */
+/** Starts the cloud with its clock, VMs and state file. Resolves when the VMs of live nodes run again. Rejects if a VM cannot. */
 export async function startCore(stateDir: string, options: CoreOptions, journal: Journal): Promise<Core> {
   const state: CloudState = upgraded({
     ...emptyState(DEFAULT_SETTINGS, { seed: options.seed ?? randomInt(2 ** 32 - 1), wallNow: Date.now() }),

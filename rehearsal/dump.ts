@@ -6,7 +6,7 @@ export interface DumpLine extends Readonly<Record<string, unknown>> {
   readonly kind: 'clock' | 'setting' | 'refusal' | 'hold' | 'list-lag' | 'queued-resource' | 'node' | 'operation';
 }
 
-/** Everything that the cloud knows at this moment, one object for each thing; what changes nothing is not asked. */
+/** Yields Cloud TPU's state at this moment, one object for each thing. It only reads: due events are not carried out. */
 export function* dumpOf(state: CloudState, clock: RehearsalClock): Generator<DumpLine> {
   yield {
     kind: 'clock',

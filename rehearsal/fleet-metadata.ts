@@ -7,7 +7,7 @@ import type { InstanceFacts, ServiceAccountFacts } from './vm/metadata/instance.
 /** The project's facts that the VMs' metadata servers show. */
 export interface ProjectMetadata {
   readonly number: string;
-  /** Metadata of all its VMs, such as `ssh-keys`. */
+  /** Metadata of all VMs of the project, such as `ssh-keys`. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 

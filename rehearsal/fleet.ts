@@ -30,7 +30,7 @@ export interface FleetPlace {
   readonly sshPort: number;
   /** URL of the Cloud Storage that VMs reach. */
   readonly storeUrl: string;
-  /** URL of Cloud TPU over REST; undefined until it listens. */
+  /** URL of Cloud TPU over REST; undefined until Cloud TPU listens. */
   readonly restUrl?: () => string | undefined;
   readonly surroundings?: FleetSurroundings | undefined;
   /** The cloud's time, epoch ms. Absent: this computer's time. */
@@ -64,7 +64,7 @@ interface Slice {
   booting: Promise<void>;
   killing: Promise<void> | undefined;
   isSilent: boolean;
-  /** Power state that its VMs were last told. */
+  /** Power state that the slice's VMs were last told. */
   power: NodeRecord['power'];
 }
 
@@ -250,7 +250,7 @@ export class Fleet {
     };
   }
 
-  /** VMs shut down, or lose power, while the API still reports the node as running. */
+  /** Shuts the VMs down, or cuts their power, while the API still reports the node as running. */
   #setPower(slice: Slice | undefined, power: NodeRecord['power']): void {
     if (slice === undefined || slice.power === power || slice.killing !== undefined) return;
     slice.power = power;
@@ -289,7 +289,7 @@ function isLive(node: NodeRecord): boolean {
   return LIVE.has(node.resource.state);
 }
 
-/** Makes the whole slice unreachable or reachable, beside admin calls for single hosts. */
+/** Makes the whole slice unreachable or reachable. Admin calls do the same for single hosts. */
 function setSilent(slice: Slice, isSilent: boolean): void {
   if (slice.isSilent === isSilent) return;
   slice.isSilent = isSilent;

@@ -2,10 +2,10 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its missing parents, each tried once: Node's `recursive` never ends in a folder that refuses by ENOENT, as all
- * of /proc do. Like cloud/folders.ts, which this package may not import.
+ * Creates a folder and its missing parents. Each is tried once: with `recursive`, Node never ends if a folder refuses with
+ * ENOENT, as all of /proc do. The same as cloud/folders.ts, which this package may not import.
  * @param mode of each folder that is created
- * @returns the first of those, or undefined if the folder was there
+ * @returns the first folder created, or undefined if `path` existed
  * @throws Node's errors: EEXIST if a file is in its place, ENOENT in a folder that takes no folders
  */
 export function makeFolderSync(path: string, mode?: number): string | undefined {

@@ -289,7 +289,8 @@ async function openKubernetes(
 }
 
 /**
- * Starts the metadata server and writes the credentials file: clients find their CA and identity. Empty without authentication.
+ * Starts the metadata server and writes the credentials file. Returns what clients need to find their CA and identity; nothing
+ * without authentication.
  */
 async function startCredentials(
   { stateDir, options, closers, record, access, guard, facts }: Site,

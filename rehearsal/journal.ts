@@ -13,7 +13,7 @@ export interface JournalEvent {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** The file offset of one event in this many is kept: 8 bytes of memory each, and at most this many lines to skip in a read. */
+/** One event in this many has its file offset in memory (8 bytes), so a read skips at most this many lines. */
 const INDEX_STEP = 64;
 const CHUNK_BYTES = 256 * 1024;
 const SEQ = /^\{"seq":(\d+),/;
@@ -114,7 +114,7 @@ export class Journal {
     for (const line of this.linesAfter(seq, limit)) yield JSON.parse(line) as JournalEvent;
   }
 
-  /** The same events as lines of the file, without line ends. */
+  /** The events that `after` yields, as lines of the file without line ends. */
   *linesAfter(seq: number, limit = Infinity): Generator<string> {
     const last = Math.min(this.#lastSeq, seq + limit);
     if (seq >= last) return;

@@ -2,11 +2,11 @@ import type { NodeRecord } from './tpu/model.js';
 
 /** A machine of the user's own, as a VM: it is there as long as the rehearsal, and no API creates or deletes it. */
 export interface RehearsedMachine {
-  /** Also its host name. */
+  /** Name of the machine, and its host name. */
   readonly name: string;
   /** Login user. */
   readonly user: string;
-  /** In the subnet of the VMs, and not one that they are given: 127.S.a.255. */
+  /** In the subnet of the VMs, but never given to a VM: 127.S.a.255. */
   readonly address: string;
 }
 
@@ -18,7 +18,7 @@ export function parseMachine(text: string): RehearsedMachine | undefined {
 
 /**
  * The machines in the form that the fleet runs: each is like a node with one host and no TPU.
- * @param key OpenSSH public key of who may log in
+ * @param key OpenSSH public key of the user who may log in
  */
 export function machineNodes(machines: readonly RehearsedMachine[], key: string): readonly NodeRecord[] {
   return machines.map(({ name, user, address }, index) => ({

@@ -14,9 +14,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /**
- * Journals what is true again after a kill. An event is in the journal at once, and in the state on disk a moment later: a
- * rehearsal killed in between forgets events that it has told. No caller was answered on them, but a reader that folds the
- * journal must hear the present state.
+ * Journals the state to which a kill has led back. An event is in the journal at once, and in the state on disk a moment later,
+ * so a rehearsal killed in between forgets events that its journal has. No caller had an answer that rests on them. But a reader
+ * that rebuilds the state from the journal must learn the present state.
  * @param seq last event that the state on disk includes
  */
 export function recordRestored(journal: Journal, state: CloudState, seq: number): void {

@@ -19,7 +19,7 @@ interface Change {
   readonly rest?: Partial<CloudState>;
 }
 
-/** The log is folded into the whole state once it is this many times as long, and at least this many bytes. */
+/** The log is folded into the whole state once it is longer than this many times the whole state, and than LEAST_FOLD_BYTES. */
 const FOLD_RATIO = 2;
 const LEAST_FOLD_BYTES = 4 * 1024 * 1024;
 
@@ -28,7 +28,7 @@ const CLOUD_FILE = 'cloud.json';
 /**
  * The cloud's state on disk. `cloud.json` is the whole state at one time; `cloud-N.log` has a JSON line for each change since. N
  * is stored in cloud.json, so that no log is applied to the wrong state. A write costs as much as what changed, however many
- * resources exist (ADR 0014). Half a line from a killed process is dropped: no caller was answered on it. After a failed write
+ * resources exist (ADR 0014). Half a line from a killed process is dropped: its caller had no answer yet. After a failed write
  * the whole state is written anew, since it is unknown how much of the change is in the log.
  */
 export class StateFile {

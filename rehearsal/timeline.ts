@@ -4,7 +4,7 @@ import type { RehearsalClock } from './clock.js';
 export interface Actor {
   /** Whether the actor has anything to do or to wait for. If no actor has, the cloud need not stop at each instant. */
   isActive(): boolean;
-  /** Time of its next action, epoch ms of the cloud's clock; undefined: never by itself. */
+  /** Time of the actor's next action, epoch ms of the cloud's clock; undefined: none by itself. */
   nextDue(): number | undefined;
   /** Does what is due by the clock. */
   act(): void;
@@ -25,7 +25,7 @@ export class Timeline {
   #isAdvancing = false;
 
   /**
-   * @param advanceCloud does everything that is due in the cloud, and returns when more is due, epoch ms
+   * @param advanceCloud does everything that is due in the cloud, and returns the next time at which something is due, epoch ms
    * @param doneUpTo returns the instant up to which the cloud was advanced: time never goes back behind it
    */
   constructor(clock: RehearsalClock, advanceCloud: () => number | undefined, doneUpTo: () => number) {
@@ -38,7 +38,7 @@ export class Timeline {
     this.#actors.add(actor);
   }
 
-  /** Advances up to the clock's now. @returns when more is due by time alone, epoch ms of the cloud's clock */
+  /** Advances up to the clock's now. @returns the next time at which something is due, epoch ms of the cloud's clock */
   advance(): number | undefined {
     // An actor may change the clock, whose listeners call this method again.
     if (this.#isAdvancing) return undefined;

@@ -3,14 +3,14 @@ import { promisify } from 'node:util';
 import { withPublishedTree } from './published-tree.js';
 
 /**
- * `npm audit` of what the published packages install. Exits 1 if the registry knows of a high or critical vulnerability in it, and
- * 0 if it knows of none. A registry that answers no audits (mirrors) is named, and nothing is claimed: that exits 0 too.
+ * `npm audit` of what the published packages install. Exits 1 if the registry knows of a high or critical vulnerability in it,
+ * else 0. It also exits 0 if the registry answers no audits, as mirrors may not; the output says so.
  *
  *   npx tsx scripts/audit.ts
  */
 type Severity = 'critical' | 'high' | 'moderate' | 'low' | 'info' | 'total';
 
-/** https://docs.npmjs.com/cli/v11/commands/npm-audit; or what npm says of a registry that did not answer. */
+/** The report (https://docs.npmjs.com/cli/v11/commands/npm-audit), or `message` alone if the registry did not answer. */
 interface Report {
   readonly auditReportVersion?: number;
   readonly message?: string;
@@ -35,7 +35,7 @@ async function audit(folder: string): Promise<Report> {
   try {
     return read((await promisify(execFile)('npm', args, { cwd: folder, maxBuffer: 1 << 26 })).stdout);
   } catch (error) {
-    // Exit code 1 says either of two things; what it printed says which.
+    // Exit code 1 has two meanings, which the output tells apart.
     const { stdout } = error as { stdout?: string };
     if (stdout === undefined) throw error;
     return read(stdout);

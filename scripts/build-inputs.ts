@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** All files of a folder, as paths from `root`, in a fixed order. No folder, no files. */
+/** All files of a folder, as paths from `root`, in a fixed order. Empty if there is no such folder. */
 export function filesUnder(root: string, folder: string): readonly string[] {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
@@ -11,7 +11,7 @@ export function filesUnder(root: string, folder: string): readonly string[] {
     .sort();
 }
 
-/** Folders in which no file is left. */
+/** Folders below `folder` that contain no file at any depth. */
 export function emptyFoldersUnder(root: string, folder: string): readonly string[] {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
@@ -20,7 +20,7 @@ export function emptyFoldersUnder(root: string, folder: string): readonly string
     .filter((path) => filesUnder(path, '.').length === 0);
 }
 
-/** Changes when the name or the content of any of these files does; a clone or a checkout that only touches them does not. */
+/** A hash of the names and contents of these files. Their times do not matter: a clone or a checkout changes them. */
 function fingerprintOf(root: string, files: readonly string[]): string {
   const hash = createHash('sha256');
   for (const file of files)
@@ -57,14 +57,14 @@ const CONFIGURATION = [
   'scripts/split-packages.ts',
   'scripts/without-types.ts',
 ];
-/** In a folder of sources, beside these. */
+/** Paths in a folder of sources that the build does not use. */
 const NOT_SOURCES = /^[^/]+\/(dist|node_modules|test|examples|package\.json$|README\.md$)/;
 
-/** What dist/ is made from. */
+/** The files that dist/ is made from. */
 export interface BuildInputs {
   readonly folders: readonly string[];
   readonly sources: readonly string[];
-  /** Of the sources and of what says how they are built. */
+  /** Fingerprint of the sources and of the build's configuration. */
   readonly fingerprint: string;
 }
 
@@ -74,10 +74,10 @@ export function buildInputs(root: string): BuildInputs {
   return { folders: FOLDERS_OF_SOURCES, sources, fingerprint: fingerprintOf(root, [...CONFIGURATION, ...sources]) };
 }
 
-/** Where a build that came to its end leaves the fingerprint of what it was made from. */
+/** The file in which a finished build leaves the fingerprint of its inputs. */
 export const stampOf = (root: string): string => join(root, 'dist/.stamp');
 
-/** Whether dist/ was made from these sources as they are now. */
+/** Whether dist/ was made from the present sources. */
 export const isBuildCurrent = (root: string): boolean =>
   existsSync(stampOf(root)) && readFileSync(stampOf(root), 'utf8') === buildInputs(root).fingerprint;
 

@@ -17,20 +17,20 @@ import { PACKAGES } from './packages.js';
 import { withoutTypes } from './without-types.js';
 
 /**
- * `npm run build`: takes the types out of the sources, divides them among the packages' dist folders, bundles the workflows for the
- * worker and links this checkout's commands. Does nothing if no source changed; `--force` starts from empty folders. With
- * `--declarations`, which `npm pack` gives, it writes the published declarations too: tsc takes half a minute of a processor for what
- * no checkout needs (docs/adr/0156).
+ * `npm run build`: removes the types from the sources, divides the modules among the packages' dist folders, bundles the
+ * workflows for the worker and links this checkout's commands. Does nothing if no source changed; `--force` starts from empty
+ * folders. `--declarations`, which `npm pack` gives, also writes the published declarations. No checkout needs them, and tsc
+ * takes half a minute of a processor (docs/adr/0156).
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Compiled modules and declarations lie here; the packages' folders are divided out of it. */
+/** Folder of all compiled modules and declarations, from which the packages' folders are filled. */
 const COMPILED = join(ROOT, 'dist/.compiled');
 const WORKER_DIST = join(ROOT, 'worker/dist');
 const REHEARSAL_DIST = join(ROOT, 'rehearsal/dist');
 const STAMP = stampOf(ROOT);
-/** The same of the declarations. */
+/** Fingerprint of the sources that the declarations were made from. */
 const DECLARED = `${STAMP}-declarations`;
-/** By what a worker does with failures: as they are, or encrypted by its payload codec (docs/adr/0009). */
+/** The two bundles differ in failures: passed on as they are, or encrypted by the worker's payload codec (docs/adr/0009). */
 const payloadConverterPath = join(COMPILED, 'workflows/payload-converter.js');
 const BUNDLES = [
   { file: join(WORKER_DIST, 'workflow-bundle.js'), options: { payloadConverterPath } },
@@ -39,7 +39,7 @@ const BUNDLES = [
     options: { payloadConverterPath, failureConverterPath: join(COMPILED, 'workflows/failure-converter.js') },
   },
 ];
-/** Under the name that each has in node_modules/.bin. */
+/** Keyed by the name that each command has in node_modules/.bin. */
 const COMMANDS = { jobctl: 'dist/cli/main.js', 'cloud-tpu-rehearsal': 'rehearsal/dist/main.js' };
 
 async function build(): Promise<void> {
@@ -63,7 +63,7 @@ async function compileAll({ folders, sources, fingerprint }: BuildInputs): Promi
   writeFileSync(STAMP, fingerprint);
 }
 
-/** By `npm pack`, or for another folder, which installs this one by its path or a git address: npm says from where it was called. */
+/** Whether the caller is `npm pack`, or npm in another folder (INIT_CWD), which installs this one by path or git address. */
 function isForOthers(): boolean {
   const { INIT_CWD: caller = ROOT } = process.env;
   return process.argv.includes('--declarations') || relative(ROOT, caller).startsWith('..');
@@ -85,12 +85,12 @@ function removeBuilt(): void {
   for (const { folder } of PACKAGES) rmSync(join(ROOT, folder, 'dist'), { recursive: true, force: true });
 }
 
-/** Written only where it differs, so that a worker that is started meanwhile finds whole files. */
+/** Writes the file only if it differs, so that a worker that is started meanwhile finds whole files. */
 function compile(source: string): void {
   writeIfChanged(join(COMPILED, source.replace(/\.ts$/, '.js')), withoutTypes(join(ROOT, source)));
 }
 
-/** Scripts that TPU VMs and pods run, with their modes. */
+/** Copies the scripts that TPU VMs and pods run, with their modes. */
 function copyOthers(sources: readonly string[]): void {
   const others = sources.filter((source) => /^rehearsal\/(vm|kubernetes)\//.test(source) && !source.endsWith('.ts'));
   const wanted = new Set(others.map((file) => file.slice('rehearsal/'.length)));
@@ -104,7 +104,7 @@ function copyOthers(sources: readonly string[]): void {
   }
 }
 
-/** What an earlier build compiled from a source that is gone would still be found by an import. */
+/** Removes modules whose source is gone: an import would still find them. */
 function removeOrphans(folders: readonly string[], sources: ReadonlySet<string>): void {
   const isOf = (file: string): boolean => sources.has(file.replace(/(\.d\.ts|\.js)$/, '.ts'));
   for (const file of folders.flatMap((folder) => filesUnder(COMPILED, folder))) {
@@ -112,12 +112,12 @@ function removeOrphans(folders: readonly string[], sources: ReadonlySet<string>)
   }
 }
 
-/** One file each with all workflow code, so that a worker neither needs webpack at its start nor depends on the checkout. */
+/** Bundles all workflow code into one file each, so that a worker needs neither webpack at its start nor the checkout. */
 async function bundleWorkflows(): Promise<void> {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
   const workflowsPath = join(COMPILED, 'workflows/index.js');
-  // Of what was compiled just now: its paths are those that the workflows import.
+  // From the modules just compiled: these paths are the ones that the workflows import.
   const { INTERCEPTORS, SHARED_MODULES } = (await import(
     join(COMPILED, 'worker/workflow-code.js')
   )) as typeof WorkflowCode;
@@ -134,7 +134,7 @@ async function bundleWorkflows(): Promise<void> {
   }
 }
 
-/** `npx jobctl` and `npx cloud-tpu-rehearsal` in the checkout. npm links them only if they are there when it installs. */
+/** Links `npx jobctl` and `npx cloud-tpu-rehearsal` in the checkout. npm links only commands that exist when it installs. */
 function link(): void {
   const folder = join(ROOT, 'node_modules/.bin');
   for (const [name, file] of Object.entries(COMMANDS)) {

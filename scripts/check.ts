@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** `npm run check`: every check, also where an earlier one failed, and one closing line. */
+/** `npm run check`: runs every check, even if an earlier one failed, and prints one closing line. */
 const CHECKS = ['lint', 'format', 'arrows', 'dead-code'];
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 

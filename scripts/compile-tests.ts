@@ -6,27 +6,27 @@ import { filesUnder, FOLDERS_OF_SOURCES, writeIfChanged } from './build-inputs.j
 import { withoutTypes } from './without-types.js';
 
 /**
- * Copies every source into COMPILED without its types, for `npm test`: four processes that load some 2,000 files each by tsx spend
- * a tenth of its CPU time on that (docs/adr/0133). Where a source asks where it is,
- * its copy names the source, so it finds the files around it and starts other programs from there.
+ * Copies every source into COMPILED without its types, for `npm test`. Otherwise its four processes, which load some 2,000 files
+ * each, would spend a tenth of their CPU time in tsx (docs/adr/0133). A source that asks for its own path gets the source's path
+ * also in its copy, so it finds the files around it and starts other programs from there.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const COMPILED = join(ROOT, 'node_modules/.cache/jobctl-tests');
 const FOLDERS = [...FOLDERS_OF_SOURCES, 'test', 'bench', 'chaos', 'scripts'];
 const IS_SOURCE = /^(?!.*(?:^|\/)(?:dist|node_modules)\/).*(?<!\.d)\.ts$/;
 
-/** How es-module-lexer names it among imports. */
+/** Marks `import.meta` among the imports of es-module-lexer. */
 const IMPORT_META = -2;
 
 const compiledOf = (source: string): string => join(COMPILED, source.replace(/\.ts$/, '.js'));
 
-/** Written only where it differs, so that tests that run meanwhile find whole files. */
+/** Writes the file only if it differs, so that tests that run meanwhile find whole files. */
 function compile(source: string): void {
   const path = join(ROOT, source);
   writeIfChanged(compiledOf(source), inItsPlace(withoutTypes(path), path));
 }
 
-/** In place of the text between two places. */
+/** Replaces the text from `start` to `end`. */
 interface Edit {
   readonly start: number;
   readonly end: number;
@@ -34,8 +34,8 @@ interface Edit {
 }
 
 /**
- * Replaces what `import.meta` says of the file, and has an import of a module that is only known as it runs go to that one's copy
- * (test/compiled-sources.cjs).
+ * Replaces `import.meta` by values of the source. A dynamic import of a module that is known only at run time gets that module's
+ * copy (test/compiled-sources.cjs).
  */
 function inItsPlace(code: string, path: string): string {
   if (!/import\.meta|import\(/.test(code)) return code;
@@ -52,7 +52,7 @@ function inItsPlace(code: string, path: string): string {
       throw new Error(`${path}: import.meta${property} has no counterpart in scripts/compile-tests.ts`);
     return [{ start, end: end + property.length, text: JSON.stringify(said[name as keyof typeof said]) }];
   });
-  // From behind: the places in front stay right.
+  // From the last edit to the first, so that positions before an edit stay valid.
   return edits
     .toSorted((a, b) => b.start - a.start)
     .reduce((text, edit) => text.slice(0, edit.start) + edit.text + text.slice(edit.end), code);

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes into package-lock.json the optional packages (binaries of other platforms) that it should hold and does not.
- * `npm install` leaves an optional package out of the lock where the registry that it asks does not have that version, as
- * mirrors may not, and then every `npm ci` ends with "Missing: @swc/core-darwin-arm64@ from lock file".
- * test/architecture/packages.test.ts says when this is needed; `npx tsx scripts/complete-lock.ts` is all there is to do.
+ * Adds optional packages (binaries of other platforms) that package-lock.json lacks. `npm install` leaves an optional package out
+ * of the lock if the registry does not have that version, as a mirror may not. Then every `npm ci` ends with "Missing:
+ * @swc/core-darwin-arm64@ from lock file". test/architecture/packages.test.ts says when this is needed. Run `npx tsx
+ * scripts/complete-lock.ts`; no other step is needed.
  */
 interface LockedPackage {
   version?: string;
@@ -17,7 +17,7 @@ interface LockedPackage {
 }
 
 const FILE = new URL('../package-lock.json', import.meta.url);
-/** `linux-arm64-gnu` at the end of the name says where the package can be installed. */
+/** The end of a package's name, such as `linux-arm64-gnu`, says where the package can be installed. */
 const PLATFORM =
   /(android|darwin|freebsd|linux|openharmony|win32)-(arm64|arm|ia32|ppc64|riscv64|s390x|x64)(?:-(gnu|musl))?/;
 const LIBC: Readonly<Record<string, string>> = { gnu: 'glibc', musl: 'musl' };

@@ -62,7 +62,7 @@ A dependency of a batch script (\`sbatch --dependency=afterok:ID\`, PBS \`-W dep
 \`..\` stands for what the file does not say. Nothing is submitted. Values are read as the other tool reads them: in YAML of Python tools \`1e-5\` is a text and \`yes\` is True, and \`$(NAME)\` of a manifest is filled in. A program that a line would leave in the background (\`nohup .. &\`, tmux) is the command itself, since a job ends with its command.
 `;
 
-/** docs/migrating.md. */
+/** Returns the text of docs/migrating.md, before it is formatted. */
 export function migratingPage(): string {
   return [
     HEAD,
@@ -118,7 +118,7 @@ function said({ runs, lines = [], notes = [] }: Answer): string {
     : 'the message holds the line';
 }
 
-/** The page is the same whoever writes it, and wherever. */
+/** Removes what depends on the user or the place, so that the page is the same for everybody who writes it. */
 const neutral = (line: string): string =>
   line.replaceAll(` --user ${userInfo().username} `, ' --user me ').replaceAll('npx jobctl', 'jobctl');
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { formatted } from './formatted.js';
 import { adapterFile, auditFile, indexFile, sectionFile, wordsFile } from './new-kind/skeleton.js';
 
-/** `npm run new:kind ec2`: the skeleton of a kind of machines, and its rows in the registry (docs/machines.md, "A new kind"). */
+/** `npm run new:kind ec2`: writes the skeleton of a kind of machines, and its registry rows (docs/machines.md, "A new kind"). */
 const [name = ''] = process.argv.slice(2);
 if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) {
   process.stderr.write('npm run new:kind NAME: small letters, digits and dashes, such as ec2\n');

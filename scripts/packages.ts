@@ -1,20 +1,20 @@
 /** The packages of this repository, and which compiled files each of them carries (docs/adr/0031). */
 export interface PackageLayout {
   readonly name: string;
-  /** From the root of the repository; the package's files are in the folder `dist` there. */
+  /** Path from the root of the repository. The package's files are in its folder `dist`. */
   readonly folder: string;
-  /** Compiled modules, without their ending, that the package offers. It carries what they import, unless another does. */
+  /** Compiled modules, without their ending, that the package offers. It also carries their imports, unless another does. */
   readonly entries: readonly string[];
-  /** Of these, the one that is bundled (scripts/bundle-cli.ts): it needs no other module of this package. */
+  /** The entry that is bundled (scripts/bundle-cli.ts). It loads no other module of this package. */
   readonly bundled?: string;
-  /** .. whose declarations are published, with all that these name. */
+  /** Entries whose declarations are published, with all declarations that these name. */
   readonly typed: readonly string[];
   /** Folders of sources that are this package's alone. Paths inside `dist` begin below `strip`. */
   readonly owns: readonly string[];
   readonly strip?: string;
 }
 
-/** In the order of assignment: a module that two of them reach is carried by the first, and imported from there by the second. */
+/** In order of assignment: a module that two packages reach is carried by the first, and the second imports it from there. */
 export const PACKAGES: readonly PackageLayout[] = [
   {
     name: '@jobctl/cloud-tpu-rehearsal',
@@ -51,6 +51,6 @@ export const PACKAGES: readonly PackageLayout[] = [
   },
 ];
 
-/** How other packages of ours name a module; it is no public interface. */
+/** Specifier by which the other packages import a module. It is no public interface. */
 export const internalSpecifier = ({ name, strip = '' }: PackageLayout, module: string): string =>
   `${name}/internal/${module.slice(strip.length)}`;

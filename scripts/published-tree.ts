@@ -17,9 +17,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const WHOLE = { name: 'release', version: '0.0.0', workspaces: PACKAGES.map(({ name }) => name) };
 
 /**
- * Calls `work` with a folder that holds the manifests of the published packages and their lock, without what is for development
- * alone: for commands of npm that read the lock. In the repository itself the root depends on itself (`"jobctl": "file:."`), and
- * `npm sbom` of npm 11.19 sees 84 of 391 dependencies there, or overflows its stack.
+ * Calls `work` with a folder that holds the manifests of the published packages and their lock, without development dependencies,
+ * for commands of npm that read the lock. In the repository itself the root depends on itself (`"jobctl": "file:."`), and `npm
+ * sbom` of npm 11.19 sees 84 of 391 dependencies there, or overflows its stack.
  */
 export async function withPublishedTree<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-published-'));
@@ -32,8 +32,8 @@ export async function withPublishedTree<T>(work: (folder: string) => Promise<T>)
 }
 
 /**
- * Each package in a folder of its own name: so `npm sbom` names it, and nothing depends on itself. What lies in a package's own
- * `node_modules` moves with it.
+ * Places each package in a folder with the package's name, so that `npm sbom` uses that name and nothing depends on itself. A
+ * package's own `node_modules` moves with it.
  */
 function layTree(copy: string): void {
   const { packages, ...lock } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;

@@ -2,7 +2,7 @@ import { type Operation, OPERATIONS } from '../contract/operations.js';
 
 export const ROUTES_FILE = 'python/src/jobctl/_core/routes.py';
 
-/** The method and path of each operation, and whether it may be repeated, as Python. */
+/** Python source with the method and path of each operation, and whether it may be repeated. */
 export function pythonRoutes(): string {
   const rows = Object.entries(OPERATIONS).map(([name, { call, isOnce }]: readonly [string, Operation]) => {
     const [method = '', path = ''] = call.split(' ');

@@ -1,6 +1,7 @@
 /**
- * Records docs/images/first-hour-80.svg and first-hour-120.svg, pictures for the tutorial: five commands from the packed file to a
- * result, in an empty home. The long test that types them makes them, so what it claims is true of what they show. Needs tmux.
+ * Records docs/images/first-hour-80.svg and first-hour-120.svg for the tutorial: five commands from the packed file to a result,
+ * in an empty home. test/long/first-hour.test.ts types them and makes the pictures, so its claims hold for what they show. Needs
+ * tmux.
  *
  *   npx tsx scripts/record-first-hour.ts
  */

@@ -51,7 +51,7 @@ const TITLES: { readonly [Q in Question]: readonly [title: string, text: string]
   ],
 };
 
-/** docs/recovery.md, before it is formatted. */
+/** Returns the text of docs/recovery.md, before it is formatted. */
 export function recoveryPage(): string {
   return [HEAD, ...(Object.keys(FACTS) as Question[]).map(section)].join('\n');
 }

@@ -9,11 +9,11 @@ import { dataConverterOf, LOADING } from '../worker/workflow-code.js';
 
 /**
  * Replays every open workflow of an installation on the workflow code of this checkout, before a worker of it runs
- * (docs/operations.md, "Upgrade"). It only reads. Exit code 1 names those that this build could not go on with.
+ * (docs/operations.md, "Upgrade"). It only reads. It exits 1 if this build could not continue some workflows, and names them.
  *
  *   npx tsx scripts/replay-open-workflows.ts --address 127.0.0.1:7233
  *
- * Encrypted payloads: the key is where JOBCTL_CODEC_KEY says, as for the command line.
+ * Payloads may be encrypted: JOBCTL_CODEC_KEY names the key, as for the command line.
  */
 const { values } = parseArgs({
   options: {

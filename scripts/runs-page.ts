@@ -1,4 +1,4 @@
-/** The file with the row of that name in the table with that head, in place of an older one. @throws Error if it has no table */
+/** The text with this row in the table that has this head, in place of an older row. @throws Error if it has no such table */
 export function withRow(text: string, head: string, name: string, cells: readonly (string | number)[]): string {
   const row = `| ${[name, ...cells].join(' | ')} |`;
   const lines = text.split('\n');
@@ -11,7 +11,7 @@ export function withRow(text: string, head: string, name: string, cells: readonl
   return lines.join('\n');
 }
 
-/** Of the table of docs/runs.md in which each step of .ci/long has one row. */
+/** Head of the table in docs/runs.md that has one row for each step of .ci/long. */
 export const HEAD = '| step | date | commit | result | time |';
 export const OLDER = 'Older than the code that they judge: ';
 
@@ -19,7 +19,7 @@ const PRODUCT =
   'domain quota contract workflows activities cloud worker client cli server rehearsal python deploy package-lock.json'.split(
     ' ',
   );
-/** What a step judges, by its name. Any other judges all of the product. */
+/** Paths that a step judges, by its name. Any other step judges the whole product. */
 const JUDGED: readonly (readonly [step: RegExp, paths: readonly string[]])[] = [
   [/^kubernetes/, ['cloud/machines/kubernetes', 'cloud/machines/ray-cluster', 'cloud/hosts', 'deploy/kubernetes']],
   [/^rehearsal/, ['rehearsal']],
@@ -36,7 +36,7 @@ const JUDGED: readonly (readonly [step: RegExp, paths: readonly string[]])[] = [
 
 export const judgedBy = (step: string): readonly string[] => JUDGED.find(([name]) => name.test(step))?.[1] ?? PRODUCT;
 
-/** Names of the rows whose commit is unknown, or behind which what they judge has changed. */
+/** Names of the rows whose commit is unknown, or whose judged code has changed since that commit. */
 export function olderSteps(
   text: string,
   hasChanged: (commit: string, paths: readonly string[]) => boolean,
@@ -50,7 +50,7 @@ export function olderSteps(
   });
 }
 
-/** The file with that line under its table. */
+/** Returns the text with the line that names the older steps. */
 export function withOlder(text: string, steps: readonly string[]): string {
   const said = `${OLDER}${steps.length === 0 ? 'none' : steps.map((step) => `"${step}"`).join(', ')}.`;
   const line = text.split('\n').find((each) => each.startsWith(OLDER));

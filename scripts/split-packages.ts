@@ -5,10 +5,10 @@ import { emptyFoldersUnder, filesUnder, writeIfChanged } from './build-inputs.js
 import { internalSpecifier, type PackageLayout, PACKAGES } from './packages.js';
 
 /**
- * Divides what was compiled among the packages: each module is in one, with its imports of another's rewritten from
- * `../domain/slice.js` to `jobctl/internal/domain/slice.js`. Sources keep relative imports throughout. Modules that the command
- * line alone imports are in its bundle.
- * @param compiled the folder of all compiled modules
+ * Divides the compiled modules among the packages. Each module is in one package. Imports of another package's modules are
+ * rewritten from `../domain/slice.js` to `jobctl/internal/domain/slice.js`; sources keep relative imports. Modules that only the
+ * command line imports are in its bundle.
+ * @param compiled folder of all compiled modules
  */
 export function splitModules(root: string, compiled: string): void {
   const owners = ownersOf(compiled);
@@ -20,7 +20,7 @@ export function splitModules(root: string, compiled: string): void {
   }
 }
 
-/** Divides the declarations: of each package's typed entries, and of all that these name, whoever carries the code. */
+/** Gives each package the declarations of its typed entries and of all that these name, whichever package carries the code. */
 export function splitDeclarations(root: string, compiled: string): void {
   for (const layout of PACKAGES) {
     const entries = layout.typed.map((entry) => `${entry}.d.ts`);
@@ -29,13 +29,13 @@ export function splitDeclarations(root: string, compiled: string): void {
   }
 }
 
-/** Workflow bundles, which lie beside the modules, are the build's own. */
+/** Excludes the workflow bundles beside the modules: the build makes and keeps them itself. */
 const IS_MODULE = /^(?!\.)(?!workflow-bundle[^/]*$).*\.js$/;
 /** Written by scripts/bundle-cli.ts. */
 const BUNDLE = /^cli\//;
 const IS_DECLARATION = /^(?!\.).*\.d\.ts$/;
 
-/** A file of the same kind whose source is gone would still be found by an import, and be packed. */
+/** Writes the files, and removes others of the same kind: an import would still find them, and `npm pack` would include them. */
 function write(
   root: string,
   layout: PackageLayout,
@@ -60,7 +60,7 @@ const placeIn = ({ strip = '' }: PackageLayout, module: string): string => modul
 
 const fileOf = (entry: string): string => `${entry}.js`;
 
-/** Which package carries each module that any of them reaches. */
+/** The package that carries each module. */
 function ownersOf(compiled: string): Owners {
   const owners = new Map<string, PackageLayout>();
   for (const layout of PACKAGES) {
@@ -90,11 +90,11 @@ function reachedFrom(
 
 interface OwnImport {
   readonly specifier: string;
-  /** A compiled file, from `compiled`. */
+  /** Path of a compiled file, from `compiled`. */
   readonly target: string;
 }
 
-/** The relative imports of a compiled module or declaration, static, dynamic and of types. */
+/** The relative imports of a compiled module or declaration: static, dynamic and type imports. */
 function importsOf(compiled: string, module: string): readonly OwnImport[] {
   const text = readFileSync(join(compiled, module), 'utf8');
   return ts

@@ -2,9 +2,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Prints the test files of a suite, or of several, for mocha, which gives them to its processes in this order. The files that take longest come
- * first, so that none of them runs alone at the end. Next come those that start many processes, and those that fill the memory come
- * last: to start one, Node copies its own page tables, which takes 1 ms of a processor in a process of 50 MB and 36 ms in one of 1 GB.
+ * Prints the test files of one or more suites, for mocha, which gives them to its processes in this order. Files that take
+ * longest come first, so that none of them runs alone at the end. Files that start many processes come next, and files that fill
+ * the memory last: to start a process, Node copies its own page tables, which takes 1 ms of a processor at 50 MB and 36 ms at 1
+ * GB.
  *   tsx scripts/test-files.ts short      every file that is neither under long/ nor named .live.test.ts: `npm test`
  *   tsx scripts/test-files.ts live       a step of .ci/run: what it alone can judge, once for each road (docs/adr/0134)
  *   tsx scripts/test-files.ts histories  those that record every kind of history: `npm run record:histories`
@@ -13,12 +14,12 @@ import { join } from 'node:path';
 interface Suite {
   readonly isMeant: (file: string) => boolean;
   readonly first: readonly string[];
-  /** Beginnings of names. */
+  /** Beginnings of the names of files that start many processes; `filling`: of those that fill the memory. */
   readonly forking?: readonly string[];
   readonly filling?: readonly string[];
 }
 
-/** Takes minutes of real time, or a program that README's two commands do not bring: gcloud, zsh, fish, OpenSSH's server. */
+/** Tests that take minutes, or need a program that README's commands do not install: gcloud, zsh, fish, OpenSSH's server. */
 const isLive = (file: string): boolean => file.endsWith('.live.test.ts');
 
 const SHORT: Suite = {
@@ -32,8 +33,9 @@ const SHORT: Suite = {
 };
 
 /**
- * In .ci/long: they need PostgreSQL, a Temporal server that Go builds, a build of an earlier commit, Python's packages, or minutes of
- * processors for what a cheaper test shows from nearer by. `.ci/run` is to end within 20 minutes.
+ * Tests of .ci/long alone. They need PostgreSQL, a Temporal server that Go builds, a build of an earlier commit, Python's
+ * packages, or minutes of processors for something that a cheaper test shows more directly. `.ci/run` has to end within 20
+ * minutes.
  */
 const NOT_LIVE =
   /\/(jobs\/(giving-back|job-keys|rehearse|reset|atomic|attempt-end|forged-slices|garbage|hooks|parked|provider-word|restart-on|true-end)|server\/(on-postgres|four-ways|access|command-line|host-access|submit))\.test\.ts$/;
@@ -41,7 +43,7 @@ const livesThrough = (file: string): boolean =>
   isLive(file) ||
   (/^test\/long\/(jobs\/.+|server\/.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file) && !NOT_LIVE.test(file));
 
-/** They show the replay gate every kind of history (test/replay/kinds.ts), together with job-life.test.ts. */
+/** Tests that record every kind of history for the replay gate (test/replay/kinds.ts), together with job-life.test.ts. */
 const HISTORIES: readonly string[] = [
   ...['test/end-to-end/job-life.live.test.ts', 'test/long/jobs/terminate-reset.test.ts'],
   ...[
@@ -52,7 +54,7 @@ const HISTORIES: readonly string[] = [
   ...['test/long/jobs/keep-loop.test.ts', 'test/long/jobs/outages.test.ts'],
   'test/end-to-end/quota-borrow.live.test.ts',
 ];
-/** What goes on in `.ci/run`, by the claim that nothing cheaper makes; the dearest of each list first. */
+/** Tests of `.ci/run`, grouped by claims that no cheaper test makes. In each group the most expensive test comes first. */
 const ROADS: readonly string[] = [
   // Every kind of machines.
   'test/conformance/machines.live.test.ts',

@@ -6,8 +6,8 @@ import { judge } from './mutants/judge.js';
 import { scoreOf, survivorsOf, withRow } from './mutants/score.js';
 
 /**
- * `npm run test:mutants [AREA | FILE ..]`: how many small changes of the code the unit and property tests notice.
- * Without arguments every area is judged. A whole area's score goes into docs/runs.md; that of single files is only printed.
+ * `npm run test:mutants [AREA | FILE ..]`: measures the share of small code changes that unit and property tests notice. Without
+ * arguments every area is judged. The score of a whole area goes into docs/runs.md; that of single files is only printed.
  */
 const RUNS = join(import.meta.dirname, '../docs/runs.md');
 
@@ -25,14 +25,14 @@ for (const area of areas) if (!(await isGoodEnough(area))) failed += 1;
 console.log(`${areas.length - failed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** A file belongs to the area in whose folder it lies. */
+/** Whether `word` is the area's name, or a file in a folder of the area. */
 function isOf({ name, mutate }: Area, word: string): boolean {
   if (!word.endsWith('.ts')) return name === word;
   return mutate.some((glob) => glob.slice(0, glob.lastIndexOf('/')) === word.slice(0, word.lastIndexOf('/')));
 }
 
 async function isGoodEnough(area: Area): Promise<boolean> {
-  // The run takes minutes: what it judges is the tree as it began.
+  // The run takes minutes, and judges the tree as it was at the start.
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
   const began = Date.now();
   const report = await judge(area, files);

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { PACKAGES } from './packages.js';
 
 /**
- * `prepack` of jobctl: writes dist/packages.json, which names the other packages by exact version and by the hash of their
- * tarballs, for cli/place/packages.ts. npm packs the same files to the same bytes, so the hash is that of the tarball
- * that is published from the same checkout (test/long/packages.test.ts compares the two).
+ * `prepack` of jobctl: writes dist/packages.json for cli/place/packages.ts. It names the other packages by exact version and by
+ * the hash of their tarballs. npm packs equal files to equal bytes, so a tarball that is published from the same checkout has
+ * that hash (test/long/packages.test.ts compares the two).
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -18,7 +18,7 @@ interface Packed {
 }
 
 function packed(folder: string): Packed {
-  // Options of the npm that runs this script, such as --workspaces, are not meant for this one.
+  // Options of the npm that runs this script, such as --workspaces, do not apply to this one.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^npm_config_(workspace|include_workspace|pack_dest|dry_run|json)/i.test(name),
@@ -26,7 +26,7 @@ function packed(folder: string): Packed {
   );
   const args = ['pack', '--json', '--dry-run', '--ignore-scripts'];
   const text = execFileSync('npm', args, { cwd: join(ROOT, folder), env, stdio: ['ignore', 'pipe', 'ignore'] });
-  // An array, or since npm 12 an object by name.
+  // A list, or since npm 12 an object keyed by name.
   const [answer] = Object.values(JSON.parse(text.toString()) as Record<string, Packed>);
   const { name, version } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Packed;
   if (answer?.name !== name || answer.version !== version) throw new Error(`npm pack in ${folder}/: not ${name}`);

@@ -7,12 +7,11 @@ import { PACKAGES, type PackageLayout } from './packages.js';
 import { withPublishedTree } from './published-tree.js';
 
 /**
- * Writes one software bill of materials (CycloneDX, JSON) for each package that a release publishes: every dependency of its
- * production tree in package-lock.json, with version and sha512.
+ * Writes one software bill of materials (CycloneDX, JSON) for each package that a release publishes. It lists every dependency of
+ * the package's production tree in package-lock.json, with version and sha512. `npm sbom` makes it (published-tree.ts says in
+ * which folder).
  *
  *   npx tsx scripts/write-sbom.ts FOLDER      FOLDER/jobctl-0.1.0.cdx.json, ..
- *
- * `npm sbom` writes them (published-tree.ts says where).
  */
 interface Bom {
   readonly metadata: { readonly component: Component };
@@ -26,7 +25,7 @@ interface Component {
   readonly version: string;
 }
 
-/** @returns the files */
+/** @returns paths of the written files */
 export async function writeSboms(folder: string): Promise<readonly string[]> {
   mkdirSync(folder, { recursive: true });
   return withPublishedTree((copy) => Promise.all(PACKAGES.map((layout) => writeSbom(copy, layout, folder))));
@@ -42,7 +41,7 @@ async function writeSbom(copy: string, { name }: PackageLayout, folder: string):
   return file;
 }
 
-/** npm's bill is of the whole project, with the package for its only part: this is the package's. */
+/** Turns npm's bill, which is about the whole project with the package as its part, into one about the package. */
 function about(name: string, bom: Bom): Bom {
   const component = bom.components.find((each) => each.name === name);
   if (component === undefined) throw new Error(`npm sbom: no component ${name} in the bill of its own workspace`);

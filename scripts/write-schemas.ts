@@ -3,7 +3,7 @@ import { poolFileJsonSchema } from '../quota/files/pool-file-form.js';
 import { quotaFileJsonSchema } from '../quota/files/quota-file-schema.js';
 import { formatted } from './formatted.js';
 
-/** docs/schemas: JSON Schemas for editors, as the code has them (test/quota/file-schemas.test.ts compares). */
+/** Writes docs/schemas: JSON Schemas for editors, from the code (test/quota/file-schemas.test.ts compares). */
 const FOLDER = 'docs/schemas';
 
 mkdirSync(FOLDER, { recursive: true });

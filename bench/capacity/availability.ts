@@ -7,7 +7,7 @@ export const DAY = 24 * HOUR;
 export const ZONES = ['us-central1-a', 'us-west4-a', 'us-south1-a', 'us-west1-c'] as const;
 export type Zone = (typeof ZONES)[number];
 
-/** A time in which the provider has chips of one type for one more gang. In ms of the month. */
+/** A period in which the provider has chips of one type for one more gang. Times are ms since the start of the month. */
 export interface Window {
   readonly from: number;
   readonly to: number;
@@ -19,19 +19,19 @@ export interface AskedJob {
   readonly submitAt: number;
   readonly chips: number;
   readonly accelerator: string;
-  /** In the order of its file: people begin with different ones. */
+  /** The job's zones, in an order that differs from job to job. */
   readonly zones: readonly Zone[];
 }
 
-/** Means; all spells are exponential. Of ten droughts three last for days. */
+/** Mean lengths of the periods with and without chips; lengths are exponential. Three droughts in ten are long. */
 const SPELL_MS = 8 * HOUR;
 const SHORT_DROUGHT_MS = 3 * HOUR;
 const LONG_DROUGHT_MS = 36 * HOUR;
 const LONG = 0.3;
 const SHORTEST_MS = 10 * MINUTE;
-/** Chips of a v5litepod slice, with weights as in bench/policy: half of the jobs are small. */
+/** Chips of a v5litepod slice. A size that is listed more often is drawn more often: most jobs are small. */
 const CHIPS = [8, 8, 8, 8, 16, 16, 16, 32, 64, 128] as const;
-/** Jobs are submitted in this part of the month, and want chips until its end. */
+/** Jobs are submitted in this first part of the month, and want chips until the month ends. */
 const SUBMITTED = 1 / 3;
 
 export function drawAvailability(draws: Draws, days: number): Availability {
@@ -65,5 +65,5 @@ function shuffled(draws: Draws): readonly Zone[] {
   return ZONES.map(() => left.splice(draws.between(0, left.length - 1), 1)[0] as Zone);
 }
 
-/** Mean 1. */
+/** A draw from the exponential distribution with mean 1. */
 export const exponential = (draws: Draws): number => -Math.log(1 - draws.next());

@@ -5,20 +5,20 @@ import type { Bound } from './oracle.js';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** What one job came to. */
+/** The month of one job under one strategy. */
 export interface Lived {
   readonly job: AskedJob;
   readonly held: readonly Window[];
   readonly requests: number;
-  /** Requests at a time. */
+  /** Most requests that were open at the same time. */
   readonly most: number;
 }
 
 export interface Figures {
-  /** From the submit to the first chips, in minutes; of a job that never had any, to the end of the month. */
+  /** Minutes from the submit to the first chips, or to the end of the month for a job that never had any. */
   readonly first: { readonly p50: number; readonly p95: number };
   readonly chipHours: number;
-  /** Of the chip-hours of the bound. */
+  /** Chip-hours short of the bound, as a part of the bound (0 to 1). */
   readonly loss: number;
   readonly requests: number;
   readonly most: number;
@@ -44,7 +44,7 @@ export function figuresOf(lived: readonly Lived[], bounds: readonly Bound[], end
 export const chipHoursOf = (lived: readonly Pick<Lived, 'job'>[], bounds: readonly Bound[]): number =>
   sum(lived.map(({ job }, index) => (job.chips * (bounds[index]?.heldMs ?? 0)) / HOUR));
 
-/** Chips of two zones at a time are those of one. */
+/** Total time in ms. Chips held in two zones at the same time count once. */
 function unionMs(held: readonly Window[]): number {
   let [all, until] = [0, 0];
   for (const { from, to } of held.toSorted((a, b) => a.from - b.from)) {

@@ -12,9 +12,9 @@ import type { Clock, Provider, Request, State } from './provider.js';
 import { REMOVE_MS } from './rules.js';
 
 const SECOND = 1000;
-/** Of an activity or a message, with the server and a worker. */
+/** Delay of each activity and message, in place of a real server and worker. */
 const DELAY_MS = 200;
-/** A worker looks at its slices every few seconds. */
+/** Delay until a worker notices a new state: it looks at its slices every few seconds. */
 const NOTICE_MS = 5 * SECOND;
 
 export interface Manner {
@@ -24,8 +24,8 @@ export interface Manner {
 }
 
 /**
- * One job of jobctl, whose workflows of job and slices are those that ship, on its provider until the month ends.
- * @throws Error where the job ends before
+ * Runs one job by jobctl's shipped workflows on a simulated provider, until the month ends.
+ * @throws Error if the job ends before that
  */
 export async function liveByJobctl(
   sandboxes: Sandboxes,

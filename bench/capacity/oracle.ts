@@ -4,15 +4,15 @@ interface Span {
 }
 
 export interface Bound {
-  /** The longest time with chips, in ms. */
+  /** The longest possible time with chips, in ms. */
   readonly heldMs: number;
-  /** The earliest chips, counted from the submit; undefined: there are none in that month. */
+  /** The earliest possible chips, ms after the submit; undefined: no zone has any before the month ends. */
   readonly firstAfterMs: number | undefined;
 }
 
 /**
- * What no strategy can exceed, even if it knows the future, asks everywhere at once, is always the first in line and waits for no
- * deletion: the time in which some zone has chips, each window from its begin and the shortest time to READY on.
+ * Returns the bound that no strategy can exceed, even if it knows the future, asks every zone at once, is always first in line
+ * and waits for no deletion. The bound is the time in which some zone has chips, less `leastReadyMs` at the start of each window.
  */
 export function upperBound(zones: readonly (readonly Span[])[], { from, to }: Span, leastReadyMs: number): Bound {
   const usable = zones

@@ -2,27 +2,27 @@ import type { Draws } from '../../chaos/random.js';
 import { type Availability, DAY, exponential, type Window, type Zone, ZONES } from './availability.js';
 
 const MINUTE = 60_000;
-/** From the moment at which a waiting request could be granted until it is: others stand in the same line. Mean; exponential. */
+/** Mean wait in a zone that has chips, while requests of others are granted first. Exponential. */
 const LINE_MS = 3 * MINUTE;
 /** From the grant until the slice is READY. */
 export const PROVISION_MS = { least: 2 * MINUTE, most: 6 * MINUTE };
-/** One slice is taken back although its zone has chips for another. Mean; exponential. */
+/** Mean time until the provider takes back one slice while its zone still has chips. Exponential. */
 const LIFE_MS = 2 * DAY;
 
-/** Virtual time. */
+/** A clock in virtual time, ms since the start of the month. */
 export interface Clock {
   readonly now: number;
-  /** @returns to be called when it is not to happen any more */
+  /** @returns a function that cancels the call */
   at(time: number, what: () => void): () => void;
 }
 
 export type State = 'waiting' | 'provisioning' | 'ready' | 'lost' | 'removed';
 
-/** A request for the gang of one job in one zone, as Google's queued resources: nothing but a window's end or its owner ends it. */
+/** A request for one job's gang in one zone. Like Google's queued resource, it waits until it is granted or removed. */
 export interface Request {
   readonly zone: Zone;
   readonly state: State;
-  /** Told of each state that it comes to. */
+  /** Called with each state that the request enters. */
   onChange: (state: State) => void;
   remove(): void;
 }
@@ -34,14 +34,14 @@ interface Own extends Request {
 }
 
 /**
- * The spot chips that a provider has for one job. Luck belongs to the zone, the window and the how-manieth grant in it, so that every
- * strategy meets the same.
+ * The spot chips that a provider has for one job. The draws of a grant depend only on the zone, the window and the grant's number
+ * in that window, so every strategy meets the same luck.
  */
 export class Provider {
   requests = 0;
-  /** Requests that exist at a time. */
+  /** Most requests that existed at the same time. */
   most = 0;
-  /** When the job had its chips, until they were lost or given back. */
+  /** Periods in which the job had chips: from READY until they were lost or given back. */
   readonly held: Window[] = [];
   readonly #clock: Clock;
   readonly #availability: Availability;
@@ -55,14 +55,14 @@ export class Provider {
     this.#draws = draws;
   }
 
-  /** A request that waits in the zone's line for as long as it takes. */
+  /** Makes a request that waits in the zone's line until it is granted or removed. */
   ask(zone: Zone): Request {
     const request = this.#begin(zone);
     this.#wait(request);
     return request;
   }
 
-  /** As a create call that waits in no line. @returns undefined: the zone has nothing at this moment */
+  /** Asks like a create call, which waits in no line. @returns undefined if the zone has no chips at this moment */
   askNow(zone: Zone): Request | undefined {
     const window = this.#windowAt(zone);
     const request = this.#begin(zone);
@@ -74,7 +74,7 @@ export class Provider {
     return undefined;
   }
 
-  /** The month is over. */
+  /** Removes all open requests at the end of the month. */
   end(): void {
     for (const request of this.#open) request.remove();
   }
@@ -110,7 +110,7 @@ export class Provider {
     this.#become(request, 'provisioning');
     const readyAt = this.#clock.now + luck.between(PROVISION_MS.least, PROVISION_MS.most);
     const lostAt = Math.min(window.to, readyAt + Math.round(exponential(luck) * LIFE_MS));
-    // Google lets it go from PROVISIONING back to WAITING_FOR_RESOURCES.
+    // As at Google, a request may go from PROVISIONING back to WAITING_FOR_RESOURCES.
     if (readyAt >= window.to) request.stop = this.#clock.at(window.to, () => this.#wait(request));
     else
       request.stop = this.#clock.at(readyAt, () => {
@@ -132,7 +132,7 @@ export class Provider {
     request.onChange(state);
   }
 
-  /** The window of now, or the next. */
+  /** The current window, or else the next one. */
   #windowAt(zone: Zone): Window | undefined {
     return this.#availability[zone].find(({ to }) => to > this.#clock.now);
   }

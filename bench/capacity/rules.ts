@@ -3,24 +3,25 @@ import type { Clock, Provider, Request } from './provider.js';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** Until a create call is refused for want of chips. */
+/** Time until a create call is refused for lack of chips. */
 const REFUSED_MS = 30 * SECOND;
-/** Until what was lost is deleted, so that another request may have its place. */
+/** Time to delete a lost request, before another request may take its place. */
 export const REMOVE_MS = MINUTE;
 
-/** Rules of other programs, as they are read, not their code. They begin when the job is submitted, and go on until the month ends. */
+/** A model of another program, or of an earlier jobctl, from the submit to the end of the month. */
 export type Rule = (clock: Clock, provider: Provider, job: AskedJob) => void;
 
 /**
- * SkyPilot's managed jobs with EAGER_NEXT_REGION, their default: the next region at once, no line; after a round of refusals a pause of
- * 60 s that grows by 1.6 up to 300 (sky/jobs/recovery_strategy.py, sky/utils/common_utils.py `Backoff`, 2025).
+ * SkyPilot's managed jobs with their default, EAGER_NEXT_REGION. A job asks the next region at once and waits in no line. After
+ * all regions have refused, it pauses for 60 s, and 1.6 times longer after each further round, up to 300 s
+ * (sky/jobs/recovery_strategy.py, sky/utils/common_utils.py `Backoff`, 2025).
  */
 export const skyPilot: Rule = (clock, provider, { zones }) => {
   const next = (at: number, refused: number, rounds: number): void => {
     const request = provider.askNow(zones[at % zones.length] as Zone);
     if (request) {
       request.onChange = (state) => {
-        // From PROVISIONING: its create has failed.
+        // Back from PROVISIONING: SkyPilot's create call has failed.
         if (state === 'waiting') request.remove();
         if (state === 'lost' || state === 'waiting') clock.at(clock.now + REMOVE_MS, () => next(at + 1, 0, 0));
       };
@@ -34,8 +35,9 @@ export const skyPilot: Rule = (clock, provider, { zones }) => {
 };
 
 /**
- * jobctl of commit 788a7aa with `timeouts.provision`: the next zone when that is over, at the price of one of its five infrastructure
- * retries; after a preemption the same zone again. Without it the job never leaves the zone that it asks.
+ * jobctl of commit 788a7aa with `timeouts.provision`. When that time is over, the job asks the next zone, which costs one of its
+ * five infrastructure retries. After a preemption it asks the same zone again. Without the timeout it never leaves its first
+ * zone.
  */
 export const formerly =
   (provisionMs: number): Rule =>

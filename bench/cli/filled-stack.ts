@@ -3,11 +3,11 @@ import { readDevContext } from '../../cli/place/stack/context.js';
 import { stackHome } from '../../cli/terminal/home.js';
 import { eachOf } from '../../domain/semaphore.js';
 
-/** No worker polls it: what is submitted to it waits. */
+/** A task queue without a worker: jobs submitted to it wait. */
 const QUEUE = 'bench-cli';
 const AT_ONCE = 50;
 
-/** Submits jobs that nobody takes, so that `list` has as many to show and to count. */
+/** Submits jobs that no worker takes, so that `list` has this many to show and count. */
 export async function fill(env: NodeJS.ProcessEnv, jobs: number): Promise<void> {
   const temporal = readDevContext(stackHome(env))?.temporal;
   if (temporal === undefined) throw new Error('no local stack');

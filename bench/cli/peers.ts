@@ -5,17 +5,17 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A command line that people use instead. */
+/** A command line that people use instead of jobctl's. */
 export interface Peer {
   readonly title: string;
   readonly command: readonly string[];
-  /** Absent: it was there before. */
+  /** Absent: it was installed before. */
   readonly installed?: { readonly seconds: number; readonly megabytes: number };
 }
 
 const FROM_PYPI: Readonly<Record<string, string>> = { skypilot: 'sky', dstack: 'dstack' };
 
-/** Google's own, if it is on the PATH, and those of PyPI, each in an environment of its own below `folder`. */
+/** Google's gcloud, if it is on the PATH, and the programs of FROM_PYPI, each in a separate environment below `folder`. */
 export async function peersIn(folder: string, onProgress: (line: string) => void): Promise<readonly Peer[]> {
   const peers: Peer[] = [];
   const gcloud = await run('gcloud', ['--version']).catch(() => undefined);
@@ -39,7 +39,7 @@ export async function peersIn(folder: string, onProgress: (line: string) => void
   return peers;
 }
 
-/** On disk. */
+/** Disk usage of a folder. */
 export async function megabytesIn(folder: string): Promise<number> {
   const { stdout } = await run('du', ['-sk', folder]);
   return Number(stdout.split('\t')[0]) / 1_024;

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** One process from its start to its end. */
+/** Cost of one process from its start to its end. */
 export interface ProcessCost {
   readonly wallMs: number;
-  /** The most resident memory that it, or one of its children, had. */
+  /** Peak resident memory of the process, or of one of its children if that is more. */
   readonly peakMegabytes: number;
 }
 
-/** Starts argv, throws its output away, and prints wall seconds, peak kilobytes and exit code: Node.js cannot ask for the second. */
+/** Runs argv and prints wall seconds, peak kilobytes and exit code. Node.js cannot read a child's peak memory. */
 const WRAPPER = `
 import json, os, sys, time
 began = time.perf_counter()
@@ -21,7 +21,7 @@ _, status, usage = os.wait4(pid, 0)
 print(json.dumps([time.perf_counter() - began, usage.ru_maxrss, os.waitstatus_to_exitcode(status)]))
 `;
 
-/** @throws Error if it cannot be started, or ends with another code than 0 */
+/** @throws Error if the command cannot be started, or its exit code is not 0 */
 export async function processCost(command: readonly string[], env: NodeJS.ProcessEnv): Promise<ProcessCost> {
   const { stdout } = await promisify(execFile)('python3', ['-c', WRAPPER, ...command], { env });
   const [seconds, kilobytes, code] = JSON.parse(stdout) as [number, number, number];

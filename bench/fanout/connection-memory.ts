@@ -12,10 +12,10 @@ import { output } from './peers.js';
 import { makeWork } from './work.js';
 
 const AIM_KIB = 300;
-/** What a first connection loads and makes once is no connection's cost. */
+/** Connections made before the measurement, so that it leaves out code and data that are loaded only once. */
 const WARM_UP = 4;
 
-/** Measured in a process that does nothing else. */
+/** Measures the memory of a connection, in a separate process that does nothing else. */
 export async function connectionMemory(hosts: readonly FanoutHost[]): Promise<Row> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-memory-'));
   writeFileSync(join(folder, 'hosts.json'), JSON.stringify(hosts));
@@ -46,7 +46,7 @@ export async function printConnectionMemory(hosts: readonly FanoutHost[]): Promi
 async function residentKib(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  // Freed sockets and buffers go over some turns of the event loop.
+  // Freed sockets and buffers are released over several turns of the event loop.
   for (let pass = 0; pass < 3; pass += 1) {
     collect();
     await sleep(100);

@@ -12,7 +12,7 @@ interface GoAnswer {
   readonly error: string;
 }
 
-/** Built once, and again when its source changed; Go's own cache sees to that. Two modules are downloaded the first time. */
+/** Builds the Go client if its source changed (Go's cache decides). The first build downloads two modules. @returns its path */
 export async function buildGoClient(): Promise<string> {
   const folder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'jobctl', 'bench');
   mkdirSync(folder, { recursive: true });
@@ -21,7 +21,7 @@ export async function buildGoClient(): Promise<string> {
   return program;
 }
 
-/** golang.org/x/crypto/ssh, one script over one channel of each host: close to what is possible (docs/facts.md, "Hosts over SSH"). */
+/** golang.org/x/crypto/ssh, one script over one channel of each host: close to the optimum (docs/facts.md, "Hosts over SSH"). */
 export function goClient(program: string, hosts: readonly FanoutHost[], work: Work): Peer {
   return {
     name: 'Go x/crypto/ssh, one script for each host',

@@ -11,7 +11,7 @@ const hostShape = z.strictObject({
   knownHostsFile: z.string().min(1),
 });
 
-/** One sshd, whoever runs it. */
+/** A host with an sshd, and the login for it. */
 export type FanoutHost = Readonly<z.output<typeof hostShape>>;
 
 /** @throws Error naming every wrong field. */
@@ -24,7 +24,7 @@ export function readInventory(file: string): readonly FanoutHost[] {
   return parsed.data;
 }
 
-/** The host's keys as its known_hosts file has them, hashed names included. @throws Error where it has none. */
+/** Public keys of the host in its known_hosts file, whose names may be hashed. @throws Error if the file has none */
 export async function knownKeys({ host, port, knownHostsFile }: FanoutHost): Promise<readonly string[]> {
   const name = port === 22 ? host : `[${host}]:${port}`;
   const { stdout } = await promisify(execFile)('ssh-keygen', ['-F', name, '-f', knownHostsFile]).catch(() => {

@@ -6,7 +6,7 @@ import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { type FanoutHost, knownKeys } from './inventory.js';
 import { checkOutput, type Work } from './work.js';
 
-/** jobctl's own fleet over the hosts of an inventory, held to their known_hosts files as a job's hosts are to their records. */
+/** jobctl's own connections to the hosts of an inventory. Host keys are checked against the known_hosts files. */
 export interface JobctlFleet {
   connect(): Promise<readonly HostConnection[]>;
   release(): void;
@@ -14,11 +14,11 @@ export interface JobctlFleet {
 
 const never = new AbortController().signal;
 
-/** What a worker has at hand before it connects: keys, and the hosts' own. */
+/** Data that a worker has before it connects: login keys, and the hosts' public keys. */
 export interface Logins {
   readonly hosts: readonly FanoutHost[];
   readonly hostKeys: HostKeyPins;
-  /** By file. */
+  /** Private keys, by file. */
   readonly keys: ReadonlyMap<string, string>;
 }
 
@@ -55,7 +55,7 @@ function pinsOf(keys: ReadonlyMap<number, readonly string[]>): HostKeyPins {
   };
 }
 
-/** All steps as one script over one channel of each host. */
+/** Runs all steps as one script over one channel of each host. */
 export async function execEverywhere(connections: readonly HostConnection[], work: Work): Promise<void> {
   await Promise.all(
     connections.map(async (connection) => {
@@ -68,7 +68,7 @@ export async function execEverywhere(connections: readonly HostConnection[], wor
   );
 }
 
-/** A module of these steps: each step's start, end, code and output are told apart, and the host remembers that it is done. */
+/** A module with these steps. Each step's exit code and output are reported, and the host remembers that the module is done. */
 export const modulePlan = (work: Work, round: number): ModulePlan => ({
   name: 'bench',
   fingerprint: `round-${round}`,
@@ -93,7 +93,7 @@ export async function makeReady(connections: readonly HostConnection[], plan: Mo
   );
 }
 
-/** @throws Error where a host found something to do. */
+/** @throws Error if a module was not unchanged on every host */
 export async function findReady(connections: readonly HostConnection[], plans: readonly ModulePlan[]): Promise<void> {
   await Promise.all(
     connections.map(async (connection) => {

@@ -13,7 +13,7 @@ export interface LocalFleet {
 const PORT = 24_222;
 const STARTED_AT_ONCE = 8;
 
-/** So many real sshd on loopback, each with an address, a host key and a HOME of its own. */
+/** Starts `count` real sshd on loopback, each with its own address, host key and HOME. */
 export async function startLocalFleet(count: number): Promise<LocalFleet> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-fanout-'));
   const authorized = makeKeyPair();

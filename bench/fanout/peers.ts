@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import type { FanoutHost } from './inventory.js';
 import { checkOutput, type Work } from './work.js';
 
-/** What a user would pick instead, each as its manual says it is fast. Every exit code and byte is checked. */
+/** A tool that a user would pick instead, set up as its manual says is fastest. Every exit code and byte is checked. */
 export interface Peer {
   readonly name: string;
   run(): Promise<void>;
 }
 
-/** The files that these programs read: hosts by alias (`h0`, ..), in one ssh_config. */
+/** Files that these tools read: one ssh_config with the hosts as aliases (`h0`, ..), and a list of the aliases. */
 export class PeerFiles {
   readonly folder = mkdtempSync(join(tmpdir(), 'bench-peers-'));
   readonly config = join(this.folder, 'ssh_config');
@@ -37,7 +37,7 @@ const hostEntry = (name: string, { host, port, user, keyFile, knownHostsFile }: 
   UserKnownHostsFile ${knownHostsFile}
 `;
 
-/** "Tuned" (docs/facts.md, "Hosts over SSH"): one identity, no GSSAPI, no second try. */
+/** The settings that docs/facts.md, "Hosts over SSH", calls tuned: one identity, no GSSAPI, no second attempt. */
 const SETTINGS = `Host *
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
@@ -49,7 +49,7 @@ const SETTINGS = `Host *
   LogLevel ERROR
 `;
 
-/** JobMan's way: a process and a connection for each step and host, all hosts of a step at once. */
+/** JobMan's way: one process and one connection for each step and host; all hosts of a step run at the same time. */
 export function sshLoop({ config, names }: PeerFiles, work: Work): Peer {
   return {
     name: 'ssh, one for each step and host (JobMan)',
@@ -80,7 +80,7 @@ export function pdsh({ config, names }: PeerFiles, work: Work): Peer {
   };
 }
 
-/** `raw` needs nothing on the host; forks = hosts, one connection each, kept. */
+/** Ansible's `raw` module, which needs nothing on the host, with a fork and a lasting connection for each host. */
 export function ansible({ config, folder, names }: PeerFiles, work: Work): Peer {
   const playbook = join(folder, 'playbook.yml');
   const tasks = work.steps.map((step) => ({ raw: step }));
@@ -133,7 +133,7 @@ async function stepByStep(
   names.forEach((name, index) => checkOutput(way, name, printed[index] ?? '', work));
 }
 
-/** Lines `h0: step-1`, in any order of hosts. */
+/** Checks output whose lines begin with a host, such as `h0: step-1`, in any order of hosts. */
 function checkLabelled(way: string, names: readonly string[], work: Work, text: string): void {
   const printed = new Map<string, string>();
   for (const line of text.split('\n').filter((line) => line !== '')) {
@@ -143,7 +143,7 @@ function checkLabelled(way: string, names: readonly string[], work: Work, text: 
   for (const name of names) checkOutput(way, name, printed.get(name) ?? '', work);
 }
 
-/** Its stdout. @throws Error where it ended with another code than 0. */
+/** Runs a program and returns its stdout. @throws Error if its exit code is not 0 */
 export function output(
   words: readonly string[],
   { env = {}, stdin }: { readonly env?: Readonly<Record<string, string>>; readonly stdin?: string } = {},

@@ -18,28 +18,27 @@ import { makeWork, type Work } from './work.js';
 const STEPS = 10;
 const UNCHANGED_MODULES = 5;
 
-/** How much is done. */
 export interface Extent {
-  /** Of the quick ways; the slow ones run once. */
+  /** Rounds of the quick ways; the slow ones run once. */
   readonly rounds: number;
-  /** Without the slow ones. */
+  /** Whether to leave out the slow ways. */
   readonly isQuick: boolean;
 }
 
-/** One way, measured. */
+/** One way to run the steps on all hosts. */
 interface Way extends Peer {
-  /** Takes so long that once is enough. */
+  /** Whether it takes so long that one round is enough. */
   readonly isSlow?: boolean;
   readonly aim?: string;
 }
 
 interface Sample {
   readonly wallMs: number;
-  /** Of this process and of those that it waited for; servers are not in it. */
+  /** CPU time of this process and of children that it waited for, without servers. */
   readonly cpuMs: number;
 }
 
-/** All ways, in turn, round after round; connections are made and closed in each. Ratios are to the Go client. */
+/** Measures all ways in turn, round after round. Each time includes making and closing connections. Ratios are to Go. */
 export async function wayRows(hosts: readonly FanoutHost[], { rounds, isQuick }: Extent): Promise<readonly Row[]> {
   const work = makeWork(STEPS);
   const files = new PeerFiles(hosts);
@@ -127,7 +126,7 @@ function cpuMs(): number {
   return (user + system) / 1000 + (Number(fields[13]) + Number(fields[14])) * 10;
 }
 
-/** A set-up that finds everything done, over connections that are open. */
+/** Measures a set-up that finds everything done, over open connections. */
 export async function unchangedRows(hosts: readonly FanoutHost[], { rounds }: Extent): Promise<readonly Row[]> {
   const work = makeWork(1);
   const fleet = openFleet(await readLogins(hosts));

@@ -1,10 +1,10 @@
-/** What every way does on every host, and what must come back from each. */
+/** The work that every way does on every host. */
 export interface Work {
-  /** One shell command each. */
+  /** Shell commands, one per step. */
   readonly steps: readonly string[];
-  /** All of them, each in a process of its own, up to the first that fails. */
+  /** All steps in one script, each in its own process, up to the first that fails. */
   readonly script: string;
-  /** What a host prints. */
+  /** Expected output of a host. */
   readonly output: string;
 }
 
@@ -17,7 +17,7 @@ export function makeWork(count: number): Work {
   };
 }
 
-/** @throws Error naming the host, where a byte is missing or too many. */
+/** @throws Error that names the host if its output is not exactly the expected one */
 export function checkOutput(way: string, host: string, got: string, { output }: Work): void {
   if (got !== output)
     throw new Error(`${way}: ${host} printed ${JSON.stringify(got.slice(0, 200))}, not ${JSON.stringify(output)}`);

@@ -12,13 +12,13 @@ import { JOBCTL, withLocalStack } from '../start/local-stack.js';
 import { median } from '../start/statistics.js';
 
 const WORKERS = 2;
-/** The limit too: what a set-up takes of a CPU counts as time, and a pod of `10m` would measure that alone. */
+/** CPUs of a pod, as request and limit. Set-up needs CPU time: with `10m` the bench would measure only that limit. */
 const CPUS = '500m';
 const AIM = 2;
 const LINE = 'the first line';
 const READY_MS = 120_000;
 
-/** From the start of `jobctl submit --wait` to a pod's first line here, beside `kubectl apply` and `kubectl logs -f` of the same Job. */
+/** Measures the time to a pod's first line, with `jobctl submit --wait` and with `kubectl apply` and `kubectl logs -f`. */
 export async function firstLineRows({ rounds }: { readonly rounds: number }): Promise<readonly Row[]> {
   const real = await openRealCluster('bench');
   const folder = mkdtempSync(join(tmpdir(), 'bench-kubernetes-'));
@@ -27,7 +27,7 @@ export async function firstLineRows({ rounds }: { readonly rounds: number }): Pr
     const job = join(folder, 'job.json');
     writeFileSync(job, JSON.stringify(fileOf(real, image)));
     return await withLocalStack(async (env) => {
-      // Of its rehearsed cluster; the worker connects at its first job.
+      // Replaces the kubeconfig of the stack's rehearsed cluster; the worker connects at its first job.
       copyFileSync(real.kubeconfig, stackHome(env).kubeconfigFile);
       const ways = { jobctl: () => byJobctl(job, env), kubectl: () => byKubectl(real, folder, image) };
       // Not counted: the pool's workflow starts, and the node's caches fill.
@@ -86,7 +86,7 @@ async function byKubectl(real: RealCluster, folder: string, image: string): Prom
   return first - began;
 }
 
-/** `kubectl logs` ends with an error as long as the Job has no pod, or none that has started: it is typed again. */
+/** Runs `kubectl logs` until it shows the line. It ends with an error while no pod of the Job has started. */
 async function firstLine(real: RealCluster, name: string): Promise<number> {
   for (const end = Date.now() + READY_MS; Date.now() < end;) {
     const child = spawn(KUBE_NODE, ['kubectl', '-n', real.namespace, 'logs', '-f', `job/${name}`], {

@@ -9,7 +9,7 @@ import { startLocalFleet } from '../fanout/local-fleet.js';
 import type { Row } from '../quota/row.js';
 import { median, spread } from '../start/statistics.js';
 
-/** Ten lines a second of each host. */
+/** Prints ten lines a second. */
 const SCRIPT = `while :; do echo "$(date +%s%3N) a line of some eighty characters, as a training loop prints them all day"; sleep 0.1; done`;
 const RUN = request(SCRIPT).runId;
 const READY_MS = 120_000;
@@ -20,7 +20,7 @@ export interface FollowExtent {
   readonly seconds: number;
 }
 
-/** CPU of this process, in per cent of one core, while it follows the output of so many pods; beside the same over SSH. */
+/** Measures this process's CPU, in percent of one core, while it follows `hosts` pods, and as many hosts over SSH. */
 export async function followRows({ rounds, hosts, seconds }: FollowExtent): Promise<readonly Row[]> {
   const pods = new PodsForTest();
   const image = await debianImage(pods.cluster);
@@ -60,7 +60,7 @@ export async function followRows({ rounds, hosts, seconds }: FollowExtent): Prom
   }
 }
 
-/** From the end of what there is, so that each round reads the same; from when each host was heard. */
+/** CPU in percent of one core, measured once every host was heard. Follows from the output's end, so that rounds read alike. */
 async function followed(connections: readonly HostConnection[], seconds: number): Promise<number> {
   const statuses = await Promise.all(connections.map((connection) => connection.runStatus(RUN)));
   const end = new AbortController();

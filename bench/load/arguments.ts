@@ -3,14 +3,14 @@ import { parseArgs } from 'node:util';
 export interface Scenario {
   readonly title: string;
   readonly server: 'dev' | 'postgresql';
-  /** That wait at one time. */
+  /** Jobs that wait at the same time. */
   readonly jobs: number;
 }
 
-/** On PostgreSQL so many: the server is four times as slow on a small machine, and the worker's part is the same. */
+/** Number of jobs on PostgreSQL, where the server is four times as slow on a small machine. The worker's part is the same. */
 const POSTGRES_JOBS = 1_000;
 
-/** @throws TypeError for an unknown flag; RangeError for a count that is none. */
+/** @throws TypeError for an unknown flag, RangeError for a count that is not a whole number above 0 */
 export function loadArguments(args: readonly string[]): readonly Scenario[] {
   const { values } = parseArgs({
     args: [...args],

@@ -3,15 +3,15 @@ import { eventTime, historyOf } from './history.js';
 import type { LoadStack } from './load-stack.js';
 
 export interface CanaryFigures {
-  /** From submit to its outcome. */
+  /** From the submit to the outcome. */
   readonly totalMs: number;
-  /** From submit to its grant. */
+  /** From the submit to the grant. */
   readonly grantMs: number;
-  /** The longest that one of its workflow tasks or activities waited for the worker. */
+  /** The longest wait of one of its workflow tasks or activities for the worker. */
   readonly longestScheduleToStartMs: number;
 }
 
-/** One job whose pool has room, from submit to its end: what others notice of a full pool. */
+/** Measures one job in a pool with room: its delays are what other users notice of a full pool. */
 export async function canary({ jobs, temporal }: LoadStack, name: string): Promise<CanaryFigures> {
   const start = performance.now();
   const submittedAt = Date.now();

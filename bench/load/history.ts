@@ -9,5 +9,5 @@ export async function historyOf(client: Client, workflowId: string, runId?: stri
   return events ?? [];
 }
 
-/** Milliseconds since 1970. */
+/** Time of an event, epoch ms. */
 export const eventTime = ({ eventTime: time }: HistoryEvent): number => tsToMs(time);

@@ -9,15 +9,15 @@ const ROUNDS = 5;
 
 /** Medians in milliseconds. */
 export interface ListTimes {
-  /** `jobctl list`, a process from its start to its end. */
+  /** Wall time of a `jobctl list` process. */
   readonly processMs: number;
-  /** The same page and counts by a client that is connected. */
+  /** Time of the same list and counts, read by a connected client. */
   readonly callMs: number;
-  /** `node -e 0` beside it: what a process costs on this machine at this moment. */
+  /** Wall time of `node -e 0`: the cost of any Node process on this machine at this moment. */
   readonly bareNodeMs: number;
 }
 
-/** First page and count, five times in turn after one that warms up. */
+/** Measures the first page and the counts, five times in turn after a warm-up. */
 export async function listTimes({ env, jobs }: LoadStack): Promise<ListTimes> {
   const times = { list: [] as number[], call: [] as number[], node: [] as number[] };
   for (let round = 0; round <= ROUNDS; round++) {

@@ -17,11 +17,11 @@ export interface LoadStack {
   readonly jobs: JobClient;
   readonly temporal: Client;
   readonly workerPid: number;
-  /** Undefined where the server is several processes. */
+  /** Undefined if the server is several processes. */
   readonly serverPid: number | undefined;
 }
 
-/** One pool that one v5litepod-8 fills. Any other pool is unlimited. */
+/** Limits the pool `default`, which one v5litepod-8 fills. All other pools are unlimited. */
 const QUOTA_FILE = `[toml-schema]
 version = "1"
 [[total_resources]]
@@ -32,12 +32,12 @@ bench = [".*"]
 v5litepod = 1.0
 `;
 
-/** Runs `work` beside a stack of its own; its processes and files are gone afterwards, on Ctrl-C too. */
+/** Runs `work` beside a private stack. Its processes and files are removed afterwards, also on Ctrl-C. */
 export async function withLoadStack<T>(server: Scenario['server'], work: (stack: LoadStack) => Promise<T>): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'jobctl-bench-load-'));
   const env = { ...process.env, JOBCTL_HOME: join(directory, 'home') };
   const jobctl = (...args: string[]) => promisify(execFile)(process.execPath, [JOBCTL, ...args], { env });
-  // The user that PostgreSQL runs as goes through it.
+  // PostgreSQL's user must be able to pass through it.
   chmodSync(directory, 0o711);
   let postgres: PostgresTemporal | undefined;
   const leave = async (): Promise<void> => {

@@ -2,11 +2,11 @@ import type { HistoryEvent } from './history.js';
 
 export interface Payload {
   readonly bytes: number;
-  /** The event's attribute it is in, such as `workflowExecutionSignaledEventAttributes`. */
+  /** The event attributes that hold it, such as `workflowExecutionSignaled`. */
   readonly where: string;
 }
 
-/** Of all in these events. Temporal limits each: a warning in the server's log from 256 KB, refused from 2 MB. */
+/** The biggest payload in these events. Temporal warns in the server's log from 256 KB, and refuses a payload from 2 MB. */
 export function biggestPayload(events: readonly HistoryEvent[]): Payload {
   let biggest: Payload = { bytes: 0, where: '-' };
   for (const event of events) {
@@ -19,7 +19,7 @@ export function biggestPayload(events: readonly HistoryEvent[]): Payload {
   return biggest;
 }
 
-/** The longest `data` of a payload anywhere below. */
+/** Length in bytes of the longest payload `data` anywhere in the value. */
 function mostData(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0;
   if (value instanceof Uint8Array) return value.length;

@@ -5,20 +5,20 @@ import { FULL_POOL } from './full-pool.js';
 import { eventTime, type HistoryEvent, historyOf } from './history.js';
 import { biggestPayload, type Payload } from './payloads.js';
 
-/** What the quota workflow left in Temporal, over all of its runs. */
+/** History of the quota workflow, over all of its runs. */
 export interface PoolHistory {
   readonly runs: number;
-  /** Of all runs together. */
+  /** Events of all runs together. */
   readonly events: number;
   readonly mostEvents: number;
   readonly mostBytes: number;
   readonly signals: number;
-  /** Server's time of the workflow task that noted the last signal; 0 if there was none. */
+  /** When the workflow task that noted the last signal was completed, epoch ms of the server's clock; 0 without signals. */
   readonly lastMessageNotedAt: number;
   readonly biggest: Payload;
-  /** Of the last run that has one; 0 before the first continue-as-new. */
+  /** Size of the state that the last run began with; 0 before the first continue-as-new. */
   readonly carriedBytes: number;
-  /** From the worker's taking it to its answer, as the server saw it. */
+  /** From a workflow task's start to its completion, as the server saw it. */
   readonly taskMs: { readonly median: number; readonly most: number };
   /** Workflow tasks that timed out or failed, and were done again. */
   readonly lostTasks: number;
@@ -53,7 +53,7 @@ const isSignal = (event: HistoryEvent): boolean => Boolean(event.workflowExecuti
 const isLostTask = (event: HistoryEvent): boolean =>
   Boolean(event.workflowTaskTimedOutEventAttributes ?? event.workflowTaskFailedEventAttributes);
 
-/** The first run carries nothing: its input is some bytes. */
+/** Size of the state that a run began with. The first run has none, only a short input. */
 function carriedInto(started: HistoryEvent | undefined): number {
   const attributes = started?.workflowExecutionStartedEventAttributes;
   if (!attributes?.continuedExecutionRunId) return 0;

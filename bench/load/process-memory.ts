@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** Resident bytes as Linux counts them. */
+/** Resident memory, as Linux counts it. */
 export interface ProcessMemory {
   readonly bytes: number;
-  /** The most it ever had. */
+  /** Peak since the process began. */
   readonly peakBytes: number;
 }
 

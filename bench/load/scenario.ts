@@ -18,16 +18,16 @@ export interface ScenarioFigures {
   readonly list: ListTimes;
   readonly pool: PoolHistory;
   readonly state: QueryAnswer;
-  /** In another pool: before the queue was there, and behind it. */
+  /** A job in another pool, before the queue exists (`canaryBefore`) and while it waits (`canaryAfter`). */
   readonly canaryBefore: CanaryFigures;
   readonly canaryAfter: CanaryFigures;
   readonly cancelMs: number;
   readonly workerPeakAfterCancel: number;
-  /** Of the pool's whole life, the cancels included. */
+  /** History of the pool after the cancellations. */
   readonly poolAtEnd: PoolHistory;
 }
 
-/** @param tell what is being done, for someone who waits */
+/** @param tell receives each step, for a person who waits */
 export function measureScenario(scenario: Scenario, tell: (step: string) => void): Promise<ScenarioFigures> {
   tell('starting a local stack');
   return withLoadStack(scenario.server, (stack) => measure(stack, scenario, tell));

@@ -7,7 +7,7 @@ export type QueryAnswer =
   | { readonly kind: 'answered'; readonly bytes: number }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** Asks a full pool for its state: the answer is one payload. */
+/** Queries a full pool for its state. The answer is one payload, whose size Temporal limits. */
 export async function stateQuery(temporal: Client): Promise<QueryAnswer> {
   try {
     const state = await temporal.workflow.getHandle(quotaWorkflowId(FULL_POOL)).query(quotaStateQuery);

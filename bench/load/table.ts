@@ -1,6 +1,6 @@
 import type { ScenarioFigures } from './scenario.js';
 
-/** One line of the table: a figure of each scenario, and what it should be. */
+/** One line of the table: a figure for each scenario, and its aim. */
 interface Measure {
   readonly what: string;
   readonly shown: (figures: ScenarioFigures) => string;
@@ -100,7 +100,7 @@ const MEASURES: readonly Measure[] = [
 
 const WIDTH = { what: 42, figure: 24 };
 
-/** One column a scenario, one line a measure. */
+/** Prints one column per scenario and one line per measure. */
 export function printTable(scenarios: readonly ScenarioFigures[], print: (line: string) => void): void {
   const line = (what: string, figures: readonly string[], note: string): void =>
     print(

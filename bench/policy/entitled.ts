@@ -10,9 +10,9 @@ interface Running {
 }
 
 /**
- * The jobs that are "in quota" for every policy alike, by a definition that knows none of them: had the project a cluster of
- * its own, of the size of its nominal quota, that served its jobs in the order of arrival and one after the other, this job
- * would have started at once. A job that is larger than that cluster is over quota and does not enter it.
+ * The jobs that count as "in quota" for every policy, by a definition that knows none of the policies. Imagine that each project
+ * has its own cluster, of the size of its nominal quota, which serves the project's jobs strictly in order of arrival. A job is
+ * in quota if it would start there at once. A job larger than that cluster is over quota, and the cluster does not serve it.
  */
 export function entitledJobs({ config, jobs }: Month): ReadonlySet<string> {
   const entitled = new Set<string>();

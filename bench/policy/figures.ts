@@ -3,31 +3,31 @@ import type { Story } from '../../test/quota/simulation.js';
 import { DAY, POOL_UNITS, TYPE } from './month.js';
 import { type Played, sum } from './play.js';
 
-/** Minutes. */
+/** Percentiles of waits, in minutes. */
 export interface Waits {
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
 }
 
-/** By the neutral definition of entitled.ts. */
+/** Whether a job is in quota by the definition of entitled.ts, the same for every policy. */
 export type Group = 'inQuota' | 'overQuota';
 
-/** What a month came to under one policy. */
+/** Figures of one month under one policy. */
 export interface Figures {
-  /** Part of the pool's unit-hours in the month in which jobs had their chips. */
+  /** Part of the pool's unit-hours in the month that jobs held (0 to 1). */
   readonly utilisation: number;
-  /** The same without what had to be done again, whoever took the chips. */
+  /** Utilisation without work that had to be repeated, whoever took the chips. */
   readonly goodput: number;
-  /** From submit to the first grant. */
+  /** From the submit to the first grant. */
   readonly firstWait: Readonly<Record<Group, Waits>>;
-  /** All the time without a lease: in the queue again after a preemption too. */
+  /** All time without a lease, also in the queue after a preemption. */
   readonly allWait: Readonly<Record<Group, Waits>>;
   readonly lostUnitHours: number;
   readonly preemptions: number;
   readonly preemptedJobs: number;
   readonly mostPreemptionsOfOneJob: number;
-  /** From the first submit to the last end, in days. */
+  /** When the last job ended, in days since the start of the month. */
   readonly lastEndDays: number;
 }
 

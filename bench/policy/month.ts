@@ -8,14 +8,14 @@ const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 export const TYPE = 'v5litepod';
-/** Of the pool, in one tier. */
+/** Units of the pool, in one tier. */
 export const POOL_UNITS = 2_048;
-/** From a slice's READY until the command does new work: set-up, restore of a checkpoint. Part of every start. */
+/** From a slice's READY until the command does new work: set-up, restore of a checkpoint. Every start takes it. */
 export const SET_UP_MS = 5 * MINUTE;
 
 /**
- * 20 projects: what a project is entitled to (hundredths of the pool, 100 together), and what it asks for beside it. Some ask
- * for twice their share, some for a tenth, so that there is something to lend and somebody to borrow.
+ * The 20 projects. `share` is the nominal quota in hundredths of the pool, 100 together. `load` is the average demand as a
+ * multiple of that quota. Some ask for twice their quota and some for little, so that projects lend and borrow.
  */
 const PROJECTS: readonly { readonly share: number; readonly load: number }[] = [
   ...times(5, { share: 4, load: 2.1 }),
@@ -24,7 +24,7 @@ const PROJECTS: readonly { readonly share: number; readonly load: number }[] = [
   ...times(5, { share: 4, load: 0.15 }),
 ];
 
-/** Gangs, in units: half of the jobs are one host, one in fifty is an eighth of the pool. */
+/** Sizes of gangs in units, with weights out of 100. Half of the jobs have one host; one in fifty wants an eighth of the pool. */
 const GANGS: readonly { readonly units: number; readonly weight: number }[] = [
   { units: 8, weight: 50 },
   { units: 16, weight: 25 },
@@ -39,13 +39,13 @@ const MEAN_GANG = GANGS.reduce((sum, { units, weight }) => sum + units * weight,
 const MEDIAN_RUN_MS = 80 * MINUTE;
 const SIGMA = 1.5;
 const LONGEST_RUN_MS = 3 * DAY;
-/** Mean of the log-normal; the cut takes about 5 % of it, so that the load is that much less than the table above says. */
+/** Mean of the log-normal before the cut. The cut lowers the real mean, and so the load, by about 5 %. */
 const MEAN_RUN_MS = MEDIAN_RUN_MS * Math.exp(SIGMA ** 2 / 2);
 
 const PRIORITIES = [1, 2, 3, 3, 3, 3, 4, 5] as const;
 const MOST_USERS = 6;
 
-/** What arrives in a month, and the pool that it arrives at. */
+/** The jobs that arrive in a month, and their pool's quota. */
 export interface Month {
   readonly seed: number;
   readonly days: number;
@@ -53,7 +53,7 @@ export interface Month {
   readonly jobs: readonly SimulatedJob[];
 }
 
-/** The same for the same seed and days. */
+/** Draws a month: the same for the same seed and days. */
 export function monthOf(seed: number, days: number): Month {
   const shares = new Map(PROJECTS.map(({ share }, index) => [projectName(index), share / 100]));
   const nominal = nominalQuota(POOL_UNITS, shares);
@@ -79,12 +79,12 @@ export function monthOf(seed: number, days: number): Month {
 interface Arrivals {
   readonly name: string;
   readonly random: Random;
-  /** Units that its jobs would hold on average if none ever waited. */
+  /** Units that the project's jobs would hold on average if none ever waited. */
   readonly unitsAsked: number;
   readonly endMs: number;
 }
 
-/** A Poisson process whose rate has the shape of days and weeks. */
+/** Draws jobs from a Poisson process whose rate varies with the hour and the day of the week. */
 function jobsOf({ name, random, unitsAsked, endMs }: Arrivals): SimulatedJob[] {
   const everyMs = (MEAN_GANG * (MEAN_RUN_MS + SET_UP_MS)) / unitsAsked;
   const users = random.integer(2, MOST_USERS);
@@ -105,7 +105,7 @@ function jobsOf({ name, random, unitsAsked, endMs }: Arrivals): SimulatedJob[] {
   }
 }
 
-/** Of the mean: least at night, most in the afternoon; half as much at weekends. Its mean over a week is 1. */
+/** Arrival rate as a multiple of its mean: lowest at night, highest in the afternoon, half as high at weekends. */
 function rateAt(at: number): number {
   const hour = (at % DAY) / HOUR;
   const isWeekend = Math.floor(at / DAY) % 7 >= 5;
@@ -127,7 +127,7 @@ function runTime(random: Random): number {
   return Math.ceil(Math.min(LONGEST_RUN_MS, MEDIAN_RUN_MS * Math.exp(SIGMA * normal)));
 }
 
-/** Mean 1. */
+/** A draw from the exponential distribution with mean 1. */
 export const exponential = (random: Random): number => -Math.log(1 - random.fraction());
 
 const projectName = (index: number): string => `p${String(index + 1).padStart(2, '0')}`;

@@ -13,34 +13,34 @@ import { DAY, exponential, type Month, POOL_UNITS, SET_UP_MS, TYPE } from './mon
 import type { Contender } from './policies.js';
 
 const MINUTE = 60_000;
-/** From the delete call until the slice is seen gone, and from the grant until it is READY. */
+/** Time from the delete call until the slice is gone (DRAIN_MS), and from the grant until it is READY (PROVISION_MS). */
 const DRAIN_MS = MINUTE;
 const PROVISION_MS = 2 * MINUTE;
-/** One job in four runs on spot chips that its provider takes once a day on average. */
+/** One job in four runs on spot chips, which the provider takes back once a day on average. */
 const SPOT_EVERY = 4;
 const SPOT_LIFE_MS = DAY;
 
 export interface Manners {
   readonly checkpointEveryMs: number;
-  /** Whether jobs write a checkpoint when they get notice; if not, notice gains nothing. */
+  /** Whether jobs write a checkpoint when they get notice. If not, notice saves no work. */
   readonly saveOnNotice: boolean;
 }
 
 export type Taker = 'quota' | 'provider';
 
-/** A month under one policy. */
+/** Results of a month under one policy. */
 export interface Played {
   readonly contender: Contender;
   readonly stories: readonly Story[];
-  /** Unit-ms with chips in the month itself, without what was still to run at its end. */
+  /** Unit-ms that jobs held within the month. Time after its end does not count. */
   readonly heldInMonth: number;
-  /** Unit-ms with chips whose work has to be done again, by who took them: set-up, and work since the last checkpoint. */
+  /** Unit-ms of work that has to be repeated, by who took the chips: set-up, and work since the last checkpoint. */
   readonly lost: Readonly<Record<Taker, number>>;
   readonly decisions: number;
   readonly wallMs: number;
 }
 
-/** The month and what was left of it: until every job has ended. @throws Error where a sum is not what it must be */
+/** Plays the month, and goes on until every job has ended. @throws Error if the sums do not agree */
 export function play(month: Month, contender: Contender, manners: Manners): Played {
   const began = performance.now();
   const lost = { quota: 0, provider: 0 };
@@ -85,14 +85,14 @@ function worldOf(
   };
 }
 
-/** A number that the id alone decides: FNV-1a. */
+/** A number that depends on the id alone (FNV-1a). */
 function indexOf({ id }: SimulatedJob): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at += 1) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193) >>> 0;
   return hash;
 }
 
-/** What is held, added up between one decision and the next. */
+/** Adds up the units that are held, from one decision to the next. */
 class UseMeter {
   readonly #endMs: EpochMs;
   #at = 0;
@@ -119,7 +119,7 @@ class UseMeter {
   }
 }
 
-/** Every job ended, no chip was twice in use, and each policy did the same work: else its figures mean nothing. */
+/** Checks that every job ended, no chip was in use twice, and each policy did the same work: else the figures mean nothing. */
 function check(stories: readonly Story[], { mostLeased, heldInAll }: UseMeter): void {
   const open = stories.filter(({ outcome }) => outcome !== 'done');
   if (open.length > 0) throw new Error(`${open.length} jobs never ended, ${open[0]?.job.id} among them`);

@@ -6,29 +6,30 @@ import type { Policy } from '../../test/quota/simulation.js';
 import { bastionPass } from '../quota/bastion.js';
 import { TYPE } from './month.js';
 
-/** A way to share a pool out, and how it treats whom it evicts. */
+/** A policy for sharing a pool, and its manner of eviction. */
 export interface Contender {
   readonly name: string;
   readonly policy: Policy;
-  /** Notice before a job's chips are taken, in ms; 0: killed. */
+  /** Notice before a job's chips are taken, in ms; 0: no notice. */
   readonly graceMs: number;
-  /** It looks at multiples of this time only; absent: at each change. */
+  /** The policy decides only at multiples of this time; absent: at each change. */
   readonly tickMs?: number;
 }
 
-/** Seconds between SIGTERM and SIGKILL where a job file has no `grace`. */
+/** Time between SIGTERM and SIGKILL if a job file sets no `grace`. */
 const GRACE_MS = 30_000;
 const BASTION_CYCLE_MS = 30_000;
 
 export const jobctl: Contender = { name: 'jobctl', policy: decide, graceMs: GRACE_MS };
 
 /**
- * Bastion's pass in every cycle: who is not admitted is killed at once; who is admitted starts. In truth it starts the winner
- * before the victim's chips are free; here the winner waits for them, which costs Bastion nothing and spares it a failed create.
+ * Bastion's pass in every cycle. A running job that is not admitted is killed at once; an admitted job starts. The real Bastion
+ * starts a job before the evicted job's chips are free. Here the job waits for them, which costs Bastion nothing and spares it a
+ * failed create.
  */
 export const bastion: Contender = { name: 'Bastion', policy: decideAsBastion, graceMs: 0, tickMs: BASTION_CYCLE_MS };
 
-/** Strictly in the order of arrival: nobody passes the head of the line, nobody is evicted, no quota. */
+/** Strict order of arrival: no job passes the head of the line, no job is evicted, and there is no quota. */
 export const fifo: Contender = { name: 'FIFO', policy: decideByArrival, graceMs: 0 };
 
 function decideAsBastion({ config, requests, leases }: Pool): Decision {
@@ -54,7 +55,7 @@ function decideByArrival({ config, requests, leases }: Pool): Decision {
   return { grants: intoFree(inLine, free, 'stop'), preemptions: [], memory: NO_MEMORY };
 }
 
-/** @param unfit whether one that does not fit is passed, or stops the line */
+/** @param unfit whether a job that does not fit is passed over or stops the line */
 function intoFree(inLine: readonly QuotaRequest[], free: number, unfit: 'pass' | 'stop'): Grant[] {
   const grants: Grant[] = [];
   let left = free;

@@ -5,13 +5,13 @@ export interface Result {
   readonly figures: Figures;
 }
 
-/** One line of the table; where less is better, or more. */
+/** One line of the table. */
 interface Measure {
   readonly what: string;
   readonly figure: (figures: Figures) => number;
   readonly shown: (figure: number) => string;
   readonly better: 'less' | 'more';
-  /** What ours should be, of Bastion's. */
+  /** Wanted ratio of jobctl's figure to Bastion's. */
   readonly aim?: number;
 }
 
@@ -56,7 +56,7 @@ function waitMeasures(what: string, waits: (figures: Figures) => Figures['firstW
 
 const WIDTH = { what: 44, figure: 20 };
 
-/** One column a policy. Those named jobctl are ours, 'Bastion' what they are compared with; where ours is worse, the line says so. */
+/** Prints one column per policy, with jobctl's ratio to Bastion at the end of each line. */
 export function printPolicies(results: readonly Result[], print: (line: string) => void): void {
   const row = (what: string, cells: readonly string[], note: string): void =>
     print(`${what.padEnd(WIDTH.what)}${cells.map((cell) => cell.padStart(WIDTH.figure)).join('')}  ${note}`.trimEnd());
@@ -71,7 +71,7 @@ export function printPolicies(results: readonly Result[], print: (line: string) 
   }
 }
 
-/** One ratio for each of our columns: those whose jobs ignore the notice, and those that save on it. */
+/** One ratio to Bastion for each of jobctl's columns. A ratio is marked if it misses the aim, or if jobctl loses. */
 function verdict({ figure, better, aim }: Measure, results: readonly Result[]): string {
   const theirs = results.find(({ title }) => title === 'Bastion');
   if (theirs === undefined) return '';

@@ -6,21 +6,21 @@ import { fileURLToPath } from 'node:url';
 import type { BastionInput, BastionVerdict } from './bastion.js';
 
 export interface PythonPass {
-  /** CPU time, one figure a round, measured inside Python. */
+  /** CPU time of each round, measured inside Python. */
   readonly ms: readonly number[];
   readonly verdicts: readonly BastionVerdict[];
 }
 
 export interface PythonOptions {
   readonly rounds?: number;
-  /** `PriorityQueue` is Bastion's own; `heapq` is the same order without locks. */
+  /** Bastion uses `PriorityQueue`; `heapq` gives the same order without locks. */
   readonly queue?: 'PriorityQueue' | 'heapq';
 }
 
 const SCRIPT = fileURLToPath(new URL('./bastion.py', import.meta.url));
 const MOST_OUTPUT = 256 * 1024 * 1024;
 
-/** Runs bastion.py once over all of these pools. @throws where there is no python3. */
+/** Runs bastion.py once over all of these pools. @throws Error if there is no python3 */
 export function bastionPython(
   pools: readonly BastionInput[],
   { rounds = 1, queue = 'PriorityQueue' }: PythonOptions = {},

@@ -1,6 +1,6 @@
 /**
- * Bastion's pass, as bastion.py has it, for a simulated month: docs/facts.md, "Predecessors" and AXLearn's scheduler.py of 0330145. A
- * test holds the two together on random pools (test/quota/bastion.test.ts). Shares and ratios are doubles, as they are there.
+ * Bastion's pass for a simulated month, the same as in bastion.py: see docs/facts.md, "Predecessors", and AXLearn's scheduler.py
+ * of 0330145. test/quota/bastion.test.ts compares the two on random pools. Shares and ratios are doubles, as in Python.
  */
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import { unitsOf } from '../../domain/units.js';
@@ -15,16 +15,16 @@ export interface BastionJob {
   readonly units: QuotaUnits;
 }
 
-/** All that a pass knows: whether a job runs already is no part of it. */
+/** Input of a pass. It does not say which jobs run already, because the pass does not depend on that. */
 export interface BastionInput {
   /** Units by tier, best tier first. */
   readonly tiers: readonly QuotaUnits[];
-  /** By project: relative weights by type. */
+  /** Relative weights by type, for each project. */
   readonly shares: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly jobs: readonly BastionJob[];
 }
 
-/** In the order in which jobs are visited. A tier of null: not admitted. */
+/** The verdict on one job. Verdicts are in the order in which jobs are visited. `tier` is null if the job is not admitted. */
 export interface BastionVerdict {
   readonly id: string;
   readonly tier: number | null;
@@ -32,7 +32,7 @@ export interface BastionVerdict {
 
 type Units = Record<string, number>;
 
-/** Who may run, reckoned from an empty pool. A job that runs and is not among the admitted is killed at once. */
+/** Decides which jobs may run, starting from an empty pool. A running job that is not admitted is killed at once. */
 export function bastionPass({ tiers, shares, jobs }: BastionInput): BastionVerdict[] {
   const free = tiers.map((tier): Units => ({ ...tier }));
   const left: Units = {};
@@ -58,7 +58,7 @@ export function bastionPass({ tiers, shares, jobs }: BastionInput): BastionVerdi
   return verdicts;
 }
 
-/** Takes the units from the last tier first of those that are needed. @returns the last */
+/** Takes the units, beginning with the last tier that is needed. @returns the last tier that is needed */
 function admit(units: QuotaUnits, free: readonly Units[], left: Units): number {
   const inOrder = free.map((_, index) => index);
   const final = Math.max(0, ...takeFrom(inOrder, free, units).map(({ tier }) => tier));
@@ -91,14 +91,14 @@ interface Taken {
   readonly units: number;
 }
 
-/** A project's jobs in turn, and its place among the projects. */
+/** A project's jobs in the order of their turns, and the project's rank among all projects. */
 class ProjectLine {
   readonly name: string;
   readonly #jobs: readonly BastionJob[];
   readonly #nominal: QuotaUnits;
   readonly #used: Units = {};
   #at = 0;
-  /** Largest (used + asked) / nominal over the types of the job whose turn it is. */
+  /** Largest (used + asked) / nominal over the types of the next job. */
   ratio = 0;
 
   constructor(name: string, jobs: readonly BastionJob[], nominal: QuotaUnits) {
@@ -122,7 +122,7 @@ class ProjectLine {
     for (const [type, taken] of Object.entries(units)) this.#used[type] = unitsOf(this.#used, type) + taken;
   }
 
-  /** @returns false when there is nobody left */
+  /** @returns false if no job is left */
   reckonTurn(): boolean {
     if (this.#at >= this.#jobs.length) return false;
     const ratios = Object.entries(this.head.units).map(
@@ -133,7 +133,7 @@ class ProjectLine {
   }
 }
 
-/** What stands for a nominal quota of 0 in a division. */
+/** Stands for a nominal quota of 0 in a division. */
 const TINY = 1e-8;
 
 function beforeProject(a: ProjectLine, b: ProjectLine): boolean {
@@ -156,7 +156,7 @@ function groupedBy(jobs: readonly BastionJob[], key: (job: BastionJob) => string
   return groups;
 }
 
-/** Users take turns, by (priority, what the user has in this pass, submit time, id). */
+/** Orders a project's jobs. Users take turns, by (priority, units that the user got in this pass, submit time, id). */
 function inTurns(jobs: readonly BastionJob[]): BastionJob[] {
   const turns = new Heap<UserTurn>(beforeUser);
   for (const ofUser of groupedBy(jobs, ({ user }) => user).values()) {

@@ -9,7 +9,7 @@ const ROWS = 10_000;
 const AIM_BYTES = 100;
 const NOW = 1_800_000_000_000;
 
-/** What 10,000 waiting requests, and 10,000 leases with a READY slice each, are when they cross a continue-as-new. */
+/** Measures the state that crosses a continue-as-new: 10,000 waiting requests, and 10,000 leases with a READY slice each. */
 export function carriedBytes(): readonly Row[] {
   return [...rowsOf('waiting request', waitingBook()), ...rowsOf('lease', leasedBook())];
 }

@@ -5,15 +5,15 @@ import type { MachineRef } from '../../domain/machines.js';
 const ZONE = 'us-central1-a';
 const PROJECTS = 20;
 
-/** What the messages of one job are about: one v5litepod-8 each, of 20 projects and 100 users. */
+/** Messages of one job, which asks for one v5litepod-8. The jobs are of 20 projects and 100 users. */
 export interface TrafficJob {
   readonly request: LeaseMessage;
-  /** Of its one slice, about to be created, and when that is READY. */
+  /** Sent before the job's one slice is created; `chips` is sent when that slice is READY. */
   readonly slice: LeaseMessage;
   readonly chips: LeaseMessage;
 }
 
-/** Messages of so many jobs of a pool, as jobs and slices of this version send them. */
+/** Messages of `jobs` jobs of a pool, as jobs and slices of this version send them. */
 export function leaseTraffic(pool: string, jobs: number, now: number): readonly TrafficJob[] {
   return Array.from({ length: jobs }, (_, index) => {
     const job = `train-${index}-${randomUUID().slice(0, 5)}`;

@@ -11,7 +11,7 @@ const AIM_MS = 10;
 const AIM_RATIO = 15;
 const AIM_EXPLAIN_MS = 1;
 
-/** A pass of ours beside one of Bastion's in Python, in turn in one run, over the same jobs. */
+/** Compares jobctl's pass with Bastion's in Python, over the same jobs in one run. */
 export function comparedPasses(): readonly Row[] {
   return COMPARED.flatMap((jobs) => {
     const ours = passTimes(jobs);
@@ -57,7 +57,7 @@ export function growth(): readonly Row[] {
   ];
 }
 
-/** Of jobs of a full pool, beside the pass that it reads: that is run once, whoever is asked about. */
+/** Measures `explain` of jobs of a full pool, and the pass that it reads. The pass runs once for any number of jobs. */
 export function explanation(): readonly Row[] {
   const synthetic = syntheticPool(10_000);
   const pool = fullPool(synthetic);

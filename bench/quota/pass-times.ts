@@ -8,14 +8,14 @@ const ROUNDS = 9;
 const ROUND_MS = 20;
 const WARM_UP_MS = 500;
 
-/** One figure a round, in ms of CPU time. */
+/** CPU time of a pass in ms, one figure per round. */
 export interface PassTimes {
   readonly jobs: number;
-  /** Every job waits, the pool is empty: what each pass of Bastion begins with. */
+  /** Every job waits and the pool is empty, as at the start of each pass of Bastion. */
   readonly empty: readonly number[];
   /** A third of the jobs hold the whole pool, the others wait. */
   readonly full: readonly number[];
-  /** The same, but what is held is lent: its owners are back and wait, so that victims are looked for. */
+  /** The pool is full, but all held units are lent and their owners wait, so that the pass looks for candidates. */
   readonly lent: readonly number[];
   readonly grants: number;
   readonly preemptions: number;
@@ -26,7 +26,7 @@ export interface PythonTimes {
   readonly heapq: readonly number[];
 }
 
-/** The three states of a pool of so many jobs. */
+/** Measures a pass over an empty, a full and a lent pool of `jobs` jobs. */
 export function passTimes(jobs: number): PassTimes {
   const synthetic = syntheticPool(jobs);
   const empty: Pool = { config: synthetic.config, requests: synthetic.requests, leases: [] };
@@ -49,7 +49,7 @@ export function pythonTimes(jobs: number): PythonTimes {
   return { priorityQueue: times('PriorityQueue'), heapq: times('heapq') };
 }
 
-/** What an empty pool would be after its first pass, an hour later: nobody is protected by a minimum runtime. */
+/** The empty pool an hour after its first pass: no minimum runtime protects a lease any more. */
 export function fullPool({ config, requests, now }: SyntheticPool): Pool {
   const { grants } = decide({ config, requests, leases: [] }, now - MINUTE);
   const tiers = new Map(grants.map(({ id, tier }) => [id, tier]));
@@ -63,15 +63,15 @@ export function fullPool({ config, requests, now }: SyntheticPool): Pool {
   };
 }
 
-/** The pool as `fullPool` has it, but each lease belongs to project `none`, which has no nominal quota. */
+/** The full pool, with each lease moved to project `none`, which has no nominal quota. */
 function lentPool(synthetic: SyntheticPool): Pool {
   const full = fullPool(synthetic);
   return { ...full, leases: full.leases.map((lease) => ({ ...lease, project: 'none' })) };
 }
 
 /**
- * CPU time of a call in ms, of all threads, since others may be busy on the machine. Rounds of as many calls as take 20 ms,
- * once half a second of them has warmed the code up.
+ * CPU time of one call in ms, one figure per round. Wall time would count other processes of the machine. A round repeats the
+ * call for 20 ms, after a warm-up of 500 ms.
  */
 export function timesOf(call: () => unknown): readonly number[] {
   meanOf(call, WARM_UP_MS);

@@ -20,9 +20,9 @@ const HISTORY_LIMIT = 50_000_000;
 const PAYLOAD_LIMIT = 2 * 1024 * 1024;
 
 /**
- * The history of a pool that takes 10,000 requests of which none fits, and of one that grants 10,000 leases whose slices then
- * come: lease messages through the real outbox, a real server, the real workflow and store. There are no jobs behind them, so
- * whoever would be told of a grant, or asked whether it is still open, is answered for.
+ * Measures the histories of two pools: one takes 10,000 requests of which none fits, the other grants 10,000 leases whose slices
+ * become READY. Messages pass through the real outbox, server, workflow and store. There are no jobs, so activities that would
+ * notify a job, or ask whether it is open, are replaced.
  */
 export function poolHistories(): Promise<readonly Row[]> {
   return withPoolWorker(async (client) => {
@@ -38,7 +38,7 @@ const WITHOUT_JOBS: Partial<QuotaActivities> = {
   loadPool: async (pool) => ({ config: configOf(pool), timings: { ...DEFAULT_TIMINGS, rebuildSettleMs: 1 } }),
 };
 
-/** Of the pool `waiting` nothing is ever granted: it has half of what one job asks. */
+/** The pool `waiting` grants nothing: it has half of the units that one job asks for. */
 function configOf(pool: string): QuotaConfig {
   const units = pool === 'waiting' ? 4 : ROWS * 8;
   const projects = Array.from({ length: 20 }, (_, index) => ({
@@ -58,7 +58,7 @@ async function fill(client: Client, pool: string, rounds: readonly Said[]): Prom
   const start = performance.now();
   for (const said of rounds) {
     await Promise.all(jobs.map((job) => outbox.send(client as never, said(job))));
-    // Answered once all that was sent before it is noted, which may take longer than the server lets a query wait.
+    // The query is answered once all earlier messages are noted. That may take longer than the server lets a query wait.
     await until(`pool ${pool} has noted its messages`, () => isNoted(client, pool), MOST_MS);
   }
   const seconds = (performance.now() - start) / 1000;

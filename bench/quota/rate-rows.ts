@@ -6,7 +6,7 @@ const JOBS = 1_000;
 const ROUNDS = 3;
 const AIM_RATIO = 0.85;
 
-/** 1,000 jobs of three activities through a real server, with a lease and without, in turn. */
+/** Runs 1,000 jobs of three activities through a real server, in turn with and without a lease. */
 export async function grantRate(): Promise<readonly Row[]> {
   const { bare, quota, signals, messages, pool, jobEvents } = await quotaRates({ jobs: JOBS, rounds: ROUNDS });
   const ratio = median(quota) / median(bare);

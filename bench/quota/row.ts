@@ -4,7 +4,7 @@ import { median } from '../start/statistics.js';
 export interface Row {
   readonly what: string;
   readonly figure: string;
-  /** What it should be, where the issue says so, and whether it is. */
+  /** The aim, if the issue states one; `isMet` says whether the figure reaches it. */
   readonly aim?: string;
   readonly isMet?: boolean;
   readonly note?: string;
@@ -12,7 +12,7 @@ export interface Row {
 
 export const milliseconds = (ms: number): string => `${ms < 10 ? ms.toFixed(2) : ms.toFixed(1)} ms`;
 
-/** The median as the figure, and from where to where the rounds went as the note. */
+/** The median as the figure, and the range of the rounds as the note. */
 export function figures(ms: readonly number[]): Pick<Row, 'figure' | 'note'> {
   const spread = `${milliseconds(Math.min(...ms))} .. ${milliseconds(Math.max(...ms))} of ${ms.length}`;
   return { figure: milliseconds(median(ms)), note: spread };

@@ -7,11 +7,11 @@ const PROJECTS = 100;
 const USERS_OF_PROJECT = 5;
 const TYPES = ['v4', 'v5litepod', 'v6e'] as const;
 const GANGS = [8, 8, 8, 16, 16, 32, 64, 128] as const;
-/** Of all that is asked, so much can be had. */
+/** Part of the requested units that the pool has. */
 const PART_THAT_FITS = 1 / 3;
 const NOW = 1_800_000_000_000;
 
-/** The same jobs, shares and units for both passes. */
+/** One pool as input for both passes: the same jobs, shares and units. */
 export interface SyntheticPool {
   readonly bastion: BastionInput;
   readonly config: LimitedQuota;
@@ -19,7 +19,7 @@ export interface SyntheticPool {
   readonly now: number;
 }
 
-/** So many jobs of 100 projects with equal shares, three types, and chips for a third of them. The seed is the count. */
+/** `count` jobs of 100 projects with equal shares, three types, and units for a third of the jobs. The seed is `count`. */
 export function syntheticPool(count: number): SyntheticPool {
   const random = new Random(seededState(count));
   const jobs = Array.from({ length: count }, (_, index) => syntheticJob(random, index));
@@ -64,7 +64,7 @@ function unitsThatFit(jobs: readonly BastionJob[], type: string): number {
 
 const projectName = (index: number): string => `project-${String(index).padStart(3, '0')}`;
 
-/** A lease of one that was granted `ms` ago. */
+/** A held lease of this request. */
 export function heldLease(request: QuotaRequest, tier: number, startedAt: number): QuotaLease {
   return { ...request, tier, startedAt, state: 'held' };
 }

@@ -16,9 +16,9 @@ import { CLOUD } from './kinds.js';
 
 export interface ApiFigures {
   readonly jobs: number;
-  /** How long was counted. */
+  /** Time over which calls were counted. */
   readonly seconds: number;
-  /** By method. */
+  /** Number of calls by method. */
   readonly calls: ReadonlyMap<string, number>;
 }
 
@@ -29,8 +29,9 @@ const SETTLE_MS = 15_000;
 const CREATES_AT_ONCE = 20;
 
 /**
- * Slices that are really in the rehearsed cloud, and over them what a worker has of each running job: its guard, with the
- * adapter, the periods and the budget of production. There is no workflow and no SSH: neither calls the API while a job runs.
+ * Counts API calls of running jobs. The slices exist in the rehearsed cloud. Each is watched by the guard that a worker has for a
+ * running job, with the adapter, the periods and the budget of production. Workflows and SSH are left out: they call no API while
+ * a job runs.
  */
 export async function apiFigures(tell: (step: string) => void): Promise<readonly ApiFigures[]> {
   const rehearsal = await startBenchRehearsal({ ...CLOUD });
@@ -74,7 +75,7 @@ async function count({ endpoints }: BenchRehearsal, jobs: number): Promise<ApiFi
   try {
     return await new MockActivityEnvironment().run(async () => {
       for (let index = 0; index < jobs; index++) watch(machines, index, end.signal);
-      // Who came behind the first listing began is in step with it from the next one on.
+      // A guard that started after the first listing began takes part from the next listing on.
       await sleep(SETTLE_MS);
       await journal.read();
       const before = new Map(journal.calls);
@@ -89,7 +90,7 @@ async function count({ endpoints }: BenchRehearsal, jobs: number): Promise<ApiFi
   }
 }
 
-/** @throws for a slice that is lost: then the count is not of jobs that run. */
+/** @throws Error if a slice is taken for lost: then the count is not of running jobs */
 function watch(machines: Machines<'cloud-tpu'>, index: number, signal: AbortSignal): void {
   const slice: ReadySlice = { index: 0, ...planOf(index), uid: '', hosts: [] };
   const guard = new SliceGuard(() => machines, [slice], DEFAULT_TIMINGS.notFoundApartMs, signal);

@@ -2,19 +2,19 @@ import { parseArgs } from 'node:util';
 import { type Kind, KINDS } from './kinds.js';
 
 export interface RecoveryArguments {
-  /** Preemptions of each kind. */
+  /** Number of preemptions of each kind. */
   readonly samples: number;
-  /** Preempted side by side. */
+  /** Number of jobs that are preempted side by side. */
   readonly jobs: number;
   readonly kinds: readonly Kind[];
   readonly parts: readonly ApiPart[];
 }
 
-/** What the API is called: by jobs that run, that wait, and by deletions. */
+/** Parts that count API calls: of running jobs, of waiting jobs, and of deletions. */
 const API_PARTS = ['api', 'waiting', 'deletions'] as const;
 export type ApiPart = (typeof API_PARTS)[number];
 
-/** @throws TypeError for an unknown flag; RangeError for a number that is none, or a part that there is not. */
+/** @throws TypeError for an unknown flag, RangeError for an invalid number or an unknown part */
 export function recoveryArguments(args: readonly string[]): RecoveryArguments {
   const options = {
     samples: { type: 'string', default: '200' },
@@ -34,7 +34,7 @@ export function recoveryArguments(args: readonly string[]): RecoveryArguments {
   };
 }
 
-/** As many as there are zones to be alone in. */
+/** One for each zone: a job of a quiet kind is alone in its zone. */
 const MOST_JOBS = 16;
 
 function count(flag: string, text: string, most: number): number {

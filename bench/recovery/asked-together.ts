@@ -13,7 +13,7 @@ import { endpointOf } from './api-calls.js';
 import { CloudJournal } from './cloud-journal.js';
 import { CLOUD, ZONES } from './kinds.js';
 
-/** Calls by method. */
+/** Number of API calls by method. */
 export type Calls = ReadonlyMap<string, number>;
 
 export interface DeletionFigures {
@@ -24,24 +24,24 @@ export interface DeletionFigures {
 
 export interface WaitingFigures {
   readonly jobs: number;
-  /** How long was counted while all of them waited. */
+  /** Time over which calls were counted while all jobs waited. */
   readonly seconds: number;
   readonly calls: Calls;
-  /** While each job gave the place in one of its zones up, and asked in the third. */
+  /** Calls while each job gave up its request in one zone and asked in the third. */
   readonly moving: Calls;
 }
 
 const DELETED = [1, 10, 100];
-/** Google's take minutes. */
+/** Length of a deletion. Google's take minutes. */
 const DELETING_MS = 30_000;
 const WAITING = [1, 10, 100];
 /** Thirty periods of a zone's listing while something waits in it. */
 const COUNTED_MS = 60_000;
-/** Each request is looked for by its name in its first seconds. */
+/** In its first seconds a request is looked up by name; those calls are not counted. */
 const SETTLE_MS = 15_000;
 const THREE = ZONES.slice(0, 3);
 
-/** Slices that are there and are deleted at once, each by the activity of its own workflow, over one worker's adapter. */
+/** Counts API calls of simultaneous deletions, each by the activity of its own workflow, over one worker's adapter. */
 export function deletionFigures(tell: (step: string) => void): Promise<readonly DeletionFigures[]> {
   return withCloud({ ...CLOUD, deletingMs: DELETING_MS }, async (cloud) => {
     const figures: DeletionFigures[] = [];
@@ -59,7 +59,7 @@ export function deletionFigures(tell: (step: string) => void): Promise<readonly 
   });
 }
 
-/** Jobs that wait in two of three zones that have no chips: `tpu.hedge: 2`, without the pool, which calls no API. */
+/** Counts API calls of jobs that wait for chips in two of three zones (`tpu.hedge: 2`). The pool is left out: it calls no API. */
 export function waitingFigures(tell: (step: string) => void): Promise<readonly WaitingFigures[]> {
   const none = Object.fromEntries(THREE.map((zone) => [`${zone}/v5litepod`, 0]));
   return withCloud({ ...CLOUD, capacity: none }, async (cloud) => {
@@ -100,7 +100,7 @@ interface Watch {
   end(): void;
 }
 
-/** As the slice's workflow waits for it. @throws of one that stops waiting */
+/** Waits for the slice as its workflow does. @throws Error if the wait ends by itself */
 function watch(machines: Machines<'cloud-tpu'>, plan: CloudTpuPlan | undefined): Watch {
   const environment = new MockActivityEnvironment();
   let isOver = false;
@@ -131,7 +131,7 @@ const gone = (machines: Machines<'cloud-tpu'>, { ref, ownership: owner }: CloudT
 
 interface Cloud {
   make(plans: readonly CloudTpuPlan[]): Promise<void>;
-  /** Over an adapter with the budget and the periods of production. */
+  /** Counts calls of an adapter with the budget and the periods of production. */
   counted(use: (machines: Machines<'cloud-tpu'>) => Promise<void>): Promise<Calls>;
   during(use: () => Promise<unknown>): Promise<Calls>;
 }
@@ -181,7 +181,7 @@ function cloudOf({ endpoints }: BenchRehearsal): Cloud {
   };
 }
 
-/** Of a request of the rehearsed cloud: ready, or waiting. */
+/** Time until a request of the rehearsed cloud is ready or waiting. */
 const SETTLED_MS = 2_000;
 
 const planOf = (name: string, zone: string): CloudTpuPlan => {

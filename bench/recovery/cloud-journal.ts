@@ -3,9 +3,9 @@ import type { JournalEvent } from '../../rehearsal/journal.js';
 
 const CHANGES: ReadonlySet<string> = new Set(['node-state', 'queued-resource-state']);
 
-/** What the rehearsed cloud wrote down: calls that it got and states that its resources entered, each by this computer's clock. */
+/** The rehearsed cloud's journal: calls that it got, and states that its resources entered. Times are this computer's clock. */
 export class CloudJournal {
-  /** Changes of state, and calls that create or delete, by the last part of their resource's name. */
+  /** State changes, and calls that create or delete, by the last part of the resource's name. */
   readonly #events = new Map<string, JournalEvent[]>();
   readonly #calls = new Map<string, number>();
   readonly #preempted = new Map<string, number>();
@@ -17,7 +17,7 @@ export class CloudJournal {
     this.#admin = admin;
   }
 
-  /** Takes in what came since. */
+  /** Reads the events since the last read. */
   read(): Promise<void> {
     this.#reading = this.#reading.then(async () => {
       for (const event of await this.#admin.journal(this.#seq)) this.#note(event);
@@ -29,7 +29,7 @@ export class CloudJournal {
     return this.#events.get(name) ?? [];
   }
 
-  /** When the provider was told to take that slice. */
+  /** When the provider was told to preempt this slice, epoch ms. */
   preemptedAt(name: string): number | undefined {
     return this.#preempted.get(name);
   }

@@ -1,18 +1,18 @@
-/** How the provider takes a slice, and what else is in its zone. */
+/** A way in which the provider takes a slice, and the state of its zone. */
 export interface Kind {
   readonly name: 'notice' | 'without' | 'silent-quiet' | 'silent-busy';
   readonly title: string;
-  /** Of the rehearsal, over `CLOUD`. */
+  /** Settings of the rehearsal, merged over `CLOUD`. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** To /admin/preempt, beside the name. */
+  /** Fields for /admin/preempt, beside the name. */
   readonly how: Readonly<Record<string, unknown>>;
-  /** `quiet`: each slice is alone in its zone. `busy`: all are in one, with a request that waits for its chips all the time. */
+  /** `quiet`: each slice is alone in its zone. `busy`: all share one zone, in which another request waits all the time. */
   readonly zone: 'quiet' | 'busy';
-  /** A command is left alone for so long, drawn evenly: the moments of a listing's period are met alike. */
+  /** Time that a command runs undisturbed, drawn evenly, so that preemptions come at all moments of a listing's period. */
   readonly dwellMs: { readonly min: number; readonly max: number };
 }
 
-/** What the rehearsed cloud itself takes: no queue, and as quick as it can be. Nothing of it is subtracted from a figure. */
+/** Settings of the rehearsed cloud: no queue, and delays as short as possible. All figures include these delays. */
 export const CLOUD = {
   creatingMs: 0,
   queueMs: 0,
@@ -25,9 +25,9 @@ export const CLOUD = {
 } as const;
 
 const SHORT = { min: 2_000, max: 5_000 };
-/** A quiet zone is listed every 10 s. */
+/** Longer than one period: a quiet zone is listed every 10 s. */
 const A_LISTING = { min: 2_000, max: 12_000 };
-/** The VM is off without a word on any of its connections; a second later the API says PREEMPTED. */
+/** The VM loses its power and closes no connection. A second later the API says PREEMPTED. */
 const SILENT = { settings: { sshAtShutdown: 'silent', preemptedLagMs: 1_000 }, how: { mode: 'preempted' } };
 
 export const KINDS: readonly Kind[] = [
@@ -63,7 +63,7 @@ export const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Of Cloud TPU, one for each job of a quiet kind. */
+/** Zones of Cloud TPU, one for each job of a quiet kind. */
 export const ZONES = [
   'us-central1-a',
   'us-central1-b',

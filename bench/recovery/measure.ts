@@ -15,7 +15,7 @@ export interface KindFigures {
   readonly kind: Kind;
   readonly jobs: number;
   readonly samples: readonly StageTimes[];
-  /** By method, without listings, per recovery. */
+  /** API calls per recovery by method, without listings. */
   readonly calls: ReadonlyMap<string, number>;
 }
 
@@ -27,10 +27,10 @@ export interface Size {
 const KIND_MS = 15 * 60_000;
 const RECOVERY_MS = 120_000;
 const SEED = 14;
-/** More than all that is asked for here. */
+/** More units than the jobs here ask for. */
 const UNITS = 65_536;
 
-/** Jobs side by side, each preempted again and again, on a private stack with production's timers. */
+/** Preempts jobs again and again, side by side, on a private stack with production's timers. */
 export async function measureKind(kind: Kind, size: Size, tell: (step: string) => void): Promise<KindFigures> {
   const listener = await Listener.open();
   const stack = await PrivateStack.start(TIERS.full, SEED, quotaText(UNITS));
@@ -50,7 +50,7 @@ export async function measureKind(kind: Kind, size: Size, tell: (step: string) =
   }
 }
 
-/** A request that waits all the time: its zone is listed finely. */
+/** Submits a job that waits all the time, so that its zone is listed more often. */
 async function crowd({ jobs }: PrivateStack, admin: RehearsalAdmin): Promise<void> {
   await admin.post('hold', { state: 'WAITING_FOR_RESOURCES', nameMatches: 'waiting' });
   await jobs.submit({ job: jobFile('waiting', ZONES[0], 'true'), name: 'waiting', user: 'alice' });
@@ -124,7 +124,7 @@ class Run {
     return next;
   }
 
-  /** The command of a later attempt than that. */
+  /** Waits for the job's command of an attempt after this one. */
   #begin(job: string, attempt: number): Promise<CommandProcess> {
     const find = (): CommandProcess | undefined => this.#processes(job).find((command) => command.attempt > attempt);
     return until(`${job} runs after attempt ${attempt}`, find, RECOVERY_MS);
@@ -135,7 +135,7 @@ class Run {
   }
 }
 
-/** Of two attempts: each says less. */
+/** More messages than two attempts send. */
 const LAST_WORDS = 12;
 
 function jobFile(name: string, zone: string, run: string): Readonly<Record<string, unknown>> {
@@ -147,7 +147,7 @@ function jobFile(name: string, zone: string, run: string): Readonly<Record<strin
   };
 }
 
-/** It looks for its notice every 20 ms, whatever signals come, and ends as soon as it has told of it. */
+/** Looks for its notice every 20 ms, ignores SIGTERM, and ends as soon as it has reported the notice. */
 const WAITS_FOR_ITS_NOTICE = `trap '' TERM
 until [ -e "$JOBCTL_NOTICE_FILE" ]; do rest 0.02; done
 tell TERM "$(<"$JOBCTL_NOTICE_FILE")"

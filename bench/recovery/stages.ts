@@ -1,18 +1,18 @@
 import type { JournalEvent } from '../../rehearsal/journal.js';
 import type { CloudJournal } from './cloud-journal.js';
 
-/** A command that was running on a slice when it was taken, and the same job's next one. Times are this computer's, ms. */
+/** A recovery, from the command on a slice that was taken to the job's next command. Times are epoch ms of this computer. */
 export interface Recovery {
   readonly job: string;
   readonly lost: string;
   readonly next: string;
-  /** When the command had its notice, by its own word. */
+  /** When the command saw its notice, by its own report. */
   readonly heardAt: number | undefined;
-  /** When the next attempt's command began, by its own word. */
+  /** When the next attempt's command began, by its own report. */
   readonly runsAt: number;
 }
 
-/** In the order in which they come. All but `heard` and `runs` are lines of the cloud's journal. */
+/** In order of time. All stages but `heard` and `runs` are read from the cloud's journal. */
 export const STAGES = {
   heard: 'the command has its notice',
   noticed: 'noticed: our first delete call',
@@ -27,7 +27,7 @@ export type Stage = keyof typeof STAGES;
 /** Milliseconds from the preemption to each stage. */
 export type StageTimes = Partial<Record<Stage, number>>;
 
-/** @throws where the journal lacks a stage: then it is not what this bench takes it for. */
+/** @throws Error if the journal lacks a stage: then the recovery is not of the kind that is measured */
 export function stageTimes(recovery: Recovery, journal: CloudJournal): StageTimes {
   const { lost, next, heardAt, runsAt } = recovery;
   const from = journal.preemptedAt(lost);

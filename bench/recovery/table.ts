@@ -11,7 +11,7 @@ function line(print: (text: string) => void, what: string, ...figures: readonly 
   print(`${what.padEnd(WIDTH.what)}${figures.map((figure) => figure.padStart(WIDTH.figure)).join('')}`.trimEnd());
 }
 
-/** From the preemption, and from the stage before: medians and 99th percentiles. */
+/** Prints times from the preemption to each stage (p50, p99), and the median time from the stage before. */
 export function printKind({ kind, jobs, samples, calls }: KindFigures, print: (text: string) => void): void {
   print(`${kind.title}; ${jobs} jobs side by side`);
   line(print, 'from the preemption to', 'p50', 'p99', 'n', 'step p50');
@@ -31,7 +31,7 @@ export function printKind({ kind, jobs, samples, calls }: KindFigures, print: (t
   print(`API calls a recovery, listings apart: ${each.join(', ')}`);
 }
 
-/** An hour of slices that run, by how many there are. */
+/** Prints API calls in an hour of running jobs, by the number of jobs. */
 export function printApi(figures: readonly ApiFigures[], print: (text: string) => void): void {
   print('API calls an hour while all jobs run, all in one zone');
   line(print, 'jobs', 'calls', 'by method');
@@ -42,7 +42,7 @@ export function printApi(figures: readonly ApiFigures[], print: (text: string) =
   }
 }
 
-/** Of jobs that wait, by how many there are: an hour of waiting, and what one move of one job costs. */
+/** Prints API calls of waiting jobs, by their number: in an hour of waiting, and for one move of one job to another zone. */
 export function printWaiting(figures: readonly WaitingFigures[], print: (text: string) => void): void {
   print('API calls while all jobs wait, each in two of three zones');
   for (const { jobs, seconds: over, calls, moving } of figures) {

@@ -6,7 +6,7 @@ const CYCLES = 300;
 const AT_ONCE = 8;
 const POLL_MS = 2;
 
-/** A queued resource of one host: created, ACTIVE, deleted with force, gone; no waiting time in any state. */
+/** Measures cycles of a queued resource with one host: created, ACTIVE, deleted with force, gone. No state has a waiting time. */
 export async function createDeleteCycles(): Promise<readonly Row[]> {
   const rehearsal = await startBenchRehearsal({ queueMs: 0, provisioningMs: 0, deletingMs: 0, suspendingMs: 0 });
   try {

@@ -9,11 +9,11 @@ import type { Row } from './row.js';
 import { megabytes, seconds } from './row.js';
 
 const SLICES = 16;
-/** 64 TPU VMs each. */
+/** 64 TPU VMs in each slice. */
 const TYPE = 'v5litepod-256';
 const HOSTS = 1024;
 
-/** 1,024 TPU VMs in one process: until all are READY, its memory then; 64 logins at once by OpenSSH's client. */
+/** Measures 1,024 TPU VMs in one process: time until all are READY, memory then, 64 simultaneous logins by OpenSSH's client. */
 export async function manyHosts(): Promise<readonly Row[]> {
   const rehearsal = await startBenchRehearsal({ provisioningMs: 0 });
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-bench-key-'));
@@ -62,7 +62,7 @@ async function createSlices({ client }: BenchRehearsal, publicKey: string): Prom
   return (await Promise.all(slices)).flat();
 }
 
-/** The lowest of five looks in 5 s: what the garbage collector has not taken yet is not the hosts'. */
+/** The lowest of five readings in 5 s, since memory that the garbage collector has not freed yet does not count. */
 async function settledMemory(pid: number): Promise<number> {
   const looks: number[] = [];
   for (let look = 0; look < 5; look += 1) {

@@ -7,7 +7,7 @@ const REQUESTS = 10_000;
 const AT_ONCE = 32;
 const PAGE_SIZE = 500;
 
-/** 10,000 queued resources that wait for capacity: made one call each, then listed in pages by Google's client. */
+/** Measures 10,000 queued resources that wait for capacity: created by one call each, then listed in pages by Google's client. */
 export async function longListing(): Promise<readonly Row[]> {
   const rehearsal = await startBenchRehearsal({ capacity: { 'us-central1-a/v5litepod': 0 } });
   try {

@@ -6,13 +6,14 @@ import { seconds } from './row.js';
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 const PREEMPTIONS = 20;
-/** 30 days in 43 s. */
+/** 30 days take 43 s. */
 const TIME_SCALE = 60_000;
 const POLL_MS = 10;
 
 /**
- * One spot slice kept up for 30 days of the cloud's time, preempted 20 times by a fault script; whoever keeps it deletes the
- * husk and asks anew. The cloud's clock alone is scaled: no Temporal server, whose timers would run in real time, has a part in it.
+ * Keeps one spot slice for 30 days of the cloud's time, while a fault script preempts it 20 times. After each preemption the
+ * request is deleted and made anew. Only the cloud's clock is scaled. A Temporal server, whose timers run in real time, has no
+ * part in it.
  */
 export async function monthOfPreemptions(): Promise<readonly Row[]> {
   const rehearsal = await startBenchRehearsal({});
@@ -44,7 +45,7 @@ export async function monthOfPreemptions(): Promise<readonly Row[]> {
   }
 }
 
-/** Each time the slice has been READY for a day, and up to six hours more. */
+/** Preempts the slice each time it has been READY for a day and up to six hours more. */
 const SCRIPT = `version: 1
 seed: 7
 timeScale: ${TIME_SCALE}
@@ -60,14 +61,14 @@ events:
     preempt: {mode: preempted}
 `;
 
-/** The cloud's time, epoch ms, reckoned from one look at it. */
+/** Returns a function that gives the cloud's time, epoch ms, computed from one reading of its clock. */
 async function cloudClock({ endpoints }: BenchRehearsal): Promise<() => number> {
   const { now } = (await (await fetch(`${endpoints.admin}/admin/clock`)).json()) as { readonly now: number };
   const wall = performance.now();
   return () => now + (performance.now() - wall) * TIME_SCALE;
 }
 
-/** As a supervisor does it: asks for a slice, watches its request, deletes what was lost. @returns how many requests it took */
+/** Acts as a supervisor: asks for a slice, watches its request, deletes it once it is lost. @returns the number of requests */
 async function keepSlice({ client }: BenchRehearsal, clock: () => number, end: number): Promise<number> {
   for (let index = 1; ; index += 1) {
     const id = `month-${index}`;

@@ -15,7 +15,7 @@ const MAIN = fileURLToPath(new URL('../../rehearsal/dist/main.js', import.meta.u
 const SSH_PORT = 2222;
 const SUBNET_OCTET = 60;
 
-/** A rehearsal as users run it: built, in a process of its own, with a state folder that goes with it. */
+/** A rehearsal as users run it: built, in its own process. `stop` deletes its state folder. */
 export interface BenchRehearsal {
   readonly pid: number;
   readonly endpoints: RehearsalEndpoints;
@@ -25,7 +25,7 @@ export interface BenchRehearsal {
   stop(): Promise<void>;
 }
 
-/** @param settings laid over the defaults */
+/** @param settings override the defaults */
 export async function startBenchRehearsal(settings: Partial<Settings>): Promise<BenchRehearsal> {
   const stateDir = mkdtempSync(join(tmpdir(), 'jobctl-bench-'));
   const child = spawn(
@@ -82,7 +82,7 @@ function tpuClient(endpoints: RehearsalEndpoints): TpuClient {
 
 const NOT_FOUND = 5;
 
-/** Of a queued resource by its full name; `gone` where there is none. */
+/** State of a queued resource by its full name; `gone` if it does not exist. */
 export async function stateOf(client: TpuClient, name: string): Promise<string> {
   const [found] = await client.getQueuedResource({ name }).catch((error: { readonly code?: number }) => {
     if (error.code === NOT_FOUND) return [undefined];

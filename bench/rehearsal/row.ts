@@ -2,7 +2,7 @@
 export interface Row {
   readonly what: string;
   readonly figure: string;
-  /** What it should be, where the issue says so, and whether it is. */
+  /** The aim, if the issue states one; `isMet` says whether the figure reaches it. */
   readonly aim?: string;
   readonly isMet?: boolean;
 }

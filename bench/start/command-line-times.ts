@@ -5,7 +5,7 @@ import { JOBCTL, withLocalStack } from './local-stack.js';
 
 const ROUNDS = 15;
 
-/** Wall milliseconds of whole processes, one of each kind in turn. */
+/** Wall times of whole processes in ms, with the three commands in turn. */
 export async function commandLineTimes(): Promise<{ node: number[]; help: number[]; list: number[] }> {
   return withLocalStack(async (env) => {
     const times = { node: [] as number[], help: [] as number[], list: [] as number[] };

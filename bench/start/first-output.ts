@@ -12,7 +12,7 @@ tpu: {allocation_mode: queued-resources, accelerator: v5litepod-16, zone: us-cen
 command: {run: 'echo "from host $JOBCTL_HOST_INDEX"'}
 `;
 
-/** Milliseconds from the start of \`jobctl submit --wait\` to the first line that a host printed, on a stack that is up. */
+/** Milliseconds from the start of `jobctl submit --wait` to the first line that a host printed, on a stack that is up. */
 export async function firstOutputTimes(): Promise<number[]> {
   const file = join(mkdtempSync(join(tmpdir(), 'jobctl-bench-job-')), 'job.yaml');
   writeFileSync(file, JOB);

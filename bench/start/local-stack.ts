@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 /** The built command line: what users start. */
 export const JOBCTL = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
-/** Runs `work` beside a local stack of its own, which is gone afterwards. */
+/** Runs `work` beside a private local stack, which is removed afterwards. */
 export async function withLocalStack<T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Promise<T> {
   const home = mkdtempSync(join(tmpdir(), 'jobctl-bench-'));
   const env = { ...process.env, JOBCTL_HOME: home };

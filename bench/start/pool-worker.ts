@@ -35,13 +35,13 @@ const NO_METER: PoolMeter = {
   leasedUnits: () => undefined,
 };
 
-/** A page of a history may be more than the 4 MB that a client takes by default. */
+/** A page of a history may be larger than gRPC's default limit of 4 MB. */
 const LONG_HISTORIES = { 'grpc.max_receive_message_length': -1 };
 
 /**
- * Runs `work` beside one server (file database, as `dev up` runs it), a rehearsed store and cloud, and one worker with the
- * quota workflow and `quickJob`; all are gone afterwards.
- * @param instead activities that are not the real ones, where what they would ask about is not there
+ * Runs `work` beside a server (file database, as `dev up` runs it), a rehearsed store and cloud, and one worker with the quota
+ * workflow and `quickJob`. All are removed afterwards.
+ * @param instead replaces activities that would ask for something that is not there
  */
 export async function withPoolWorker<T>(
   work: (client: Client) => Promise<T>,

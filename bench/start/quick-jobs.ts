@@ -6,7 +6,7 @@ export { quota } from '../../workflows/quota.js';
 
 const { step } = proxyActivities<{ step(): Promise<void> }>({ startToCloseTimeout: '1 minute' });
 
-/** Three activities, under a lease of `pool` if one is named: the job's own lease code, and nothing else of a job. */
+/** Runs three activities, under a lease of `pool` if one is named. Of a real job, only the lease code is here. */
 export async function quickJob({ pool }: { readonly pool?: string }): Promise<void> {
   const demand = {
     project: 'bench',

@@ -8,16 +8,16 @@ import { BENCH_QUEUE, withPoolWorker } from './pool-worker.js';
 const MESSAGES_PER_JOB = 2;
 
 export interface RateOptions {
-  /** Of a round. */
+  /** Jobs in a round. */
   readonly jobs?: number;
   readonly rounds?: number;
 }
 
 export interface QuotaRates {
-  /** Jobs a second, one figure a round. */
+  /** Jobs per second, one figure per round. */
   readonly bare: number[];
   readonly quota: number[];
-  /** Of the last round. */
+  /** Signals to the quota workflow in the last round. */
   readonly signals: number;
   readonly messages: number;
   readonly pool: PoolHistory;
@@ -25,7 +25,7 @@ export interface QuotaRates {
   readonly jobEvents: { readonly bare: number; readonly quota: number };
 }
 
-/** The same workflow with and without a lease, in turn, on one server and one worker. */
+/** Measures the same workflow in turn with and without a lease, on one server and one worker. */
 export function quotaRates({ jobs = 500, rounds = 3 }: RateOptions = {}): Promise<QuotaRates> {
   return withPoolWorker(async (client) => {
     const rates: { bare: number[]; quota: number[] } = { bare: [], quota: [] };

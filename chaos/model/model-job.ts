@@ -14,8 +14,8 @@ import type { VirtualCloud } from './virtual-cloud.js';
 const ALLOWED: Retries = { preemption: 1_000, infrastructure: 1_000, task: 0, requested: 0 };
 
 /**
- * One job, carried as its decisions say and no further: every branch below is an answer of `domain/recovery` or `quota`. What it does
- * itself is to look, to begin processes, and to do what the answer is called.
+ * One job of the model. Every branch below is an answer of `domain/recovery` or `quota`. The job itself only looks, begins
+ * processes, and carries out the answers.
  */
 export class ModelJob {
   readonly asked: AskedJob;
@@ -47,7 +47,7 @@ export class ModelJob {
   #missingSince: number | undefined;
   #stopAt: number | undefined;
   #supervision: ModelSupervision | undefined;
-  /** Slices of this lease that are not seen gone. */
+  /** Slices of this lease that have not been seen gone. */
   readonly #slices = new Set<string>();
 
   constructor(
@@ -70,12 +70,12 @@ export class ModelJob {
     return this.phase === 'succeeded' || this.phase === 'failed' || this.phase === 'cancelled';
   }
 
-  /** Nothing of it is in the book or in the cloud. */
+  /** Whether nothing of the job is left in the pool or in the cloud. */
   get isGone(): boolean {
     return this.isOver && this.#grantedAt === 0;
   }
 
-  /** Changes when the pool has to look again. */
+  /** A text that changes whenever the pool has to decide again. */
   get standing(): string {
     return `${this.#lease} ${this.phase} ${this.#grantedAt} ${this.#isHeld} ${this.#isDraining}`;
   }
@@ -104,7 +104,7 @@ export class ModelJob {
     this.#create();
   }
 
-  /** The pool wants its chips back. */
+  /** The pool takes its chips back. */
   revoke(): void {
     if (this.isOver || this.#isDraining) return;
     this.#isDraining = true;
@@ -122,7 +122,7 @@ export class ModelJob {
     return true;
   }
 
-  /** SIGTERM to one of its processes. @returns the process's id, or undefined if none runs */
+  /** Sends SIGTERM to one of its processes. @returns the process's id, or undefined if none runs */
   signalOne(choose: number): string | undefined {
     return this.phase === 'running' ? this.#processes.signalOne(choose) : undefined;
   }
@@ -208,7 +208,7 @@ export class ModelJob {
     }
   }
 
-  /** Evidence that the slice serves no more, or undefined. */
+  /** Evidence that the slice is lost, or undefined. */
   #lossSeen(): 'preempted' | 'failed' | undefined {
     const condition = conditionFact(this.#cloud.look(this.#node));
     let seen = decide('slice seen', { look: 'in the listing', condition });
@@ -236,7 +236,7 @@ export class ModelJob {
 
   #notReady(because: Fact<'not ready', 'because'>): void {
     const { preemption, infrastructure } = budgetLeft(this.#used, ALLOWED);
-    // One zone, which is asked again and again.
+    // The model has one zone, which is asked again and again.
     const command = this.#attempt === 0 ? 'never ran' : 'ran before';
     const answer = decide('not ready', {
       because,
@@ -306,7 +306,7 @@ export class ModelJob {
     }
   }
 
-  /** On the same slices, as soon as they let somebody in; or they turn out to be lost. */
+  /** Begins again on the same slices, once they let somebody log in. They may also turn out to be lost. */
   #await(budget: Budget): void {
     this.#used = charge(this.#used, budget);
     this.#processes.forget();
@@ -328,7 +328,7 @@ export class ModelJob {
     this.why = why;
   }
 
-  /** The slice goes, with what runs on it. */
+  /** Deletes the slice, with what runs on it. */
   #abandon(): void {
     this.#processes.forget();
     if (this.#slices.has(this.#node)) this.#cloud.remove(this.#node);

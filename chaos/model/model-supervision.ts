@@ -4,17 +4,17 @@ import type { Effect, News, SupervisedEnd, Supervision } from '../../domain/reco
 import { GRACE_MS, type Processes } from './processes.js';
 import type { VirtualCloud } from './virtual-cloud.js';
 
-/** A stop that nobody answers is over after this. */
+/** A stop is over after this time, even if no process has ended. */
 export const STOP_MS = 2 * GRACE_MS;
 
-/** The supervision of one attempt on one slice: the real rules, with the virtual cloud's time and the model's processes. */
+/** Supervises one attempt on one slice by the shipped rules, with the virtual cloud's time and the model's processes. */
 export class ModelSupervision {
   readonly #cloud: VirtualCloud;
   readonly #processes: Processes;
   #state: Supervision;
-  /** Time since which more than a look at the processes is done. */
+  /** When the supervision first did more than look at the processes; undefined before that. */
   #decidesSince: number | undefined;
-  /** The answer to the last effect, and when it comes. */
+  /** The answer to the last effect, and the time at which it arrives. */
   #awaited: { readonly answer: News; readonly until: number; readonly isEarly?: () => boolean } | undefined;
 
   constructor(cloud: VirtualCloud, processes: Processes, hosts: number) {
@@ -28,8 +28,8 @@ export class ModelSupervision {
   }
 
   /**
-   * @param loss evidence that the slice serves no more
-   * @returns the end, once there is one
+   * @param loss evidence that the slice is lost
+   * @returns the end of the attempt, once there is one
    */
   step(loss: 'preempted' | 'failed' | undefined): SupervisedEnd | undefined {
     for (const end of this.#processes.ends)
@@ -64,7 +64,7 @@ export class ModelSupervision {
         this.#awaited = { answer: { of: 'wait over', step: effect.step }, until: now + effect.ms };
         break;
       case 'look at slices':
-        // A loss that is seen meanwhile is news of its own.
+        // A loss that is seen meanwhile is reported separately.
         this.#awaited = {
           answer: { of: 'look', isLost: false },
           until: effect.patience === 'shutdown' ? lookUntil : now,
@@ -76,7 +76,7 @@ export class ModelSupervision {
       case 'end rest':
         this.#awaited = { answer: { of: 'rest ended' }, until: now };
         break;
-      // The hosts of its one slice are taken together, and print all the time.
+      // Without effect here: the hosts of the one slice are taken together, and print all the time.
       case 'tell gang':
       case 'tell left':
       case 'store stacks':

@@ -3,7 +3,7 @@ import type { HostCondition, HostEnd } from '../../domain/recovery/host-ends.js'
 import type { AskedJob, Told } from '../oracle/evidence.js';
 import type { VirtualCloud } from './virtual-cloud.js';
 
-/** From SIGTERM to SIGKILL, where jobctl sends them. */
+/** From jobctl's SIGTERM to its SIGKILL. */
 export const GRACE_MS = 30_000;
 const SAVING_MS = 2_000;
 
@@ -18,14 +18,14 @@ interface Process {
   readonly id: string;
   readonly startedAt: number;
   number: number;
-  /** When it got SIGTERM, and who sent it. */
+  /** When it got the SIGTERM that all processes get, and whether jobctl or the VM's shutdown sent it. */
   term?: { readonly at: number; readonly byUs: boolean };
-  /** When somebody on its host sent it a SIGTERM, and to nothing else there. */
+  /** When somebody on its host sent SIGTERM to this process alone. */
   signalledAt?: number;
   end?: { readonly at: number; readonly code: number; readonly host: HostCondition; readonly isStopped: boolean };
 }
 
-/** The processes of a job's command, one on each host of its slice: those of the latest attempt, and what all of them told. */
+/** The processes of a job's latest attempt, one on each host of its slice, and the reports of all attempts. */
 export class Processes {
   readonly told: Told[] = [];
   readonly #cloud: VirtualCloud;
@@ -53,12 +53,12 @@ export class Processes {
     for (const each of this.#processes) this.#tell(each, 'BEGIN', node);
   }
 
-  /** What they do by themselves, by their VM, and at a signal. */
+  /** Advances the processes by their program, by their VM's state and by signals. */
   goOn(areEndsRead: boolean): void {
     if (this.#processes.length === 0) return;
     const vm = this.#cloud.vm(this.#node);
     if (vm === undefined) {
-      // Whatever is known of an end lay on the VM: what nobody read is gone with it.
+      // Records of ends lie on the VM: an end that nobody has read is gone with it.
       if (!areEndsRead) this.#vmIsGone();
       return;
     }
@@ -66,12 +66,12 @@ export class Processes {
     for (const each of this.#processes) this.#goOn(each, vm);
   }
 
-  /** jobctl's SIGTERM, with the notice that lies beside it. */
+  /** Sends jobctl's SIGTERM, with its notice. */
   stop(notice: string): void {
     this.#signal(true, notice);
   }
 
-  /** SIGTERM to one of them alone. @param choose from 0 to 1. @returns its id, or undefined if none runs */
+  /** Sends SIGTERM to one process alone, picked by `choose` (0 to 1). @returns its id, or undefined if none runs */
   signalOne(choose: number): string | undefined {
     const running = this.#processes.filter(({ end, term, signalledAt }) => !end && !term && signalledAt === undefined);
     const one = this.#cloud.vm(this.#node) === 'up' ? running[Math.floor(choose * running.length)] : undefined;
@@ -81,7 +81,7 @@ export class Processes {
     return one.id;
   }
 
-  /** They are nobody's any more. */
+  /** Drops the processes: jobctl does not look at them any more. */
   forget(): void {
     this.#processes = [];
   }
@@ -90,7 +90,7 @@ export class Processes {
     return this.#processes.every(({ end }) => end !== undefined);
   }
 
-  /** All have ended, or one has failed. */
+  /** Whether all have ended, or one has failed. */
   get haveDecided(): boolean {
     const { ends } = this;
     return ends.length > 0 && (this.areOver || ends.some(({ kind }) => kind === 'failed'));
@@ -105,7 +105,7 @@ export class Processes {
     });
   }
 
-  /** How they ended, to one who told them to. */
+  /** The command's end after a stop, as jobctl judges it. */
   get stopEnd(): Fact<'command interrupted', 'end'> {
     if (this.#processes.length === 0) return 'lost';
     return this.#processes.every(({ term }) => term === undefined) ? 'own exit' : 'answer to the stop';

@@ -11,13 +11,13 @@ import { type PreemptionKind, VirtualCloud } from './virtual-cloud.js';
 const STEP_MS = 2_000;
 const MINUTE = 60_000;
 const WINDOW_MS = 10 * MINUTE;
-/** Of virtual time, after which what is open is stuck. */
+/** Virtual time after which an open job is stuck. */
 const MOST_MS = 120 * MINUTE;
 const POOL_UNITS = 32;
 const JOBS = 8;
 const DEEDS = 16;
 
-/** Half of the pool is a's, a quarter b's. Minutes of rules are seconds here, so that rules of hours are met. */
+/** Half of the pool is project a's, a quarter b's. The rules' hours are seconds or minutes here, so that they take effect. */
 const QUOTA: LimitedQuota = {
   kind: 'limited',
   tiers: [{ v5litepod: POOL_UNITS }],
@@ -39,11 +39,11 @@ const QUOTA: LimitedQuota = {
 interface ModelResult {
   readonly findings: readonly Finding[];
   readonly evidence: Evidence;
-  /** It leaves nothing behind. */
+  /** Absent: a seed of the model leaves no files. */
   readonly directory?: undefined;
 }
 
-/** The shipped decisions against the rehearsal's state machine, on a clock that is stepped. */
+/** Plays a seed: the shipped decisions against the rehearsal's state machine, on a clock that is stepped. */
 export function runModelSeed(seed: number): ModelResult {
   const draws = new Draws(seed);
   const cloud = new VirtualCloud(seed, draws.pick([0, 15_000, 60_000]));
@@ -67,7 +67,7 @@ export function runModelSeed(seed: number): ModelResult {
     deeds,
     cloud: cloud.events,
     told,
-    // Commands of the model print nothing: it claims nothing of logs.
+    // The model's commands print nothing, so no claim about logs is judged.
     stored: [],
     results: jobs.map(({ asked: { id }, isOver: isClosed, phase, exitCode, why }) => ({
       id,
@@ -81,14 +81,14 @@ export function runModelSeed(seed: number): ModelResult {
   return { findings: judge(evidence), evidence };
 }
 
-/** Between two decisions: what the next one has to remember, and whether anything has changed since. */
+/** Carried from one decision of the pool to the next: its memory, when it is due again, and the jobs' standing. */
 interface Book {
   readonly memory: QuotaMemory;
   readonly nextAt: number;
   readonly asked: string;
 }
 
-/** One decision of the pool where anything has changed or time is due, as its workflow decides. */
+/** Lets the pool decide, as its workflow does, if a job has changed or a decision is due. */
 function pass(jobs: readonly ModelJob[], book: Book, now: number): Book {
   const asked = jobs.map(({ standing }) => standing).join();
   if (asked === book.asked && now < book.nextAt) return book;

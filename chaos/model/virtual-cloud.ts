@@ -5,9 +5,9 @@ import { labelsOf, ownershipFrom } from '../../domain/identity.js';
 import type { Operation } from '../../rehearsal/tpu/model.js';
 import type { CloudEvent } from '../oracle/evidence.js';
 
-/** How a VM is, as its metadata server and its system say; undefined: it is not there any more. */
+/** State of a VM, as its metadata server and its system report it; undefined: the VM is gone. */
 export type VmState = 'up' | 'stopping' | 'preempted' | undefined;
-/** Of a preemption. `notice`: the guest is told, then shut down; `signal`: shut down; `silence`: gone, and the API says so late. */
+/** `notice`: the guest is told, then shuts down. `signal`: it shuts down. `silence`: it is gone, and the API says so late. */
 export type PreemptionKind = 'notice' | 'signal' | 'silence' | 'vanish';
 
 const SHUTDOWN_MS = { notice: 30_000, signal: 10_000 } as const;
@@ -15,11 +15,11 @@ const SHUTDOWN_MS = { notice: 30_000, signal: 10_000 } as const;
 interface Seen {
   readonly at: number;
   readonly condition: Condition;
-  /** What it was read from: the cloud makes a new resource for each change. */
+  /** The resource that the condition was read from. The cloud makes a new object for each change. */
   readonly of: unknown;
 }
 
-/** The rehearsal's own state machine on a clock that is stepped, its VMs as far as decisions hear of them, and an API that lags. */
+/** The rehearsal's state machine on a clock that is stepped. It has VMs as far as decisions see them, and an API that lags. */
 export class VirtualCloud {
   readonly events: CloudEvent[] = [];
   readonly #pure: PureCloud;
@@ -53,7 +53,7 @@ export class VirtualCloud {
     for (const [name, seen] of this.#seen) this.#watch(name, seen);
   }
 
-  /** @param chips 4 or 8, on one host each, or 16 on four */
+  /** @param chips 4 or 8 on one host, or 16 on four hosts */
   create(name: string, chips: number, ownership: Ownership): void {
     const node = {
       acceleratorType: `v5litepod-${chips}`,
@@ -78,7 +78,7 @@ export class VirtualCloud {
     return this.#pure.nodeState(name) === 'gone';
   }
 
-  /** What the API answers now, which was so a while ago. Undefined: it does not answer. */
+  /** The API's answer now, which shows the state of a while ago. Undefined: it does not answer. */
   look(name: string): Condition | undefined {
     return this.isDown ? undefined : this.#seen.get(name)?.[0]?.condition;
   }
@@ -91,7 +91,7 @@ export class VirtualCloud {
     return [...this.#seen.keys()].filter((name) => this.#pure.nodeState(name) === 'READY' && this.vm(name) === 'up');
   }
 
-  /** @returns when the API knows it, ms from now */
+  /** @param silentMs time until the API knows of a `silence` or a `vanish` */
   preempt(name: string, kind: PreemptionKind, silentMs: number): void {
     const mode = kind === 'vanish' ? 'vanish' : 'preempted';
     const take = (): void => {
@@ -112,7 +112,7 @@ export class VirtualCloud {
     this.#vms.set(name, undefined);
   }
 
-  /** Units of the zone; undefined: no limit. */
+  /** Sets the units of the zone; undefined: no limit. */
   capacity(chips: number | undefined): void {
     this.#pure.cloud.configure({ capacity: chips === undefined ? {} : { 'us-central1-a/v5litepod': chips } });
   }
@@ -121,7 +121,7 @@ export class VirtualCloud {
     this.#later.push({ at: this.now + ms, run });
   }
 
-  /** Answers that have come into force replace those before them. */
+  /** Notes a new condition, and drops those that a later one has replaced in the API's answers. */
   #watch(name: string, seen: Seen[]): void {
     const { nodes, operations } = this.#pure.cloud.state;
     const of =

@@ -4,10 +4,10 @@ import type { AskedJob, Evidence, SeenJob } from './evidence.js';
 import type { Finding } from './verdict.js';
 import { isVmName } from './vms.js';
 
-/** Deeds after which a new attempt of that job is right. */
+/** Deeds after which a new attempt of their job is right. */
 export const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 'slice-workflow']);
 
-/** A second start on a place of an attempt, or a start of an attempt that a later one had followed on that host. */
+/** Finds hosts on which one attempt started twice, or an attempt started after a later one. */
 export function begunTwice({ told }: Evidence): readonly Finding[] {
   const startOf = new Map<string, CommandProcess>();
   const newestAt = new Map<string, number>();
@@ -27,7 +27,7 @@ export function begunTwice({ told }: Evidence): readonly Finding[] {
   });
 }
 
-/** Attempts that began everywhere, had not ended, had lost nothing, and were followed by another all the same. */
+/** Finds attempts that another one followed although they had begun on all hosts, had not ended and had lost nothing. */
 export function falseRecoveries(evidence: Evidence): readonly Finding[] {
   const processes = processesOf(evidence.told);
   return evidence.jobs.flatMap((job) => {
@@ -46,10 +46,10 @@ export function falseRecoveries(evidence: Evidence): readonly Finding[] {
 
 function isExplained(evidence: Evidence, job: AskedJob, of: readonly CommandProcess[], to: number): boolean {
   const places = new Set(of.map(({ slice, host }) => `${slice} ${host}`));
-  // That it had ever run as a whole is not shown: a host that could not be started on may have been replaced rightly.
+  // It may never have run on all hosts: then a host that could not be started on was rightly replaced.
   if (places.size < job.slices * job.hosts) return true;
   const from = Math.min(...of.map(({ begunAt }) => begunAt));
-  // Then it was no recovery: `begunTwice` has it.
+  // Then the later attempt began first, which `begunTwice` reports.
   if (from > to) return true;
   if (of.some((each) => endedByItself(each) && (each.end?.at ?? 0) <= to)) return true;
   if (of.some(({ term }) => term?.notice.includes('"cause":"quota"'))) return true;
@@ -60,7 +60,7 @@ function isExplained(evidence: Evidence, job: AskedJob, of: readonly CommandProc
   return evidence.deeds.some(({ at, kind, job: ofJob, resource }) => {
     if (at > to) return false;
     const isThere = resource !== undefined && isPartOf(resource, where);
-    // Announced to the guest before the API says it. A machine serves other slices before and after.
+    // The guest may be told before the API says it. A machine serves other slices before and after.
     if (LOSES_SINCE.has(kind) && isThere && at >= from) return true;
     if (kind === 'killed-processes' && isThere) return true;
     return ofJob === job.id && ASKED_FOR.has(kind);
@@ -69,11 +69,11 @@ function isExplained(evidence: Evidence, job: AskedJob, of: readonly CommandProc
 
 const LOSES_SINCE: ReadonlySet<string> = new Set(['preempt', 'power-cut', 'forgot']);
 
-/** Whether a deed's resource is one of these, or a VM of one of these slices. */
+/** Whether a deed's resource is one of these places, or a VM of one of these slices. */
 export const isPartOf = (resource: string, where: ReadonlySet<string>): boolean =>
   where.has(resource) || [...where].some((slice) => isVmName(resource, slice));
 
-/** It ended without having heard a SIGTERM, which jobctl sends first, and before anybody asked for its slice's end: a host died. */
+/** Whether the command vanished because its host died: without SIGTERM, which jobctl sends first, and before any deletion. */
 function wasKilled({ goneAt, term, end, node }: CommandProcess, { cloud }: Evidence, to: number): boolean {
   if (goneAt === undefined || term !== undefined || end !== undefined || goneAt > to) return false;
   return !deletions(cloud, node).some(({ wall }) => wall < goneAt);
@@ -91,7 +91,7 @@ export function falseSuccesses(evidence: Evidence): readonly Finding[] {
   });
 }
 
-/** Why the last attempt that began is no success, or undefined. */
+/** Why the last attempt that began is no success; undefined if it is one. */
 function notDone(job: AskedJob, processes: readonly CommandProcess[]): string | undefined {
   const last = attemptsOf(processes, job.id).at(-1);
   if (last === undefined) return 'its command never began';
@@ -153,7 +153,7 @@ function elsewhere(
   return other && `${placeOf(other)} ran on ${other.node}, which is not in ${runsIn}`;
 }
 
-/** Budgets of chaos jobs cannot be spent by what chaos does: only the command's own failures end one. */
+/** Why a failed outcome is wrong, or undefined. Only its own command may fail a job: chaos cannot use up its budgets. */
 function wrongFailure(
   job: AskedJob,
   exitCode: number | undefined,

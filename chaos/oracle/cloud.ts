@@ -5,15 +5,15 @@ import type { Finding } from './verdict.js';
 
 const STATES = { 'queued-resource-state': 'queued resource', 'node-state': 'node' } as const;
 const CHANGES_SOMETHING = /^(?:Delete|Stop|Start|Update|Reset|PerformMaintenance)/u;
-/** States of a node, and of a request that was granted, in which it serves no more. */
+/** States of a node (LOST_NODE), or of a granted request (LOST_REQUEST), in which the slice is lost. */
 const LOST_NODE = new Set(['PREEMPTED', 'TERMINATED', 'STOPPED', 'HIDDEN', 'gone']);
 const LOST_REQUEST = new Set(['SUSPENDING', 'SUSPENDED', 'FAILED', 'gone']);
 
 export const lastPart = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
-/** Whether it is that resource: `zone/nodes/name` names one, a name alone any. */
+/** Whether the subject is that resource. `zone/nodes/name` names one resource; a bare name fits any zone. */
 const isOf = (subject: string, resource: string): boolean => subject === resource || subject.endsWith(`/${resource}`);
-/** Of a request and its node alike: their chips are the same. */
+/** A key that a request and its node have in common, because they share their chips. */
 const chipsKey = (subject: string): string =>
   `${/\/locations\/(?<zone>[^/]+)\//u.exec(subject)?.groups?.['zone'] ?? ''}/${lastPart(subject)}`;
 
@@ -25,7 +25,7 @@ interface Living {
   readonly state: string;
 }
 
-/** What exists after each event, by the cloud's own journal. */
+/** Yields the resources that exist after each event of the cloud's journal. */
 function* storyOf(
   events: readonly CloudEvent[],
 ): Generator<{ event: CloudEvent; living: ReadonlyMap<string, Living> }> {
@@ -57,10 +57,10 @@ function livingAtEnd(events: readonly CloudEvent[]): readonly Living[] {
 const foreignOf = (deeds: readonly Deed[]): readonly string[] =>
   deeds.flatMap(({ kind, resource }) => (kind === 'foreign' && resource !== undefined ? [resource] : []));
 
-/** Resources that exist at the end and were not planted. */
+/** Finds resources that exist at the end and were not planted by chaos. */
 export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
   const foreign = foreignOf(deeds);
-  // A node of a request goes with it.
+  // A request and its node count once.
   const places = new Map(livingAtEnd(cloud).map((each) => [chipsKey(each.subject), each]));
   const objects = objectsAtEnd(cloud).map(({ subject, details }) => ({
     ...{ subject, name: lastPart(subject), state: details.to },
@@ -78,12 +78,12 @@ export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
     }));
 }
 
-/** Each rise above what the pool has is one finding. */
+/** Finds each time at which use rises above what the pool has. */
 export function overcommitted(evidence: Evidence): readonly Finding[] {
   return [...chipsOvercommitted(evidence), ...cpusOvercommitted(evidence), ...vmsOvercommitted(evidence)];
 }
 
-/** From its create on, a VM counts until it is gone: one that is TERMINATED is still to be paid for, and to be deleted. */
+/** A VM counts from its create until it is gone. A TERMINATED one still costs money and must be deleted. */
 function vmsOvercommitted({ cloud, deeds, vmUnits }: Evidence): readonly Finding[] {
   if (vmUnits === undefined) return [];
   const foreign = foreignOf(deeds);
@@ -128,7 +128,7 @@ export function foreignTouched(evidence: Evidence): readonly Finding[] {
   return [...plantedTouched(evidence), ...touchedAcross(evidence)];
 }
 
-/** Of two installations: one finding for each resource of the one that the other asked to change, whatever the answer. */
+/** One finding for each resource of one installation that the other one asked to change, whatever the answer. */
 function touchedAcross({ cloud, jobs, theirHost }: Evidence): readonly Finding[] {
   if (theirHost === undefined) return [];
   const theirs = jobs.filter(({ isTheirs }) => isTheirs);
@@ -147,7 +147,7 @@ function touchedAcross({ cloud, jobs, theirHost }: Evidence): readonly Finding[]
   });
 }
 
-/** One finding for each planted resource that somebody changed, or that is gone and was not taken by chaos itself. */
+/** One finding for each planted resource that was changed, or that is gone without having been taken by chaos. */
 function plantedTouched({ cloud, deeds }: Evidence): readonly Finding[] {
   const there = [...livingAtEnd(cloud), ...objectsAtEnd(cloud), ...vmsAtEnd(cloud)].map(({ subject }) => subject);
   const taken = new Set(deeds.flatMap(({ kind, resource }) => (kind === 'preempt' ? [resource] : [])));
@@ -169,7 +169,7 @@ function plantedTouched({ cloud, deeds }: Evidence): readonly Finding[] {
   });
 }
 
-/** Calls that asked for the end of the resource of that name. */
+/** Calls that asked to delete the resource with this name. */
 export const deletions = (cloud: readonly CloudEvent[], name: string): readonly CloudEvent[] =>
   cloud.filter(
     (event) =>
@@ -180,11 +180,11 @@ export const deletions = (cloud: readonly CloudEvent[], name: string): readonly 
         event.details.method?.startsWith('Delete') === true),
   );
 
-/** Whether the provider, and not a call of ours, took the slice of that name between these times. */
+/** Whether the provider took this slice between these times, before any deletion by jobctl. */
 export function wasLost(cloud: readonly CloudEvent[], name: string, from: number, to: number): boolean {
   const isLoss = (event: CloudEvent): boolean => isLossOfPods(event, name) || isLossOfVm(event, name);
   const own = cloud.filter((event) => lastPart(event.subject) === name || isLoss(event));
-  // By the journal's order: what came first within a millisecond is told by it alone.
+  // Compared by journal order, since several events may share a millisecond.
   const [deletion] = deletions(cloud, name);
   return own.some((event) => {
     const { seq, kind, wall, details } = event;

@@ -1,20 +1,20 @@
 import type { CloudEvent, Evidence } from './evidence.js';
 import type { Finding } from './verdict.js';
 
-/** What the journal says of a Kubernetes cluster: `kubernetes-state` of each object, `kubernetes-call` of what was asked by path. */
+/** The journal's events of a Kubernetes cluster: `kubernetes-state` for each object, `kubernetes-call` for each call by path. */
 
-/** Of objects that jobctl makes. */
+/** Names of objects that jobctl makes. */
 const NAMED_BY_JOBCTL = /\/jc-[^/]+$/u;
 const CHANGES_SOMETHING: ReadonlySet<string> = new Set(['DELETE', 'PUT', 'PATCH']);
-/** As chaos calls itself where it does a person's work (`user-agent`). */
+/** `user-agent` of calls that chaos makes in the place of a person. */
 const SOMEBODY = 'somebody';
-/** States in which a pod, or the Job of a slice, serves no more. */
+/** States in which a pod, or the Job of a slice, is lost. */
 const SERVES_NO_MORE: ReadonlySet<string> = new Set(['Failed', 'Terminating', 'gone']);
 const HOLDS_CPUS: ReadonlySet<string> = new Set(['Pending', 'Running', 'Terminating']);
 
 const isState = ({ kind }: CloudEvent): boolean => kind === 'kubernetes-state';
 
-/** The last event of each object that exists at the end. */
+/** The last event of each object of jobctl's that exists at the end. */
 export function objectsAtEnd(events: readonly CloudEvent[]): readonly CloudEvent[] {
   const living = new Map<string, CloudEvent>();
   for (const event of events.filter(isState))
@@ -23,15 +23,15 @@ export function objectsAtEnd(events: readonly CloudEvent[]): readonly CloudEvent
   return [...living.values()].filter(({ subject }) => NAMED_BY_JOBCTL.test(subject));
 }
 
-/** A call of jobctl's that would change an object. */
+/** Whether jobctl asked to change an object. */
 export const isChange = ({ kind, details }: CloudEvent): boolean =>
   kind === 'kubernetes-call' && CHANGES_SOMETHING.has(details.method ?? '') && details['agent'] !== SOMEBODY;
 
-/** A call of jobctl's for the end of a slice's Job. */
+/** Whether jobctl asked to delete the Job of that slice. */
 export const isDeletionOfJob = (event: CloudEvent, slice: string): boolean =>
   isChange(event) && event.details.method === 'DELETE' && event.subject.endsWith(`/jobs/${slice}`);
 
-/** The Job of that slice, or a pod of it, serves no more. */
+/** Whether the Job of that slice, or one of its pods, is lost. */
 export const isLossOfPods = (event: CloudEvent, slice: string): boolean =>
   isState(event) &&
   SERVES_NO_MORE.has(event.details.to ?? '') &&
@@ -41,7 +41,7 @@ export const isLossOfPods = (event: CloudEvent, slice: string): boolean =>
 export const sliceOfObject = ({ details }: CloudEvent): string | undefined =>
   typeof details['job'] === 'string' ? details['job'] : undefined;
 
-/** Each rise of what pods hold above what the pool has is one finding. */
+/** Finds each time at which the pods' CPUs rise above what the pool has. */
 export function cpusOvercommitted({ cloud, podCpus }: Evidence): readonly Finding[] {
   if (podCpus === undefined) return [];
   const held = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { Told } from './evidence.js';
 
-/** One start of a command on one host, from what it said of itself. */
+/** One start of a command on one host, from the command's own reports. */
 export interface CommandProcess {
   readonly job: string;
   readonly attempt: number;
@@ -10,20 +10,20 @@ export interface CommandProcess {
   readonly begunAt: number;
   /** The slice's name in the cloud. */
   readonly node: string;
-  /** As its kernel calls itself; empty if it came to no word of it. */
+  /** The host's name, as its kernel reports it; empty if the command did not report it. */
   readonly hostName: string;
   readonly lines: readonly string[];
-  /** When it first heard SIGTERM, and the notice that lay there. */
+  /** The first SIGTERM, and the notice that was there. */
   readonly term?: { readonly at: number; readonly notice: string };
   readonly end?: { readonly at: number; readonly code: number; readonly isEarly: boolean };
   /** When its connection ended without an END. */
   readonly goneAt?: number;
 }
 
-/** It came to its own end, by its own word: a program that ignores SIGTERM may, after one. */
+/** Whether the command ended by itself, by its own report. A program that ignores SIGTERM may do so after one. */
 export const endedByItself = ({ end }: CommandProcess): boolean => end?.isEarly === false;
 
-/** All starts of commands, in order of their begin. What listener and host file tell twice counts once. */
+/** All starts of commands, in order of time. A report counts once, even if listener and host file both have it. */
 export function processesOf(told: readonly Told[]): readonly CommandProcess[] {
   const byProcess = new Map<string, Told[]>();
   for (const each of told) {
@@ -63,11 +63,11 @@ function endOf({ at, text }: Told): { readonly at: number; readonly code: number
   return { at, code: Number(code), isEarly: how !== 'all' };
 }
 
-/** The names by which deeds and the journal know where these ran: slices, and machines of the pool's own. */
+/** The names that deeds and the journal use for the places of these processes: slices, and the pool's own machines. */
 export const placesOf = (processes: readonly CommandProcess[]): ReadonlySet<string> =>
   new Set(processes.flatMap(({ node, hostName }) => (hostName === '' ? [node] : [node, hostName])));
 
-/** By attempt, in order of numbers. */
+/** The job's processes by attempt, in the order of attempts. */
 export function attemptsOf(
   processes: readonly CommandProcess[],
   job: string,

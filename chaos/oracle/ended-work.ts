@@ -8,7 +8,7 @@ import type { Finding } from './verdict.js';
 
 const SERVES_NO_MORE = new Set(['PREEMPTED', 'TERMINATED', 'STOPPED', 'HIDDEN', 'gone']);
 
-/** An attempt whose work was done on all hosts before any of them was told to end, and that another attempt followed. */
+/** An attempt whose work was done on all hosts, before any of them was told to end, and that another attempt followed. */
 interface RunAgain {
   readonly job: string;
   readonly attempt: number;
@@ -20,8 +20,8 @@ interface RunAgain {
 }
 
 /**
- * Work that had ended and ran again, though nothing kept jobctl from knowing. An end that nobody had read when its VM went is not
- * known to anybody (docs/adr/0040): it is a figure (`unreadEnds`), no finding.
+ * Finds ended work that ran again although jobctl could have known its end. If a VM is lost before anybody has read an end,
+ * nobody knows that end (docs/adr/0040): it counts in `unreadEnds` and is no finding.
  */
 export function endedWorkRunAgain(evidence: Evidence): readonly Finding[] {
   return runsAgain(evidence)
@@ -33,11 +33,11 @@ export function endedWorkRunAgain(evidence: Evidence): readonly Finding[] {
     });
 }
 
-/** How often an end was lost with its VM before anybody had read it. */
+/** Number of ends that were lost with their VM before anybody had read them. */
 export const unreadEnds = (evidence: Evidence): number =>
   runsAgain(evidence).filter((each) => isUnread(each, evidence)).length;
 
-/** From the last END of each job that is called succeeded to its outcome. */
+/** Time from the last END of a succeeded job to its outcome. */
 export interface OutcomeDelay {
   readonly job: string;
   readonly ms: number;
@@ -69,7 +69,7 @@ function runsAgain(evidence: Evidence): readonly RunAgain[] {
       if (attempt === undefined || endedAt === undefined || endedAt > to) return [];
       const nodes = new Set(attempt.processes.map(({ node }) => node));
       const takes = [...nodes].flatMap((node) => takenAt(evidence.cloud, node) ?? []);
-      // It was not whole any more as the last of it ended.
+      // The attempt had lost a slice before its last command ended.
       if (takes.some((at) => at <= endedAt)) return [];
       // The guest had the provider's notice: a program may look for it, save, and end with 0 though no signal came (ADR 0040).
       const where = placesOf(attempt.processes);
@@ -90,16 +90,16 @@ function runsAgain(evidence: Evidence): readonly RunAgain[] {
 }
 
 /**
- * The rehearsal's full disk takes back what was written while it was full, in place too, so an exit record may be lost with it
- * (rehearsal/vm/full-disk.sh). A real one keeps what fits into blocks that a file has.
+ * The rehearsal's full disk takes back all writes that were made while it was full, also into existing files, so an exit record
+ * may be lost with it (rehearsal/vm/full-disk.sh). A real disk keeps what fits into blocks that a file has.
  */
 const LOSES_EXITS: ReadonlySet<DeedKind> = new Set(['killed-processes', 'full-disk']);
 
-/** A machine keeps its disk, so that only an exit which was not on it yet may be lost with its power. */
+/** Whether a power cut may have lost the exit. A machine keeps its disk, so only an exit that was not written yet is lost. */
 const isCutBefore = ({ kind, at }: Deed, endedAt: number, { readWithinMs = Infinity }: Evidence): boolean =>
   kind === 'power-cut' && at <= endedAt + readWithinMs;
 
-/** When the work was done: each host's command ended with 0, by itself, and had heard no SIGTERM. Undefined: it was not. */
+/** When the work was done: every host's command ended with 0 by itself, without SIGTERM. Undefined: it was not done. */
 function doneAt({ slices, hosts }: AskedJob, processes: readonly CommandProcess[]): number | undefined {
   const ends = processes.flatMap(({ end, term }) =>
     end?.code === 0 && !end.isEarly && term === undefined ? [end.at] : [],
@@ -109,7 +109,7 @@ function doneAt({ slices, hosts }: AskedJob, processes: readonly CommandProcess[
   return isWhole ? Math.max(...ends) : undefined;
 }
 
-/** When its VMs went, by the journal, and nobody had asked for it. */
+/** When the journal says that the slice's VMs were lost. Undefined if they were not, or if a deletion was asked for before. */
 function takenAt(cloud: readonly CloudEvent[], node: string): number | undefined {
   const [deletion] = deletions(cloud, node);
   return cloud.find(

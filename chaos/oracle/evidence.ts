@@ -1,17 +1,17 @@
 /**
- * What the oracle judges from, as it was gathered outside of jobctl. The oracle imports nothing of jobctl's, not even types: a
- * form that is read here is written down here once more, from docs/contract.md, docs/cli.md and the rehearsal's README.
- * All times are this computer's clock, epoch ms.
+ * Input of the oracle, gathered without jobctl. The oracle imports nothing of jobctl's, not even types. Forms that it reads are
+ * defined here once more, from docs/contract.md, docs/cli.md and the rehearsal's README. All times are epoch ms of this
+ * computer's clock.
  */
 export interface Evidence {
   readonly seed: number;
-  /** Quota units that the pool ever had in force: the most chips that may exist at one time. */
+  /** The most quota units that the pool ever had in force: no more chips may exist at one time. */
   readonly poolUnits: number;
   /** CPUs that the pool has for pods. Absent: no job has pods. */
   readonly podCpus?: number;
-  /** VMs of Compute Engine, each of one unit, that the pool has. Absent: no job has any. */
+  /** VMs of Compute Engine that the pool has, one unit each. Absent: no job has any. */
   readonly vmUnits?: number;
-  /** The pool's own machines, as they were left. Absent: it has none. */
+  /** The pool's own machines, as read at the end. Absent: it has none. */
   readonly machines?: readonly LeftMachine[];
   readonly jobs: readonly AskedJob[];
   readonly deeds: readonly Deed[];
@@ -20,32 +20,32 @@ export interface Evidence {
   readonly stored: readonly StoredLog[];
   /** `jobctl list --output json`, by job. */
   readonly results: readonly SeenJob[];
-  /** `jobctl quota show --output json`: leases and who waits, in words. Nothing: none. */
+  /** Leases and waiting requests, one text for each, by `jobctl quota show --output json`. */
   readonly leases: readonly string[];
   /**
-   * Within this time jobctl must have known that a command ended, by its host's record in the bucket if not by a worker. Absent:
-   * the loss of a slice after the end excuses that it runs again.
+   * Time within which jobctl must know that a command ended, from a worker or from the host's record in the bucket. Absent: a
+   * command may run again whenever its slice was lost after its end.
    */
   readonly readWithinMs?: number;
-  /** The name by which the second installation dials the cloud, as the cloud's journal has it (`host`). Absent: there is none. */
+  /** The name by which the second installation dials the cloud: `host` in the cloud's journal. Absent: there is none. */
   readonly theirHost?: string;
-  /** Of the stack's processes. Absent: there are none. */
+  /** Lives of the stack's processes. Absent: there are none. */
   readonly lives?: readonly ProcessLife[];
 }
 
-/** One of the pool's own machines when all was over, read on its disk. */
+/** One of the pool's own machines, as its disk shows it at the end. */
 export interface LeftMachine {
-  /** As its kernel calls it. */
+  /** Host name, as its kernel reports it. */
   readonly name: string;
-  /** Absent: nobody holds it. */
+  /** Content of its claim file. Absent: nobody holds it. */
   readonly claim?: string;
 }
 
-/** From one start of a process to its end. */
+/** One life of a process, from its start to its end. */
 export interface ProcessLife {
   readonly process: string;
   readonly startedAt: number;
-  /** Absent: it ran to the last. */
+  /** Absent: it was still running. */
   readonly endedAt?: number;
   /** Exit code or signal. */
   readonly how?: string;
@@ -55,47 +55,47 @@ export interface ProcessLife {
 export interface AskedJob {
   readonly id: string;
   readonly slices: number;
-  /** Of each slice. */
+  /** Hosts of each slice. */
   readonly hosts: number;
   /** `retries.task`. */
   readonly taskRetries: number;
-  /** Of the second installation in this Google project; its slices are foreign to the first, and the other way round. */
+  /** Whether it is the second installation's in this Google project. To each installation the other's slices are foreign. */
   readonly isTheirs?: true;
-  /** The one zone that lets it run. */
+  /** The only zone that lets it run. */
   readonly runsIn?: string;
 }
 
-/** What chaos did, to whom, and when. `job` and `resource` are set where it was about one. */
+/** One deed of chaos. `job` and `resource` are set if it was about one. */
 export interface Deed {
   readonly at: number;
   readonly kind: DeedKind;
   readonly job?: string;
   /**
-   * Last part of a resource's name, a machine's name; of a foreign one `zone/nodes/name` or `zone/instances/name`, since a slice of
-   * ours may have that name elsewhere.
+   * Last part of a resource's name, or a machine's name. For a foreign resource it is `zone/nodes/name` or `zone/instances/name`,
+   * since jobctl may use the same name in another zone.
    */
   readonly resource?: string;
-  /** Of `signalled`: the process of a command that was. Of `ended-process`: the process of the stack. */
+  /** For `signalled`, the process that got the signal. For `ended-process`, the part of the stack. */
   readonly process?: string;
   readonly text: string;
 }
 
-/** Deeds that bear on a judgement; `fault`, `submit` and `note` (no deed at all) are for the story alone. */
+/** The oracle judges by all kinds of deeds except `fault`, `submit` and `note` (no deed at all), which only tell the story. */
 export type DeedKind =
-  /** A resource that is none of ours was planted. */
+  /** A resource that is not jobctl's was planted. */
   | 'foreign'
-  /** A preemption that was asked for, of whatever resource. */
+  /** chaos had the provider, or a person, take a resource. */
   | 'preempt'
-  /** A person's word, or the workflow's cancel. */
+  /** A person cancelled the job, or its workflow was cancelled. */
   | 'cancel'
-  /** stop, resume, restart, requeue. */
+  /** A person's stop, resume, restart or requeue. */
   | 'verb'
-  /** Of a job's workflow. */
+  /** The job's workflow was terminated, or reset to its first task. */
   | 'terminate'
   | 'reset'
   /** A slice's workflow was terminated, cancelled or reset. */
   | 'slice-workflow'
-  /** One command got SIGTERM, and nothing else on its host: what it comes to is its own end. */
+  /** One command got SIGTERM, and nothing else on its host: its end is then its own. */
   | 'signalled'
   /** The processes of a host were killed. */
   | 'killed-processes'
@@ -107,7 +107,7 @@ export type DeedKind =
   | 'forgot'
   /** An operator drained a machine. */
   | 'drained'
-  /** What keeps a machine from being used, or from answering, for a while. */
+  /** A machine could not be used, or did not answer, for a while. */
   | 'unwell'
   /** A process of the stack was killed or told to end. */
   | 'ended-process'
@@ -132,9 +132,10 @@ export interface CloudEvent {
 }
 
 /**
- * What a command said of itself, to the listener or in its file on the host. BEGIN's text is the slice's name in the cloud, HOST's
- * its kernel's name, TWO's the process that holds the lock which it did not get, TERM's the notice that lay there, END's the exit code and `all` or `early` (in answer to a SIGTERM), LINE's a line that is printed next.
- * GONE: its connection ended without an END.
+ * A report of a command about itself, sent to the listener or written to its file on the host. The text of BEGIN is the slice's
+ * name in the cloud; of HOST, the host's name; of TWO, the process that holds the host's lock; of LINE, a line that is printed
+ * next; of TERM, the notice that was there; of END, the exit code, and `all` or `early` (in answer to SIGTERM). GONE comes from
+ * the listener: the connection ended without an END.
  */
 export interface Told {
   readonly at: number;
@@ -142,9 +143,9 @@ export interface Told {
   readonly attempt: number;
   readonly slice: number;
   readonly host: number;
-  /** One start of the command has one, and no other has it. */
+  /** Unique to one start of the command. */
   readonly process: string;
-  /** Order in which the process said it, from 1. */
+  /** Order of the process's reports, from 1. */
   readonly number: number;
   readonly kind: 'BEGIN' | 'HOST' | 'TWO' | 'LINE' | 'TERM' | 'END' | 'GONE';
   readonly text: string;
@@ -156,20 +157,20 @@ export interface StoredLog {
   readonly attempt: number;
   readonly host: number;
   readonly text: string;
-  /** What stands behind it, in an object of its own, about output that is not stored (docs/adr/0043). */
+  /** Report about output that is not stored, from a separate object beside the log (docs/adr/0043). */
   readonly lost?: string;
 }
 
 export interface SeenJob {
   readonly id: string;
-  /** Its workflow is closed. */
+  /** Whether its workflow is closed. */
   readonly isClosed: boolean;
   readonly phase: string;
   readonly exitCode?: number;
-  /** When its outcome stood, epoch ms. */
+  /** When it got its outcome, epoch ms. */
   readonly endedAt?: number;
-  /** Why it waits, or what it ended with. */
+  /** Why it waits, or the cause of its outcome. */
   readonly why?: string;
-  /** What jobctl says it did for the job: where a missing tail may be told too. */
+  /** jobctl's own log of the job, in which a missing tail may be reported too. */
   readonly jobLog?: string;
 }

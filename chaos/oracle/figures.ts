@@ -3,10 +3,10 @@ import { sliceOfObject } from './cluster.js';
 import { processesOf } from './commands.js';
 import type { Evidence } from './evidence.js';
 
-/** How much a verdict rests on: a seed that showed nothing found nothing. */
+/** Amount of evidence behind a verdict: a seed in which little happened proves little. */
 export interface Figures {
   readonly deeds: number;
-  /** Jobs by how they ended. */
+  /** Number of jobs by phase. */
   readonly jobs: Readonly<Record<string, number>>;
   readonly attempts: number;
   readonly starts: number;
@@ -16,12 +16,12 @@ export interface Figures {
   readonly slicesMade: number;
   readonly slicesLost: number;
   readonly podsRun: number;
-  /** Deeds that took a pod or its Job. */
+  /** Deeds that took a pod or a Job. */
   readonly podsLost: number;
   readonly vmsRun: number;
-  /** That ended by somebody else's hand than jobctl's. */
+  /** VMs that something other than jobctl ended. */
   readonly vmsLost: number;
-  /** Starts of commands on machines of the pool's own. */
+  /** Starts of commands on the pool's own machines. */
   readonly onMachines: number;
   readonly journal: number;
 }

@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import type { CloudEvent, LeftMachine, SeenJob, StoredLog, Told } from './evidence.js';
 import { parseTold } from './told.js';
 
-/** Where the things lie that the oracle reads for itself. */
+/** Places from which the oracle reads its evidence. */
 export interface Sources {
-  /** The rehearsal's admin interface, and its Cloud Storage. */
+  /** URL of the rehearsal's admin interface; `store` is that of its Cloud Storage. */
   readonly admin: string;
   readonly store: string;
   readonly bucket: string;
@@ -16,17 +16,17 @@ export interface Sources {
   /** `jobctl` as its user starts it: program and first arguments, and the environment. */
   readonly jobctl: { readonly command: readonly string[]; readonly env: NodeJS.ProcessEnv };
   readonly pool: string;
-  /** Of the pool's own machines. */
+  /** The pool's own machines. */
   readonly machines: readonly MachineDisk[];
 }
 
 export interface MachineDisk {
   readonly name: string;
-  /** The login user's, as this computer sees it. */
+  /** Home of the login user, as this computer sees it. */
   readonly home: string;
 }
 
-/** Where jobctl keeps who holds a machine (docs/adr/0070). */
+/** The file with the holder of a machine (docs/adr/0070). */
 const CLAIM = '.jobctl/machine/claim';
 
 export function readMachines({ machines }: Sources): readonly LeftMachine[] {
@@ -43,7 +43,7 @@ export async function readJournal({ admin }: Sources): Promise<readonly CloudEve
 
 const CHUNK = /^jobs\/(?<job>[^/]+)\/logs\/a(?<attempt>\d+)\/command\/host-(?<host>\d+)\.\d+(?<lost>\.lost)?$/u;
 
-/** Every stored log of every command, each from its objects in the order of their names. */
+/** Every stored log of every command, joined from its objects in the order of their names. */
 export async function readLogs(sources: Sources): Promise<readonly StoredLog[]> {
   const logs = new Map<string, StoredLog>();
   for (const name of await namesOf(sources, 'jobs/')) {
@@ -81,7 +81,7 @@ async function contentOf({ store, bucket }: Sources, name: string): Promise<stri
   return (await fetch(`${store}/storage/v1/b/${bucket}/o/${encodeURIComponent(name)}?alt=media`)).text();
 }
 
-/** What commands wrote on the disks of VMs, pods and machines that are there now. The disks of slices that are gone are gone too. */
+/** Reports on the disks of VMs, pods and machines that exist now. The disks of deleted slices are deleted too. */
 export function readHostRecords({ cloudDirectory, machines: own }: Sources): readonly Told[] {
   const vms = join(cloudDirectory, 'vms');
   const pods = join(cloudDirectory, 'kubernetes', 'pods');
@@ -97,7 +97,7 @@ export function readHostRecords({ cloudDirectory, machines: own }: Sources): rea
   return [...homes, ...own.map(({ home }) => home)].flatMap((home) => recordsIn(join(home, 'chaos-told')));
 }
 
-/** A VM may go while its disk is read. */
+/** Empty if the folder is gone: a VM may be deleted while its disk is read. */
 function entriesOf(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
@@ -145,7 +145,7 @@ export async function readResults(sources: Sources): Promise<readonly SeenJob[]>
   );
 }
 
-/** Leases of the pool and who waits in it, as a user sees them; nothing if there are none. */
+/** Leases and waiting requests of the pool, as a user sees them. */
 export async function readLeases(sources: Sources): Promise<readonly string[]> {
   const { jobs } = (await askJobctl(sources, 'quota', 'show', '--pool', sources.pool)) as {
     jobs: Readonly<Record<string, number>>;

@@ -3,8 +3,8 @@ import type { Evidence, Told } from './evidence.js';
 import type { Finding } from './verdict.js';
 
 /**
- * Two commands on one host at one time, each pair once: one found the lock of its host taken, or a command of a machine spoke after
- * another one had begun there. Both by the hosts' own clock, which is this computer's.
+ * Finds pairs of commands that were on one host at the same time, each pair once. Either a command found its host's lock taken,
+ * or a command reported something after another one had begun on its machine. Times are this computer's clock, which hosts share.
  */
 export function twoAtOnce(evidence: Evidence): readonly Finding[] {
   const processes = processesOf(evidence.told);
@@ -27,7 +27,7 @@ export function twoAtOnce(evidence: Evidence): readonly Finding[] {
 
 const shown = (each: CommandProcess): string => `${each.job}, ${placeOf(each)}`;
 
-/** Commands of one machine, the first of which spoke after the second had begun. */
+/** Pairs of commands on one machine, the first of which reported something after the second had begun. */
 function spokenOver(
   processes: readonly CommandProcess[],
   { told, machines = [] }: Evidence,
@@ -44,7 +44,7 @@ function spokenOver(
   });
 }
 
-/** When each process itself said its last; that it is gone is said by another. */
+/** Time of each process's own last report. GONE does not count, because the listener reports it. */
 function lastWordsOf(told: readonly Told[]): ReadonlyMap<string, number> {
   const last = new Map<string, number>();
   for (const { process, kind, at } of told)
@@ -52,11 +52,11 @@ function lastWordsOf(told: readonly Told[]): ReadonlyMap<string, number> {
   return last;
 }
 
-/** Machines outlive their jobs: what holds one, or still runs there, when all jobs are closed. */
+/** Finds claims, and running commands, that are left on machines when their jobs are closed. Machines outlive jobs. */
 export function leftOnMachines(evidence: Evidence): readonly Finding[] {
   const { machines = [], results } = evidence;
   const isOpen = new Set(results.filter(({ isClosed }) => !isClosed).map(({ id }) => id));
-  // A job that is stuck holds what it has: that is counted there.
+  // A stuck job keeps its machines. It is counted as stuck.
   const running = processesOf(evidence.told).filter(
     ({ job, end, goneAt }) => end === undefined && goneAt === undefined && !isOpen.has(job),
   );

@@ -9,7 +9,7 @@ import { withOwnEnds } from './own-ends.js';
 import { untrueReasons } from './reasons.js';
 import type { Finding } from './verdict.js';
 
-/** Everything that should not have happened. Pure: the same evidence, the same findings. */
+/** Returns all findings. Pure: the same evidence gives the same findings. */
 export function judge(records: Evidence): readonly Finding[] {
   const evidence = withOwnEnds(records);
   return [

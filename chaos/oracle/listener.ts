@@ -2,12 +2,12 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { Told } from './evidence.js';
 import { goneAfter, parseTold } from './told.js';
 
-/** Hears every command of a seed, over a connection of each process: nothing of jobctl lies between. */
+/** Receives the reports of all commands of a seed, each over its own connection, without jobctl in between. */
 export class Listener {
   readonly told: Told[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Commands that have begun, and whose connection stands. */
+  /** Connections of commands that have begun and not ended. */
   readonly #running = new Map<Told, Socket>();
 
   private constructor(server: Server) {
@@ -27,12 +27,12 @@ export class Listener {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** The BEGIN of each command that runs, in order of its name. */
+  /** The BEGIN of each running command, sorted by process. */
   get running(): readonly Told[] {
     return [...this.#running.keys()].toSorted((a, b) => a.process.localeCompare(b.process));
   }
 
-  /** SIGTERM to that command alone, as from somebody on its host. */
+  /** Sends SIGTERM to that command alone, as somebody on its host might do. */
   terminate(begin: Told): void {
     this.#running.get(begin)?.write('TERM\n');
   }

@@ -1,12 +1,12 @@
 import type { Evidence, ProcessLife } from './evidence.js';
 import type { Finding } from './verdict.js';
 
-/** A worker that finds no server when it starts says so and ends: whoever runs it starts it again (docs/worker.md). */
+/** Longest life of a worker that finds no server: it says so and ends, and whoever runs it starts it again (docs/worker.md). */
 const NO_SERVER_MS = 60_000;
-/** Of a server that was just started. */
+/** Time until a server that was just started accepts calls. */
 const SERVER_READY_MS = 15_000;
 
-/** Each end of a process that nobody had asked for in that life of it: a full disk, or whatever else is wrong, must not end one. */
+/** Finds processes of the stack that ended although chaos had not ended them. No fault, not even a full disk, may end one. */
 export function endedByThemselves({ lives = [], deeds }: Evidence): readonly Finding[] {
   return lives.flatMap((life): readonly Finding[] => {
     const { process, startedAt, endedAt, how = 'unknown' } = life;

@@ -2,9 +2,9 @@ import { type CommandProcess, placeOf, processesOf } from './commands.js';
 import type { AskedJob, Evidence } from './evidence.js';
 import type { Finding } from './verdict.js';
 
-/** Each line that a chaos command prints begins so; every other line in a stored log is jobctl's own. */
+/** Prefix of each line that a chaos command prints. Any other line in a stored log is jobctl's own. */
 export const COMMAND_LINE = 'L ';
-/** How a missing tail may be said, in a line that is not the command's. */
+/** Words by which a line of jobctl's may report a missing tail. */
 const SAID = /\b(?:missing|lost|may lack|not (?:stored|read|kept)|incomplete|cut off)\b/iu;
 const ABOUT_OUTPUT = /\b(?:output|logs?|lines?|printed|bytes|tail)\b/iu;
 
@@ -14,7 +14,7 @@ interface Place {
   readonly host: number;
 }
 
-/** Output of each host of each attempt: what is stored beside what the command said that it prints. */
+/** Compares the stored output of each host in each attempt with the lines that the command reported. */
 export function logFindings(evidence: Evidence): readonly Finding[] {
   const processes = processesOf(evidence.told);
   return evidence.jobs.flatMap((job) =>
@@ -51,10 +51,10 @@ function judge(
     return [{ count: 'stored output that is no prefix', subject, text }];
   }
   if (command.length >= printed.length) return [];
-  // The last line of a command that was killed was told, and perhaps never printed.
+  // A killed command reported its last line, but perhaps never printed it.
   const unprinted = own.some(({ goneAt }) => goneAt !== undefined) ? (own.at(-1)?.lines.at(-1) ?? '') : '';
   if (unprinted !== '' && command.length >= printed.length - unprinted.length - 1) return [];
-  // Nobody was left to ship it.
+  // After a termination nobody was left to ship the rest.
   if (deeds.some((deed) => deed.kind === 'terminate' && deed.job === job.id)) return [];
   const seen = results.find(({ id }) => id === job.id);
   if (!seen?.isClosed) return [];
@@ -65,7 +65,7 @@ function judge(
   return [{ count: 'missing tails that are not said', subject, text }];
 }
 
-/** The command's own lines, and jobctl's. The last line of the command may be cut. */
+/** The command's own lines, and those of jobctl. The command's last line may be cut off. */
 function split(text: string): { readonly command: string; readonly others: readonly string[] } {
   const lines = text.split(/(?<=\n)/u);
   const isOwn = (line: string): boolean => line.startsWith(COMMAND_LINE) || COMMAND_LINE.startsWith(line);

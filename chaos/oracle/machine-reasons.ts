@@ -1,14 +1,14 @@
 import type { DeedKind, Evidence } from './evidence.js';
 
-/** What a pool's own machines say when a job cannot have them: `NAME WHY; NAME WHY ..`. */
+/** Reason that jobctl gives if a job cannot have the pool's own machines: `NAME WHY; NAME WHY ..`. */
 const NOT_HAD =
   /^(?:\d+ machines? .* cannot be had now|not all machines could be claimed within \d+ s): (?<machines>.*)$/u;
 /** Deeds after which a machine may be called sick, silent or put aside. */
 const MAKES_UNWELL: ReadonlySet<DeedKind> = new Set(['unwell', 'power-cut', 'full-disk', 'forgot', 'killed-processes']);
-/** How far a machine is from being reached depends on the worker's store too: keys of hosts are there. */
+/** Reasons about the worker's store: it holds the host keys that are needed to reach a machine. */
 const OF_THE_STORE = /gs:\/\/|store|bucket/iu;
 
-/** Why words about machines are not true; undefined: they are, or are about something else. @param until epoch ms */
+/** Why a text about machines is not true; undefined if it is true, or about something else. @param until epoch ms */
 export function untrueOfMachines(words: string, until: number, evidence: Evidence): string | undefined {
   const said = NOT_HAD.exec(words)?.groups?.['machines'];
   if (said === undefined) return undefined;
@@ -18,7 +18,7 @@ export function untrueOfMachines(words: string, until: number, evidence: Evidenc
 
 export const isAboutMachines = (words: string): boolean => NOT_HAD.test(words);
 
-/** A reason may have semicolons of its own, so the names say where one begins. */
+/** Splits a text by machines. A reason may contain semicolons, so only a machine's name begins a new part. */
 function partsOf(
   said: string,
   { machines = [] }: Evidence,

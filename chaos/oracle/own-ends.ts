@@ -1,11 +1,11 @@
 import type { Evidence, Told } from './evidence.js';
 
-/** Clocks of one computer, read by two processes. */
+/** Tolerance for one clock that two processes read. */
 const SLACK_MS = 200;
 
 /**
- * A SIGTERM that chaos sent to a command alone is no word of jobctl or of a host that shuts down: whatever the command does then is
- * an end of its own, code 0 too. The records as if it had ended so without a signal.
+ * A SIGTERM that chaos sent to a command alone comes neither from jobctl nor from a host that shuts down. The end that follows is
+ * the command's own, even with code 0. Returns the evidence as if the command had ended without a signal.
  */
 export function withOwnEnds(evidence: Evidence): Evidence {
   const told = [...evidence.deeds]
@@ -18,14 +18,14 @@ function ownEnd(told: readonly Told[], process: string | undefined, at: number):
   const own = told.filter((each) => each.process === process);
   const terms = own.filter(({ kind }) => kind === 'TERM').toSorted((a, b) => a.number - b.number);
   const [term] = terms;
-  // jobctl, or a shutdown, was first.
+  // jobctl, or the host's shutdown, signalled first.
   if (term === undefined || term.at < at - SLACK_MS || term.text !== '') return told;
   const hasEnded = own.some(({ kind }) => kind === 'END');
   return told.flatMap((each): readonly Told[] => {
     if (each.process !== process) return [each];
     if (each.kind === 'TERM') return each.number === term.number ? [] : [each];
     if (each.kind === 'END') return [{ ...each, text: each.text.replace(/early$/u, 'all') }];
-    // 128 and the number of SIGTERM, as a shell says it.
+    // 128 plus the number of SIGTERM, as a shell reports it.
     return [each.kind === 'GONE' && !hasEnded ? { ...each, kind: 'END', text: '143 all' } : each];
   });
 }

@@ -4,7 +4,7 @@ import type { Evidence, SeenJob } from './evidence.js';
 import { isAboutMachines, untrueOfMachines } from './machine-reasons.js';
 import type { Finding } from './verdict.js';
 
-/** Of clocks of two processes, and of what is written a moment after it was seen. */
+/** Tolerance for the clocks of two processes, and for reports that are written a moment late. */
 const SLACK_MS = 2_000;
 
 interface Said {
@@ -12,10 +12,10 @@ interface Said {
   readonly phase: string;
   readonly text: string;
 }
-/** Why it is not true, or undefined. */
+/** Returns why a text is not true, or undefined. */
 type Test = (said: Said, job: string, evidence: Evidence) => string | undefined;
 
-/** Reasons that a job gave for what became of it, and that the cloud and chaos know nothing of. */
+/** Finds reasons in jobs' logs that neither the cloud nor chaos has given. */
 export function untrueReasons(evidence: Evidence): readonly Finding[] {
   return evidence.results.flatMap(({ id, ...seen }) =>
     saidOf(seen).flatMap((said) =>
@@ -28,7 +28,7 @@ export function untrueReasons(evidence: Evidence): readonly Finding[] {
   );
 }
 
-/** `TIME PHASE: TEXT`, a line of `jobctl logs JOB --job`. */
+/** Parses a job's log: lines of the form `TIME PHASE: TEXT`, as `jobctl logs JOB --job` prints them. */
 function saidOf({ jobLog = '' }: Pick<SeenJob, 'jobLog'>): readonly Said[] {
   return jobLog.split('\n').flatMap((line): readonly Said[] => {
     const groups = /^(?<time>\S+Z) (?<phase>[a-z-]+): (?<text>.*)$/u.exec(line)?.groups;
@@ -51,10 +51,10 @@ const preempted: Test = ({ at, phase, text }, job, { cloud, deeds }) => {
 const REFUSED =
   /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: |the create of VM \S+ failed: )?(?<words>.*?)(?:; \S+ is asked again (?:at|in) .*|; trying again \(\d+ of \d+\))?$/u;
 
-/** The cloud's own words, or those about a resource of that name which is somebody else's. */
 /** jobctl's words for Google's `Permission denied on 'locations/Z' (or it may not exist).` */
 const NO_ZONE = /^zone (?<zone>\S+) does not exist, or this project may not use it/u;
 
+/** A refusal must be quoted from the cloud, or be about a resource of that name which belongs to somebody else. */
 const refused: Test = ({ at, text }, job, evidence) => {
   const { cloud, deeds } = evidence;
   const words = REFUSED.exec(text)?.groups?.['words'];
@@ -64,7 +64,7 @@ const refused: Test = ({ at, text }, job, evidence) => {
     const isTaken = deeds.some(({ kind, resource = '' }) => kind === 'foreign' && resource.includes(`-${job}-g`));
     return isTaken ? undefined : 'no such name was taken';
   }
-  // What is to be done about a login is said in words of jobctl's own.
+  // jobctl words its advice about a login itself.
   if (words.startsWith('the Google login has expired')) {
     const isTrue = cloud.some(({ wall, details }) => details.code === 'UNAUTHENTICATED' && wall <= at + SLACK_MS);
     return isTrue ? undefined : 'the cloud accepted every login';
@@ -76,7 +76,7 @@ const refused: Test = ({ at, text }, job, evidence) => {
     });
     return isTrue ? undefined : 'the cloud never denied that zone';
   }
-  // The client library keeps no words of a 401; those are jobctl's.
+  // The client library drops the text of a 401: those words are jobctl's.
   if (words.startsWith('Unauthorized: ') && cloud.some(({ details }) => Number(details.code) === 401)) return undefined;
   const inJournal = JSON.stringify(words).slice(1, -1);
   const isTrue =

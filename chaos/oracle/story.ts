@@ -8,10 +8,10 @@ interface Scene {
   readonly text: string;
 }
 
-/** Kinds that the text says itself. */
+/** Kinds that are not shown beside a deed, because its text says as much. */
 const PLAIN: ReadonlySet<string> = new Set(['fault', 'submit', 'note']);
 
-/** What was done to whom, and when: all of chaos's deeds, and of what findings are about also what it said and what the cloud says. */
+/** All deeds of chaos in order of time. For the subjects of findings also their commands' reports and the cloud's states. */
 export function tellStory(evidence: Evidence, findings: readonly Finding[]): readonly string[] {
   const subjects = new Set(findings.map(({ subject }) => subject));
   const isAbout = (name: string): boolean =>

@@ -1,12 +1,12 @@
 import type { Told } from './evidence.js';
 
-/** Of GONE, which the listener says: behind all that the process said itself. */
+/** Number of GONE: after all reports of the process, because it comes from the listener. */
 const LAST_NUMBER = Number.MAX_SAFE_INTEGER;
 const KINDS: ReadonlySet<string> = new Set(['BEGIN', 'HOST', 'TWO', 'LINE', 'TERM', 'END']);
 
 /**
- * One line of a command's own account: `us-since-1970 job attempt slice host process number kind text`, by tabs. Undefined for
- * anything else, such as half a line on a full disk.
+ * Parses a report: `us-since-1970 job attempt slice host process number kind text`, separated by tabs. Undefined for anything
+ * else, such as half a line from a full disk.
  */
 export function parseTold(line: string): Told | undefined {
   const [at, job, attempt, slice, host, process, number, kind, ...text] = line.split('\t');
@@ -26,7 +26,7 @@ export function parseTold(line: string): Told | undefined {
   return [told.at, told.attempt, told.slice, told.host, told.number].every(Number.isInteger) ? told : undefined;
 }
 
-/** The process whose last word this was is gone, without an END. */
+/** GONE for the process whose last report this was, without an END. */
 export const goneAfter = (last: Told, at: number): Told => ({
   ...last,
   at,
@@ -36,10 +36,10 @@ export const goneAfter = (last: Told, at: number): Told => ({
 });
 
 /**
- * The opening of a chaos command, in bash: `tell KIND TEXT` to the listener and into `~/chaos-told`, the host's own record; `say LINE`
- * tells and then prints. Told before it is printed, so what is stored can never be more. A host whose disk is full tells the
- * listener alone. `rest SECONDS` waits; `TERM` from the listener is a SIGTERM to this process, and to no other. Its host it knows
- * from the kernel, and that it is alone there by a lock which the kernel takes back with the process: jobctl knows of neither.
+ * The opening of a chaos command, in bash. `tell KIND TEXT` reports to the listener and into `~/chaos-told` on the host, or to
+ * the listener alone if the disk is full. `say LINE` reports a line and then prints it, so that no log can hold more than was
+ * reported. `rest SECONDS` waits; TERM from the listener becomes a SIGTERM to this process alone. The host's name is the
+ * kernel's. A lock that the kernel releases with the process shows whether another command is there. jobctl knows of neither.
  */
 export const TELLING = (port: number): string => `exec 9<>/dev/tcp/127.0.0.1/${port} || exit 97
 told=0

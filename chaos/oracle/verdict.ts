@@ -1,4 +1,4 @@
-/** What is counted. Each is to be zero. */
+/** Kinds of findings. Each should be counted 0 times. */
 export const COUNTS = [
   'leaked resources',
   'false recoveries',

@@ -3,14 +3,14 @@ import { GENERATION, ZONES } from './sections.js';
 import type { Stage } from './stage.js';
 import { SPANS } from './tier.js';
 
-/** A kind of deed. False: there was nobody to do it to. */
+/** Does one kind of deed. Resolves to false if there was nothing to do it to. */
 export type DeedDo = (stage: Stage, draws: Draws) => Promise<boolean>;
 
 export const lasting = (stage: Stage, draws: Draws): number =>
   Math.round(draws.between(SPANS.shortestFault, SPANS.longestFault) / stage.tier.factor);
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-/** Google's words, as they were seen (docs/facts.md, "Cloud TPU"); Z is the zone. */
+/** Google's refusals, as they were seen (docs/facts.md, "Cloud TPU"); Z stands for the zone. */
 const REFUSALS: readonly (readonly [code: string, text: string])[] = [
   [
     'RESOURCE_EXHAUSTED',
@@ -46,7 +46,7 @@ async function refuseApi(stage: Stage, code: string, message: string, forMs: num
   for (const method of API) await stage.admin.post('refuse', { method, code, message, forMs });
 }
 
-/** A setting that holds for a while. */
+/** Changes a setting for a while. */
 export async function configured(
   stage: Stage,
   draws: Draws,
@@ -61,7 +61,7 @@ export async function configured(
   return true;
 }
 
-/** Of one of these methods: calls take effect, and nobody hears of it. */
+/** Loses the answers of the next calls of one method; the calls take effect. */
 export async function answersLost(
   stage: Stage,
   draws: Draws,
@@ -75,7 +75,7 @@ export async function answersLost(
   return true;
 }
 
-/** What the API of TPUs and its zones do. */
+/** Faults of the TPU API and of its zones. */
 export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
   'the API is down': async (stage, draws) => {
     const forMs = lasting(stage, draws);
@@ -165,7 +165,7 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     ),
 };
 
-/** What the cloud does to jobs of each kind. */
+/** Faults of the cloud that meet jobs of every kind. */
 export const STORE_DEEDS: Readonly<Record<string, DeedDo>> = {
   'the API is slow': async (stage, draws) => {
     const { rehearsal } = stage.stack;

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { shellQuote } from '../../domain/shell-quote.js';
 
-/** In each connection's process group: `proxies/PID` while it is there, `closed` while nobody passes. $1 folder, $2 address, $3 port. */
+/** One connection. `proxies/PID` exists as long as it, `closed` while nothing may pass. $1 folder, $2 address, $3 port. */
 const PROXY = `#!/bin/bash
 : > "$1/proxies/$$"
 trap 'rm -f "$1/proxies/$$"' EXIT
@@ -20,8 +20,8 @@ kill $reader $writer 2>/dev/null
 `;
 
 /**
- * The one way of one worker to all of its hosts, a ProxyCommand: closed, SSH is dead for that worker and for no other. Silence is
- * SIGSTOP to its proxies, so no byte and no end of a connection comes through (docs/adr/0055).
+ * A ProxyCommand, the only way of one worker to all of its hosts. While the gate is closed, SSH is dead for that worker and no
+ * other. Silence is SIGSTOP to the proxies: no byte passes, and no connection ends (docs/adr/0055).
  */
 export class Gate {
   readonly #folder: string;
@@ -37,12 +37,12 @@ export class Gate {
     return `${shellQuote(this.#file('proxy.sh')).replaceAll('%', '%%')} ${shellQuote(this.#folder).replaceAll('%', '%%')} %h %p`;
   }
 
-  /** Connections that are there. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#proxies().length;
   }
 
-  /** @param how silence, or an end of all connections and no new one */
+  /** @param how `silent`: connections stand still; `refused`: connections end, and new ones fail */
   close(how: 'silent' | 'refused'): void {
     if (how === 'refused') writeFileSync(this.#file('refusing'), '');
     writeFileSync(this.#file('closed'), '');
@@ -78,7 +78,7 @@ export class Gate {
       .filter((pid) => this.#isProxy(pid));
   }
 
-  /** One that was killed left its file, and another process may have its number by now. */
+  /** Whether the process is a proxy of this gate. A killed one left its file, and another process may have its pid by now. */
   #isProxy(pid: number): boolean {
     try {
       return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(this.#folder);

@@ -3,7 +3,7 @@ import type { Draws } from '../random.js';
 import { type DeedDo, lasting, seconds } from './cloud-deeds.js';
 import type { Stage } from './stage.js';
 
-/** On hosts of one node or VM, of all, or on one host; ended by the opposite. */
+/** Puts a fault on one host, on one node or VM, or on all of them, and ends it after a while. */
 async function onHosts(
   stage: Stage,
   draws: Draws,
@@ -29,11 +29,11 @@ interface HostFault {
   readonly action: string;
   readonly end: object;
   readonly extra?: object;
-  /** Absent: it is for the story alone. */
+  /** Absent: `fault`, by which the oracle does not judge. */
   readonly kind?: DeedKind;
 }
 
-/** What becomes of hosts, and of what runs on them. */
+/** Faults of hosts, and of the processes on them. */
 export const HOST_DEEDS: Readonly<Record<string, DeedDo>> = {
   'SSH is silent': (stage, draws) => onHosts(stage, draws, { action: 'unreachable', end: { action: 'reachable' } }),
   'SSH is refused': (stage, draws) => onHosts(stage, draws, { action: 'refuse-ssh', end: { action: 'accept-ssh' } }),

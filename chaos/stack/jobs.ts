@@ -4,20 +4,20 @@ import type { Draws } from '../random.js';
 import { drawSection, type JobKind } from './sections.js';
 import { spanOf, type Tier } from './tier.js';
 
-/** A job of a seed: what is submitted, when and by whom, and what the oracle is told of it. */
+/** A job of a seed: what is submitted, when and by whom, and what the oracle is told of the job. */
 export interface DrawnJob extends AskedJob {
-  /** After the beginning of the seed, ms. */
+  /** Time after the beginning of the seed, ms. */
   readonly submitAt: number;
   readonly user: string;
   readonly kind: string;
   readonly file: Readonly<Record<string, unknown>>;
 }
 
-/** What a command comes to, if nobody disturbs it. */
+/** The end of a command that nothing disturbs. */
 const ENDS = ['ok', 'ok', 'ok', 'ok', 'fails', 'fails once', 'one host fails'] as const;
-/** What it does at SIGTERM, which all of them tell: dies of it, saves and exits with 0, tells and exits with 143, or goes on. */
+/** A command reports SIGTERM, and then dies of it, saves and exits with 0, reports and exits with 143, or goes on. */
 const ON_TERM = ['dies', 'saves', 'saves', 'tells', 'ignores'] as const;
-/** More than chaos can spend: no job of it may end for want of a retry. */
+/** More retries than chaos can use up: no job may end for lack of one. */
 const PLENTY = 50;
 
 export function drawJobs(draws: Draws, { seed, count, tier, port, kind, prefix = 'c' }: JobDraw): readonly DrawnJob[] {
@@ -37,15 +37,15 @@ interface JobDraw {
   readonly seed: number;
   readonly count: number;
   readonly tier: Tier;
-  /** Of the listener. */
+  /** Port of the listener. */
   readonly port: number;
-  /** Of all of them. Absent: each draws its own. */
+  /** Kind of all jobs. Absent: each job draws its own. */
   readonly kind?: JobKind | undefined;
-  /** Of their names: `t` for those of the second installation. */
+  /** First letter of the names: `t` for jobs of the second installation. */
   readonly prefix?: 'c' | 't';
 }
 
-/** What the oracle is told of it. */
+/** The part of a job that the oracle is told. */
 export const askedOf = ({ id, slices, hosts, taskRetries, isTheirs }: DrawnJob): AskedJob => ({
   ...{ id, slices, hosts, taskRetries },
   ...(isTheirs && { isTheirs }),
@@ -90,9 +90,9 @@ interface CommandDraw {
   readonly lineMs: number;
 }
 
-/** The command, behind the opening with which it tells the listener. */
+/** The script of a command, to be put behind TELLING. */
 function commandOf({ end, onTerm, lines, lineMs }: CommandDraw): string {
-  // Answered between two lines: what was told is printed then.
+  // Runs between two lines, when each reported line has been printed.
   const answers = {
     dies: 'trap - TERM; kill -TERM $BASHPID',
     saves: 'say "L $JOBCTL_JOB_ID saved"; tell END "0 early"; exit 0',

@@ -5,8 +5,8 @@ import { VM_TYPE, ZONES } from './sections.js';
 import type { Stage } from './stage.js';
 
 /**
- * Nodes of somebody else's: without labels, and with the very names that slices of these jobs will get. Those of a second installation
- * of jobctl in this project carry its owner, and jobs that are called as ours are, in both zones.
+ * Plants nodes that are not jobctl's, under the names that slices of these jobs will get. Some have no labels. The others, in
+ * both zones, carry the owner of another installation, with the same names of jobs.
  */
 export async function plantForeign(stage: Stage, draws: Draws): Promise<void> {
   const [one, other] = [draws.pick(stage.jobs), draws.pick(stage.jobs)] as readonly [DrawnJob, DrawnJob];
@@ -25,7 +25,7 @@ export async function plantForeign(stage: Stage, draws: Draws): Promise<void> {
   for (const job of stage.jobs.filter(({ file }) => 'kubernetes' in file).slice(0, 2)) await plantInCluster(stage, job);
 }
 
-/** A ConfigMap without labels, and one of another owner, by the names that two slices of pods will get. */
+/** Plants a ConfigMap without labels, and one of another owner, under the names that two slices of pods will get. */
 async function plantInCluster(stage: Stage, { id }: DrawnJob): Promise<void> {
   const owned = { 'jobctl-owner': 'f00df00df00d', 'jobctl-job': id, 'jobctl-run': 'theirs', 'jobctl-generation': '2' };
   for (const [name, labels] of [
@@ -37,7 +37,7 @@ async function plantInCluster(stage: Stage, { id }: DrawnJob): Promise<void> {
   }
 }
 
-/** A VM without labels, and one of another installation's, by the names that VMs of two slices will get. */
+/** Plants a VM without labels, and one of another installation, under the names that VMs of two slices will get. */
 async function plantVms(stage: Stage, { id, hosts }: DrawnJob): Promise<void> {
   const [zone, otherZone] = ZONES;
   const labels = { 'jobctl-owner': 'f00df00df00d', 'jobctl-job': id, 'jobctl-run': 'theirs', 'jobctl-generation': '2' };

@@ -22,7 +22,7 @@ const GARBAGE: readonly unknown[] = [
   { run: 'x', number: 1, epoch: 1 },
 ];
 
-/** A part, or one of several, is killed, and started again after a while. */
+/** Ends a part of the stack, or one of its workers, by a signal, and starts it again after a while. */
 async function restarted(
   stage: Stage,
   draws: Draws,
@@ -50,14 +50,14 @@ async function targetOf(
   return open.length === 0 ? undefined : { id: draws.pick(open), type };
 }
 
-/** A workflow is ended or set back from outside. A job's own end is another deed than its slice's, for whoever judges it. */
+/** Ends or resets a workflow from outside. For the oracle, a job's workflow and a slice's are different kinds of deeds. */
 async function onWorkflow(stage: Stage, draws: Draws, how: 'terminate' | 'cancel' | 'reset'): Promise<boolean> {
   const target = await targetOf(stage, draws);
   if (target === undefined) return false;
   const { id, type } = target;
   const { client } = stage.stack;
   const handle = client.workflow.getHandle(id);
-  // Noted before: what it brings about may be there before the call has come back.
+  // Noted before the call: its effect may be seen before its answer.
   const kinds: Readonly<Record<typeof type, DeedKind>> = { job: how, slice: 'slice-workflow', quota: 'fault' };
   const job = type === 'job' ? id : stage.jobs.find((each) => id.startsWith(`slice/jc-${each.id}-`))?.id;
   stage.note(
@@ -91,7 +91,7 @@ async function resetToFirstTask({ stack: { client } }: Stage, workflowId: string
   });
 }
 
-/** One that was submitted. */
+/** Draws an open job that was submitted by chaos. */
 async function drawOpenJob(stage: Stage, draws: Draws): Promise<string | undefined> {
   const open = (await stage.open('job')).filter((id) => stage.submitted.has(id));
   return open.length === 0 ? undefined : draws.pick(open);
@@ -105,7 +105,7 @@ async function personSays(stage: Stage, draws: Draws): Promise<boolean> {
   stage.note('verb', `a person says ${verb} of ${job}`, { job });
   const resume = async (): Promise<void> => {
     stage.note('verb', `a person says resume of ${job}`, { job });
-    // What has ended meanwhile has nothing to resume.
+    // A job that has ended meanwhile cannot be resumed.
     await jobs.resume(job, 'chaos').catch(() => undefined);
   };
   if (verb === 'restart') await jobs.restart(job, 'chaos');
@@ -117,7 +117,7 @@ async function personSays(stage: Stage, draws: Draws): Promise<boolean> {
   return true;
 }
 
-/** What people, operators and crashes of ours do. */
+/** Deeds of people and operators, and crashes of the stack's own processes. */
 export const OWN_DEEDS: Readonly<Record<string, DeedDo>> = {
   'the worker is killed': (stage, draws) => restarted(stage, draws, 'workers', 'SIGKILL'),
   'the worker is ended': (stage, draws) => restarted(stage, draws, 'workers', 'SIGTERM'),
@@ -160,7 +160,7 @@ export const OWN_DEEDS: Readonly<Record<string, DeedDo>> = {
   },
 };
 
-/** After the last fault has ended: people resume what they stopped, until nothing rests. */
+/** Resumes jobs that people had stopped, until none is paused or released. Call it after the last fault has ended. */
 export async function resumeAll(stage: Stage): Promise<void> {
   const deadline = Date.now() + spanOf(stage.tier, 'longestFault') + 10_000;
   while (Date.now() < deadline) {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 import type { ProcessLife } from '../oracle/evidence.js';
 
-/** One process of a private stack, which chaos may end and start again: the same arguments, ports and files. */
+/** One process of a private stack. chaos may end it and start it again, with the same arguments, ports and files. */
 export class Part {
   readonly name: string;
   readonly #command: readonly string[];
@@ -35,12 +35,12 @@ export class Part {
     return this.isRunning ? this.#child?.pid : undefined;
   }
 
-  /** Each start and end of it so far. */
+  /** All starts and ends of the process so far. */
   get lives(): readonly ProcessLife[] {
     return [...this.#lives];
   }
 
-  /** Nothing if it runs. */
+  /** Has no effect if the process runs. */
   spawn(): void {
     if (this.isRunning) return;
     const life = { process: this.name, startedAt: Date.now() };
@@ -63,7 +63,7 @@ export class Part {
     this.#child?.kill(signal);
   }
 
-  /** Resolves when it is gone; SIGKILL after 20 s. */
+  /** Resolves when the process is gone. Sends SIGKILL after 20 s. */
   async end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.isRunning) return;
@@ -77,7 +77,7 @@ export class Part {
 
 const running = new Set<ChildProcess>();
 
-/** One listener for all: a run has stacks of several processes, side by side and one after the other. */
+/** One exit listener serves all children: a run has many, side by side and one after the other. */
 function endWithThisProcess(child: ChildProcess): void {
   if (running.size === 0) process.on('exit', endAll);
   running.add(child);
@@ -89,7 +89,7 @@ function endWithThisProcess(child: ChildProcess): void {
 
 function endAll(): void {
   for (const child of running) {
-    // By its own end the rehearsal ends its VMs, and it may stand still just now.
+    // SIGTERM lets the rehearsal end its VMs. SIGCONT is for a rehearsal that chaos has stopped.
     child.kill('SIGTERM');
     child.kill('SIGCONT');
   }

@@ -22,7 +22,7 @@ export interface Ports {
   readonly store: number;
   readonly admin: number;
   readonly kubernetes: number;
-  /** Of workers: the first, the second, the one of the second installation. */
+  /** Ports for the health of workers: the first, the second, and the second installation's. */
   readonly health: number;
   readonly health2: number;
   readonly health3: number;
@@ -77,7 +77,7 @@ export function rehearsalPart(
   });
 }
 
-/** The rehearsal writes it. */
+/** The kubeconfig that the rehearsal writes. */
 export const kubeconfigFile = (directory: string): string => join(directory, 'rehearsal', 'kubernetes', 'kubeconfig');
 
 function settingsOf(tier: Tier): object {
@@ -96,20 +96,20 @@ function settingsOf(tier: Tier): object {
 }
 
 export interface WorkerPlace {
-  /** Of the part, and of its files in the folder. */
+  /** Name of the part, and of its files in the folder. */
   readonly name: string;
   readonly namespace: string;
   readonly bucket: string;
   readonly healthPort: number;
-  /** The name by which it dials the cloud. */
+  /** The name by which the worker dials the cloud. */
   readonly cloudHost: string;
-  /** Absent: it runs no pods. */
+  /** Absent: the worker runs no pods. */
   readonly kubeconfig?: string;
   /** Absent: hosts are dialled directly. */
   readonly proxyCommand?: string;
-  /** Absent: its pool is without limits. */
+  /** Absent: the pool has no limits. */
   readonly quotaFile?: string;
-  /** Absent: its pool has no machines of its own. */
+  /** Absent: the pool has no machines of its own. */
   readonly poolFile?: string;
   readonly keys: { readonly privateKeyFile: string; readonly publicKeyFile: string };
 }
@@ -149,7 +149,7 @@ export function workerPart(directory: string, ports: Ports, tier: Tier, place: W
   });
 }
 
-/** Its own files say everything: not what a developer has set for a stack of his own. */
+/** Environment without a developer's own settings of jobctl and Temporal: a part is configured by its files alone. */
 export const withoutConfiguration = (): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TEMPORAL_|JOBCTL_(?!TEMPORAL_CLI))/u.test(name)),

@@ -12,10 +12,10 @@ import { needsSecondInstallation, SECOND_DEEDS } from './second-deeds.js';
 import { VM_DEEDS } from './vm-deeds.js';
 import { needsSecondWorker, WORKER_DEEDS } from './worker-deeds.js';
 
-/** How often something is done in a seed, of all kinds together. */
+/** Number of deeds in a seed, of all kinds together. */
 const DEEDS = 18;
 
-/** Deeds that want jobs of one kind. */
+/** Deeds that need jobs of one kind. */
 const OF_KIND: Readonly<Record<JobKind, Readonly<Record<string, DeedDo>>>> = {
   tpu: { ...CLOUD_DEEDS, ...SLICE_DEEDS },
   pods: POD_DEEDS,
@@ -36,18 +36,18 @@ const KINDS: Readonly<Record<string, DeedDo>> = {
   ...OF_KIND.vms,
   ...OF_KIND.machines,
 };
-/** @param of what jobs there are; absent: of each kind */
+/** @param of kind of all jobs; absent: jobs of each kind */
 export const deedKinds = (of?: JobKind): readonly string[] =>
   Object.keys(of === undefined ? KINDS : { ...OF_ALL, ...OF_KIND[of] });
 
 export interface PlannedDeed {
-  /** After the beginning of the window, ms. */
+  /** Time after the beginning of the window, ms. */
   readonly at: number;
   readonly kind: string;
   readonly draws: Draws;
 }
 
-/** Half of them are drawn; the others take turns from seed to seed, so that a few seeds have met all kinds. */
+/** Half of the deeds are drawn. The others take turns from seed to seed, so that a few seeds include all kinds. */
 export function planDeeds(draws: Draws, seed: number, windowMs: number, of?: JobKind): readonly PlannedDeed[] {
   const kinds = deedKinds(of);
   return Array.from({ length: DEEDS }, (_, index): PlannedDeed => {
@@ -57,7 +57,7 @@ export function planDeeds(draws: Draws, seed: number, windowMs: number, of?: Job
   }).toSorted((a, b) => a.at - b.at);
 }
 
-/** What the stack of a seed has beside the usual: a worker or an installation more costs each seed time. */
+/** Additions that the plan and the jobs of a seed need. A further worker or installation would cost every seed time. */
 export function extrasOf(plan: readonly PlannedDeed[], jobs: readonly Pick<DrawnJob, 'file'>[]): StackExtras {
   const kinds = plan.map(({ kind }) => kind);
   return {
@@ -67,7 +67,7 @@ export function extrasOf(plan: readonly PlannedDeed[], jobs: readonly Pick<Drawn
   };
 }
 
-/** @throws RangeError for what is no kind */
+/** @throws RangeError for an unknown kind */
 export function deedOf(kind: string): DeedDo {
   const deed = KINDS[kind];
   if (deed === undefined) throw new RangeError(`chaos: no kind of deed '${kind}'`);

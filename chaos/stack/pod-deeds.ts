@@ -3,7 +3,7 @@ import { answersLost, type DeedDo, lasting, seconds } from './cloud-deeds.js';
 import type { RunningPod } from './pods.js';
 import type { Stage } from './stage.js';
 
-/** A running pod meets its end by somebody else's hand. */
+/** Ends a running pod in a way that jobctl did not ask for. */
 async function ends(
   stage: Stage,
   draws: Draws,
@@ -18,7 +18,7 @@ async function ends(
   return true;
 }
 
-/** Calls of the API server are refused for a while. */
+/** Makes the API server refuse calls for a while. */
 async function refused(
   stage: Stage,
   draws: Draws,
@@ -30,7 +30,7 @@ async function refused(
   return true;
 }
 
-/** What becomes of pods and of the API server that has them. */
+/** Faults of pods and of their API server. */
 export const POD_DEEDS: Readonly<Record<string, DeedDo>> = {
   'a pod is evicted': (stage, draws) =>
     ends(stage, draws, {
@@ -75,7 +75,7 @@ export const POD_DEEDS: Readonly<Record<string, DeedDo>> = {
   'no node has room': async (stage, draws) => {
     const forMs = lasting(stage, draws);
     const usual = await stage.admin.nodes();
-    // Of one that is changed already another deed knows what was usual.
+    // Another deed has replaced the nodes already, and it knows the usual ones.
     if (usual.length === 1) return false;
     await stage.admin.setNodes([{ name: 'full', cpus: draws.pick(['100m', 1]) }]);
     stage.endAfter(forMs, () => stage.admin.setNodes(usual));

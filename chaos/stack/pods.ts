@@ -2,14 +2,14 @@ import { KubernetesClient } from '../../rehearsal/test/kubernetes-client.js';
 
 const JOB_LABEL = 'batch.kubernetes.io/job-name';
 const JOBCTL_NAME = /^jc-/u;
-/** In the journal, so that jobctl's own calls are told from these. */
+/** Marks these calls, so that the journal tells them from jobctl's own. */
 const SOMEBODY = { 'user-agent': 'somebody' };
 const CORE = '/api/v1/namespaces/default';
 const BATCH = '/apis/batch/v1/namespaces/default';
 
 export interface RunningPod {
   readonly name: string;
-  /** Of its Job, which is its slice's. */
+  /** Name of its Job, which is the slice's name. */
   readonly slice: string;
 }
 
@@ -22,7 +22,7 @@ interface SeenPod {
   readonly status: { readonly phase: string };
 }
 
-/** The rehearsed Kubernetes as a person with kubectl has it; all chaos jobs are in `default`. */
+/** The rehearsed Kubernetes, as a person with kubectl has it. All chaos jobs are in the namespace `default`. */
 export class PodsOfStack {
   readonly #kubeconfig: string;
 
@@ -30,7 +30,7 @@ export class PodsOfStack {
     this.#kubeconfig = kubeconfig;
   }
 
-  /** Those that run and were not told to end. */
+  /** Pods that run and are not being deleted. */
   async running(): Promise<readonly RunningPod[]> {
     const { items } = await this.#call<{ items: readonly SeenPod[] }>('GET', `${CORE}/pods`);
     return items.flatMap(({ metadata: { name, labels, deletionTimestamp }, status }) => {
@@ -40,7 +40,7 @@ export class PodsOfStack {
     });
   }
 
-  /** Jobs, pods, ConfigMaps and Services that are called as jobctl calls its own. */
+  /** Number of Jobs, pods, ConfigMaps and Services with names of jobctl's form. */
   async count(): Promise<number> {
     const paths = [`${BATCH}/jobs`, ...['pods', 'configmaps', 'services'].map((plural) => `${CORE}/${plural}`)];
     const lists = await Promise.all(
@@ -67,7 +67,7 @@ export class PodsOfStack {
     await this.#call('POST', `${CORE}/configmaps`, { metadata: { name, labels }, data: { of: 'somebody else' } });
   }
 
-  /** The client is a new one each time: a rehearsal that was killed has its port, and its certificates, again. */
+  /** Each call has a new client, because the rehearsal may have been killed and started again since the last one. */
   async #call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
     const { status, text } = await new KubernetesClient(this.#kubeconfig).call(method, path, body, SOMEBODY);
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);

@@ -1,7 +1,7 @@
 import { quotaFileText } from '../../test/quota/quota-file-text.js';
 import { GENERATION, POD_CPUS, POOL_UNITS, RACK_ACCELERATOR, RACK_SIZE, VM_GPU, VM_UNITS } from './sections.js';
 
-/** Half of the pool is alice's and a quarter bob's; what they leave is lent to whoever comes. */
+/** Half of the pool is alice's and a quarter bob's; units that they do not use are lent to anybody. */
 export const quotaText = (units = POOL_UNITS): string =>
   quotaFileText(
     {

@@ -36,23 +36,23 @@ export { GOOGLE_PROJECT, POOL };
 
 const READY_MS = 120_000;
 
-/** What a stack has beside one worker and one installation. */
+/** Additions to a stack of one worker and one installation. */
 export interface StackExtras {
-  /** A second worker, which reaches hosts through a gate alone. */
+  /** A second worker, which reaches hosts only through a gate. */
   readonly secondWorker?: boolean;
   readonly secondInstallation?: boolean;
   /** Machines of the pool's own. */
   readonly rack?: boolean;
 }
 
-/** Server, rehearsal with its store, and workers, each a process of its own, used by nobody else. */
+/** A Temporal server, a rehearsal with its store, and workers. Each is a separate process that nobody else uses. */
 export class PrivateStack {
   readonly directory: string;
   readonly server: Part;
   readonly rehearsal: Part;
-  /** Of the first installation. */
+  /** Workers of the first installation. */
   readonly workers: readonly Part[];
-  /** Of its second worker, if there is one. */
+  /** The gate of the second worker, if there is one. */
   readonly gate: Gate | undefined;
   readonly second: SecondInstallation | undefined;
   readonly rack: Rack | undefined;
@@ -154,7 +154,7 @@ export class PrivateStack {
     writeFileSync(join(this.directory, 'quota.toml'), text);
   }
 
-  /** Whatever is down comes up, in order, also what goes down meanwhile. */
+  /** Starts the parts that are down, in order, until each is ready. */
   async allUp(): Promise<void> {
     for (const part of this.parts)
       await until(
@@ -167,7 +167,7 @@ export class PrivateStack {
       );
   }
 
-  /** @param keep the folder, for whoever looks at a failure */
+  /** @param keep whether the folder stays, for a person who looks at a failure */
   async stop(keep: boolean): Promise<void> {
     await this.#connection.close();
     const workers = this.parts.filter((part) => part !== this.server && part !== this.rehearsal);

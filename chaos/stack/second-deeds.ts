@@ -8,13 +8,13 @@ import { settleMs } from './tier.js';
 
 const BESIDE = 'a second installation works beside';
 
-/** Jobs of a second installation in this Google project, and sweeps of both janitors while slices of both are there. */
+/** Jobs of a second installation in the same Google project, and sweeps of both janitors while both have slices. */
 export const SECOND_DEEDS: Readonly<Record<string, DeedDo>> = {
   [BESIDE]: async (stage, draws) => {
     const { second } = stage.stack;
     if (second === undefined) return false;
     await Promise.all(stage.theirs.map((job) => stage.submit(second.jobs, job)));
-    // A sweep that could not meet anything of theirs would show nothing.
+    // A sweep shows something only while the second installation has slices.
     const isThere = async (): Promise<boolean> =>
       (await stage.theirNodes()).length > 0 || (await stage.open('job', second.client)).length === 0;
     await until('the second installation has a slice', isThere, settleMs(stage.tier) / 2);
@@ -26,7 +26,7 @@ export const SECOND_DEEDS: Readonly<Record<string, DeedDo>> = {
 
 export const needsSecondInstallation = (kinds: readonly string[]): boolean => kinds.includes(BESIDE);
 
-/** Nothing waits for them: the cloud may be down. What they found is told at the end. */
+/** Starts a sweep of each janitor, and does not wait: the cloud may be down. The results are noted at the end. */
 async function sweepBoth(stage: Stage): Promise<void> {
   const { client, second } = stage.stack;
   stage.note('fault', 'the janitors of both installations sweep');

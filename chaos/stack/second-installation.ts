@@ -12,17 +12,17 @@ import { GOOGLE_PROJECT, type Ports, workerPart } from './parts.js';
 import type { Tier } from './tier.js';
 
 const NAMESPACE = 'theirs';
-/** By this name its worker dials the cloud, and the cloud's journal keeps it: whose call one was is then no guess. */
+/** The name by which its worker dials the cloud. The cloud's journal keeps it, and so tells whose call each one was. */
 const CLOUD_HOST = 'localhost';
 const RETENTION_MS = 86_400_000;
 
-/** Another team's jobctl in the same Google project: an owner, a namespace, a bucket and a worker, all its own. */
+/** Another team's jobctl in the same Google project, with its own owner, namespace, bucket and worker. */
 export interface SecondInstallation {
   readonly worker: Part;
   readonly client: Client;
   readonly jobs: JobClient;
   readonly sources: Sources;
-  /** As the cloud's journal has it. */
+  /** `host` of its calls in the cloud's journal. */
   readonly host: string;
 }
 

@@ -4,18 +4,18 @@ import { spanOf, type Tier } from './tier.js';
 export const ZONES = ['us-central1-a', 'us-west4-a'] as const;
 export const POOL_UNITS = 64;
 export const GENERATION = 'v5litepod';
-/** Of the pool, for jobs of pods. */
+/** CPUs of the pool for jobs of pods. */
 export const POD_CPUS = 10;
-/** Of the pool, for VMs of Compute Engine: each of them has one GPU. */
+/** The type by which the pool counts VMs of Compute Engine: each VM has one such GPU. */
 export const VM_GPU = 'l4';
 export const VM_TYPE = 'g2-standard-4';
 export const VM_UNITS = 6;
-/** What the pool's own machines with an accelerator have one of. */
+/** Accelerator type of those machines of the pool's own that have one. */
 export const RACK_ACCELERATOR = 'tpu-rack';
-/** Machines of the pool's own, without an accelerator and with one. */
+/** Number of the pool's own machines, without an accelerator and with one. */
 export const RACK_SIZE = { plain: 3, [RACK_ACCELERATOR]: 2 } as const;
 
-/** The section of a job file that asks for machines, and what comes of it. */
+/** The section of a job file that asks for machines, and the numbers that follow from it. */
 export interface DrawnSection {
   readonly machines: Readonly<Record<string, unknown>>;
   readonly hosts: number;
@@ -51,7 +51,7 @@ const RACK_SHAPES = [
 export const JOB_KINDS = ['tpu', 'pods', 'vms', 'machines'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** Two of ten run on pods, two on VMs, two on machines of the pool's own; those of the second installation on TPUs alone. */
+/** Two jobs in ten run on pods, two on VMs, two on the pool's own machines. The second installation's jobs run on TPUs alone. */
 export function drawSection(
   draws: Draws,
   {

@@ -30,16 +30,16 @@ import { settleMs, spanOf, type Tier } from './tier.js';
 export interface SeedResult {
   readonly findings: readonly Finding[];
   readonly evidence: Evidence;
-  /** Where logs, records and evidence lie; undefined where nothing was found, and they are gone. */
+  /** Folder with logs, records and evidence; undefined if it was removed because nothing was found. */
   readonly directory: string | undefined;
 }
 
 const HARVEST_MS = 1_000;
 const LOOK_AGAIN_MS = 250;
-/** Of the second installation. */
+/** Number of jobs of the second installation. */
 const THEIR_JOBS = 3;
 
-/** One seed on a stack of its own: jobs and disasters, an end to all disasters, time to settle, and the verdict. */
+/** Plays a seed on a private stack: jobs and faults, the end of all faults, time to settle, and the verdict. */
 export async function runSeed(
   tier: Tier,
   seed: number,
@@ -70,7 +70,7 @@ export async function runSeed(
   }
 }
 
-/** Everything at its time; nothing waits for anything else. */
+/** Submits each job and does each deed at its time. None of them waits for another. */
 async function play(stage: Stage, plan: readonly PlannedDeed[]): Promise<void> {
   const at = async (ms: number, run: () => Promise<void>): Promise<void> => {
     await sleep(ms);
@@ -82,9 +82,9 @@ async function play(stage: Stage, plan: readonly PlannedDeed[]): Promise<void> {
   ]);
 }
 
-/** As soon as there is somebody to do it to: a slow computer gets its disasters later, not fewer of them. */
+/** Does a deed as soon as there is something to do it to. A slow computer gets its deeds later, not fewer of them. */
 async function doDeed(stage: Stage, kind: string, draws: Draws): Promise<void> {
-  // A job that is stuck already keeps nobody waiting.
+  // Half of the time to settle, so that a stuck job does not hold up the seed.
   const deadline = Date.now() + settleMs(stage.tier) / 2;
   try {
     const isDone = (): Promise<boolean> => deedOf(kind)(stage, draws).catch(notWhileDown);
@@ -98,7 +98,7 @@ async function doDeed(stage: Stage, kind: string, draws: Draws): Promise<void> {
   }
 }
 
-/** The rehearsal is down just now: a deed that wants it comes when it is up again. @throws everything else */
+/** False if the rehearsal is down: a deed that needs it is tried again until it is up. @throws every other error */
 function notWhileDown(error: unknown): false {
   if (error instanceof TypeError && error.message === 'fetch failed') return false;
   throw error;
@@ -108,14 +108,14 @@ async function isAllOver(stage: Stage): Promise<boolean> {
   return stage.jobs.every(({ id }) => stage.submitted.has(id)) && (await openJobs(stage)) === 0;
 }
 
-/** Of both installations. */
+/** Number of open jobs of both installations. */
 async function openJobs(stage: Stage): Promise<number> {
   const { second } = stage.stack;
   const theirs = second === undefined ? [] : await stage.open('job', second.client);
   return (await stage.open('job')).length + theirs.length;
 }
 
-/** Nothing is broken any more. What is not over after a while is stuck. */
+/** Ends all faults and waits. A job or resource that is still there after a while is stuck. */
 async function settle(stage: Stage): Promise<void> {
   const { stack, tier } = stage;
   stack.rehearsal.signal('SIGCONT');
@@ -128,7 +128,7 @@ async function settle(stage: Stage): Promise<void> {
   stage.note('note', 'all faults have ended');
   const deadline = Date.now() + settleMs(tier);
   const left = (): number => Math.max(0, deadline - Date.now());
-  // Whether it came to that is the oracle's to say, from its own evidence.
+  // If the claim does not come true, the oracle finds out from its own evidence.
   const hope = (claim: string, look: () => Promise<boolean>, ms: number): Promise<unknown> =>
     until(claim, look, ms).catch(() => undefined);
   await resumeAll(stage);
@@ -153,7 +153,7 @@ async function settle(stage: Stage): Promise<void> {
 async function gather(stage: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
   const { stack, tier, jobs, theirs, deeds, submitted } = stage;
   await stage.tellRest();
-  // First what jobctl says, then what is known otherwise: of jobs that go on still, the latter may be more, never less.
+  // jobctl's own words are read first. If a job still runs, the other evidence may only be more than they say, never less.
   const results = await allOf(stack, readResults);
   return {
     seed,
@@ -175,10 +175,10 @@ async function gather(stage: Stage, seed: number, told: () => readonly Told[]): 
   };
 }
 
-/** From an exit to its record in the bucket, on a busy computer. */
+/** Time from an exit to its record in the bucket, on a busy computer. */
 const STORED_MS = 5_000;
 
-/** What both installations have. */
+/** Items of both installations. */
 async function allOf<Item>(
   { sources, second }: PrivateStack,
   read: (sources: Sources) => Promise<readonly Item[]>,
@@ -186,7 +186,7 @@ async function allOf<Item>(
   return [...(await read(sources)), ...(second === undefined ? [] : await read(second.sources))];
 }
 
-/** The hosts' own records, again and again: with a slice its disks go. */
+/** Reads the hosts' own records again and again, because a slice's disks are deleted with it. */
 function harvesting(stack: PrivateStack): { readonly stop: () => readonly Told[] } {
   const found = new Map<string, Told>();
   const look = (): void => {

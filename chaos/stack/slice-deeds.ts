@@ -16,7 +16,7 @@ async function preempt(
   return true;
 }
 
-/** What the provider does to slices. */
+/** Deeds of the provider to slices. */
 export const SLICE_DEEDS: Readonly<Record<string, DeedDo>> = {
   'preempted with notice': (stage, draws) =>
     preempt(stage, draws, { text: 'with notice', body: { noticeMs: Math.round(spanOf(stage.tier, 'notice')) } }),

@@ -18,19 +18,19 @@ export interface RunningVm {
 
 const lastOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
-/** Where deeds are done: the stack from behind, what is on it now, and the record of what was done. */
+/** The place of deeds: the stack with its admin interfaces, the jobs on it, and the record of what was done. */
 export class Stage {
   readonly stack: PrivateStack;
   readonly admin: RehearsalAdmin;
   readonly tier: Tier;
   readonly jobs: readonly DrawnJob[];
-  /** Of the second installation. */
+  /** Jobs of the second installation. */
   readonly theirs: readonly DrawnJob[];
   readonly listener: Listener;
   readonly deeds: Deed[] = [];
   /** Ids of jobs that were submitted. */
   readonly submitted = new Set<string>();
-  /** What ends a fault that lasts. Each is done once: when its time has come, or all at the end. */
+  /** Functions that end a lasting fault. Each is called once: at its time, or by `heal`. */
   readonly #ends = new Set<() => Promise<void>>();
   readonly #lastWords: (() => Promise<void>)[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -51,7 +51,7 @@ export class Stage {
     this.theirs = theirs;
   }
 
-  /** Tried until it is accepted. */
+  /** Submits a job, and tries again until it is accepted. */
   async submit(to: JobClient, { id, file, user, kind }: DrawnJob): Promise<void> {
     await until(`${id} is submitted`, () => to.submit({ job: file, name: id, user }), settleMs(this.tier));
     this.submitted.add(id);
@@ -62,7 +62,7 @@ export class Stage {
     this.deeds.push({ at: Date.now(), kind, text, ...about });
   }
 
-  /** Ends a fault after a while, at the latest with `heal`. */
+  /** Ends a fault after a while, or with `heal` if that comes first. */
   endAfter(ms: number, end: () => Promise<void>): void {
     this.#ends.add(end);
     const timer = setTimeout(() => {
@@ -74,7 +74,7 @@ export class Stage {
     this.#timers.add(timer);
   }
 
-  /** What is to be told when all is over. */
+  /** Adds something to be told when all is over. */
   atEnd(tell: () => Promise<void>): void {
     this.#lastWords.push(tell);
   }
@@ -83,14 +83,14 @@ export class Stage {
     for (const tell of this.#lastWords.splice(0)) await tell();
   }
 
-  /** Every fault that lasts ends now. */
+  /** Ends every lasting fault now. */
   async heal(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     await Promise.all(this.#under);
     for (const end of [...this.#ends]) await this.#end(end);
   }
 
-  /** Of the first installation, by name. */
+  /** Nodes of the first installation, sorted by name. */
   async nodes(): Promise<readonly Node[]> {
     return (await this.#allNodes()).filter((node) => !this.#isTheirs(node));
   }
@@ -118,7 +118,7 @@ export class Stage {
     return (await this.nodes()).filter(({ state }) => state === 'READY');
   }
 
-  /** Of Compute Engine, that run, and are none of somebody else's: by name, each with the zone that it is in. */
+  /** Running VMs of Compute Engine that are not foreign, sorted by name. */
   async runningVms(): Promise<readonly RunningVm[]> {
     const foreign = this.#foreign();
     const { vms } = await this.admin.status();
@@ -128,18 +128,18 @@ export class Stage {
       .toSorted((a, b) => a.name.localeCompare(b.name));
   }
 
-  /** What has hosts that SSH reaches in the cloud: ready nodes, and VMs of Compute Engine, which are one host each. */
+  /** Nodes and VMs whose hosts SSH reaches: ready nodes, and running VMs of Compute Engine, which have one host each. */
   async readyHosts(): Promise<readonly { readonly name: string; readonly count: number }[]> {
     const nodes = (await this.readyNodes()).map(({ name, hosts }) => ({ name, count: hosts.length }));
     return [...nodes, ...(await this.runningVms()).map(({ name }) => ({ name, count: 1 }))];
   }
 
-  /** Of the pool's own machines those that a slice holds, as they themselves say. */
+  /** The pool's own machines that a slice holds, by their claim files. */
   get heldMachines(): readonly RackMachine[] {
     return (this.stack.rack?.machines ?? []).filter(({ isOn, claim }) => isOn && claim !== undefined);
   }
 
-  /** Open workflows of a type, by the server's list. @param client of another installation than the first */
+  /** Open workflows of a type, from the server's list. @param client absent: the first installation's */
   async open(type: 'job' | 'slice', client: Client = this.stack.client): Promise<readonly string[]> {
     const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`;
     const ids: string[] = [];

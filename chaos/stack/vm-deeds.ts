@@ -5,7 +5,10 @@ import { VM_TYPE, ZONES } from './sections.js';
 import type { RunningVm, Stage } from './stage.js';
 import { spanOf } from './tier.js';
 
-/** What the operation of an accepted create comes to, or the call itself is answered with, as people reported it (docs/compute-engine.md). Z is the zone, R its region. */
+/**
+ * Google's refusals of a create, as people reported them (docs/compute-engine.md). `as: 'operation'`: the call is accepted, and
+ * its operation fails. Z is the zone, R its region.
+ */
 const REFUSALS: readonly {
   readonly as?: 'operation';
   readonly code: string;
@@ -38,7 +41,7 @@ const REFUSALS: readonly {
   },
 ];
 
-/** One VM, of a gang too, meets its end. Told first: it may be seen before the call is answered. */
+/** Ends one VM, which may be part of a gang. Noted before the call, because the end may be seen before the answer. */
 async function ends(
   stage: Stage,
   draws: Draws,
@@ -54,7 +57,7 @@ async function ends(
 
 const force = (stage: Stage, name: string, state: string): Promise<void> => stage.admin.post('force', { name, state });
 
-/** A status for a while, and another one after it; a VM that is gone by then has no more of them. */
+/** Forces a status for a while, and then another one, unless the VM is gone by then. */
 async function forced(
   stage: Stage,
   draws: Draws,
@@ -71,7 +74,7 @@ async function forced(
   return true;
 }
 
-/** A person's deletion, by a name of the cloud's that jobctl's worker does not dial. */
+/** Deletes a VM as a person, under a host name of the cloud that jobctl's worker does not dial. */
 async function deleteAsPerson({ stack }: Stage, { name, zone }: RunningVm): Promise<void> {
   const place = `projects/${GOOGLE_PROJECT}/zones/${zone}/instances/${name}`;
   const url = `${stack.restUrl.replace('127.0.0.1', 'localhost')}/compute/v1/${place}`;
@@ -87,7 +90,7 @@ async function refuseFor(stage: Stage, draws: Draws, fault: object, text: string
   return true;
 }
 
-/** What becomes of VMs of Compute Engine, one at a time, and of the API that has them. */
+/** Faults of single VMs of Compute Engine, and of their API. */
 export const VM_DEEDS: Readonly<Record<string, DeedDo>> = {
   'a VM is preempted with notice': (stage, draws) =>
     ends(stage, draws, {

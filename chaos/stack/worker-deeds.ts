@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type DeedDo, lasting, seconds } from './cloud-deeds.js';
 
-/** Long enough that connections are given up, and that another worker could take over what it should not. */
+/** These faults last this many times longer, so that connections are given up, and another worker could wrongly take over. */
 const LONGER = 4;
 
-/** What befalls one worker of several, while the others are well. */
+/** Faults of one worker, while the others are well. */
 export const WORKER_DEEDS: Readonly<Record<string, DeedDo>> = {
   'SSH is dead for one worker': async (stage, draws) => {
     const { gate } = stage.stack;
@@ -25,7 +25,7 @@ export const WORKER_DEEDS: Readonly<Record<string, DeedDo>> = {
     if (pid === undefined) return false;
     const forMs = LONGER * lasting(stage, draws);
     await limitFiles(pid, '0');
-    // Another process of that worker has no such limit.
+    // If the worker was restarted meanwhile, its new process has no such limit.
     stage.endAfter(forMs, () => limitFiles(pid, 'unlimited').catch(() => undefined));
     stage.note('fault', `the ${worker.name} can write to no file, its log included, for ${seconds(forMs)}`);
     return true;
@@ -33,13 +33,13 @@ export const WORKER_DEEDS: Readonly<Record<string, DeedDo>> = {
 };
 
 /**
- * The most bytes that files may have to which a process writes (RLIMIT_FSIZE): at 0 each of its writes fails as on a full disk,
- * with EFBIG in the place of ENOSPC. It needs no disk of its own, and takes hold of a process that runs.
+ * Limits the size of files that a process may write (RLIMIT_FSIZE). At 0 each of its writes fails as on a full disk, but with
+ * EFBIG in place of ENOSPC. No separate disk is needed, and a running process can be limited.
  */
 async function limitFiles(pid: number, most: '0' | 'unlimited'): Promise<void> {
   await promisify(execFile)('prlimit', ['--pid', String(pid), `--fsize=${most}:`]);
 }
 
-/** What a stack needs for the deeds that are planned. */
+/** Whether one of these deeds needs a second worker. */
 export const needsSecondWorker = (kinds: readonly string[]): boolean =>
   kinds.some((kind) => Object.hasOwn(WORKER_DEEDS, kind));

@@ -5,7 +5,7 @@ import { ON_TERM, type Point, pointText } from './points.js';
 import { SweptJob } from './swept-job.js';
 
 const STEP_MS = 1_000;
-/** While nothing happens but that the API is down. */
+/** Step of the clock while the API is down and nothing else happens. */
 const LONG_STEP_MS = 20_000;
 /** From the command's beginning to the loss of its slice. */
 const UNTIL_LOSS_MS = 65_000;
@@ -15,7 +15,7 @@ const MOST_MS = 2 * HOUR_MS;
 /** The longest that a worker takes to read an end from a host that it reaches. */
 const READ_MS = 3_000;
 
-/** @param isApiDown for an hour, from a minute before the loss. */
+/** @param isApiDown whether the API is down for an hour, from a minute before the loss */
 export function sweptInModel(point: Point, seed: number, isApiDown: boolean): Evidence {
   const draws = new Draws(seed * 7_919 + point.offsetS + 60);
   const cloud = new VirtualCloud(seed, point.lagS * 1_000);

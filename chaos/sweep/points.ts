@@ -1,9 +1,9 @@
-/** Where the end of a program is swept: docs/chaos.md, "The sweep". */
+/** Seconds from the slice's loss of power to the end of the program: docs/chaos.md, "The sweep". */
 export const OFFSETS_S: readonly number[] = Array.from({ length: 121 }, (_, index) => index - 60);
 export const LAGS_S = [0, 15, 60] as const;
 /**
- * How a slice is taken. `notice`: 30 s before, its guests are told and shut down. `without`: its power is cut, and its connections
- * end. `silent`: its power is cut, and nobody on the network is told.
+ * Ways to take a slice. `notice`: its guests are told 30 s before, and shut down. `without`: its power is cut, and its
+ * connections end. `silent`: its power is cut, and nobody on the network is told.
  */
 export const KINDS = ['notice', 'without', 'silent'] as const;
 export const SHAPES = [
@@ -11,25 +11,25 @@ export const SHAPES = [
   { name: 'four hosts', slices: 1, hosts: 4 },
   { name: 'two slices', slices: 2, hosts: 1 },
 ] as const;
-/** What the program does at SIGTERM: it saves and exits with 0, dies, exits with 143, or goes on to its end. */
+/** At SIGTERM the program saves and exits with 0, dies, exits with 143, or goes on to its end. */
 export const ON_TERM = ['saves', 'saves', 'saves', 'dies', 'tells', 'ignores'] as const;
 
 export interface Point {
-  /** When the program ends, after its slice lost its power. */
+  /** Time from the slice's loss of power to the end of the program. Negative: the program ends first. */
   readonly offsetS: number;
   readonly lagS: (typeof LAGS_S)[number];
   readonly kind: (typeof KINDS)[number];
   readonly shape: (typeof SHAPES)[number];
 }
 
-/** 121 x 3 x 3 x 3. */
+/** All 121 x 3 x 3 x 3 combinations. */
 export const POINTS: readonly Point[] = OFFSETS_S.flatMap((offsetS) =>
   LAGS_S.flatMap((lagS) => KINDS.flatMap((kind) => SHAPES.map((shape): Point => ({ offsetS, lagS, kind, shape })))),
 );
 
 const COMBINATIONS = LAGS_S.length * KINDS.length * SHAPES.length;
 
-/** So many of them, spread over the offsets and over all else at once. */
+/** Picks `count` points, spread over the offsets and over the other dimensions at the same time. */
 export function spread(count: number): readonly Point[] {
   return Array.from({ length: count }, (_, index) => {
     const offset = count === 1 ? 60 : Math.round((index * (OFFSETS_S.length - 1)) / (count - 1));

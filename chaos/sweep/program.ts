@@ -4,13 +4,13 @@ import { ZONES } from '../stack/sections.js';
 import { ON_TERM } from './points.js';
 
 export interface Program {
-  /** Of the first attempt; later ones take `LATER_RUN_S`. */
+  /** Run time of the first attempt; later ones take `LATER_RUN_S`. */
   readonly runsS: number;
   readonly onTerm: (typeof ON_TERM)[number];
 }
 
 const LATER_RUN_S = 3;
-/** More than a sweep can spend. */
+/** More retries than a sweep can use up. */
 const PLENTY = 50;
 
 export const programOf = (runsS: number, draws: Draws): Program => ({ runsS, onTerm: draws.pick(ON_TERM) });
@@ -32,7 +32,7 @@ export function sweptFile(job: {
   };
 }
 
-/** It runs for so long by its own clock, and answers SIGTERM within half a second. */
+/** A script that runs for `runsS` by its own clock, and answers SIGTERM within half a second. */
 function commandOf({ runsS, onTerm }: Program): string {
   const answers = {
     dies: 'trap - TERM; kill -TERM $BASHPID',

@@ -15,22 +15,22 @@ import { type Program, programOf, sweptFile } from './program.js';
 /** From the beginning of the command on its last host to the loss of its slice. */
 const UNTIL_LOSS_S = 65;
 const NOTICE_MS = 30_000;
-/** Of ends that a worker has not read: a connection, a call of the runner, and a busy computer. */
+/** Time until a worker must have read an end: a connection, a call of the runner, and a busy computer. */
 const READ_MS = 5_000;
 const POOL_UNITS = 2_048;
 const HOUR_MS = 3_600_000;
-/** Provisioning is short: nothing that decides about an end is. */
+/** Provisioning is short, because no decision about an end depends on it. */
 const SETTINGS = { queueMs: 0, provisioningMs: 500, deletingMs: 500, guestNoticeMs: NOTICE_MS };
 const READY_MS = 600_000;
-/** In which a cut of the power has reached the VMs. */
+/** Time until a cut of the power has reached the VMs. */
 const TAKEN_MS = 100;
-/** Beyond what the lag and an outage take, until a job is over. */
+/** Time until a job must be over, besides an outage of the API. */
 const MOST_MS = 900_000;
 
 export interface RealSweep {
-  /** With their numbers among all that are usual. */
+  /** Points with their numbers in the usual selection. */
   readonly points: readonly { readonly point: Point; readonly index: number }[];
-  /** Jobs side by side on the one stack. */
+  /** Jobs that run side by side on the one stack. */
   readonly atOnce: number;
   readonly isApiDown: boolean;
 }
@@ -39,10 +39,13 @@ interface Played extends AskedJob {
   readonly program: Program;
 }
 
-/** Real processes, production's times, one private stack. @returns the evidence, and the folder of logs while `keep` is not called with false. */
+/**
+ * Real processes, production's times, one private stack.
+ * @returns the evidence, and the folder of logs, removed by `stop(false)`
+ */
 export async function sweptForReal({ points, atOnce, isApiDown }: RealSweep): Promise<{
   readonly evidence: Evidence;
-  /** Programs that nothing could be shown with: the fault of the sweep, or of what it runs on. */
+  /** Programs that could not be played: a fault of the sweep, or of what it runs on. */
   readonly unplayed: readonly string[];
   readonly directory: string;
   readonly stop: (keep: boolean) => Promise<void>;
@@ -71,7 +74,7 @@ export async function sweptForReal({ points, atOnce, isApiDown }: RealSweep): Pr
           .catch((error: unknown) => unplayed.push(`${id} could not be played: ${String(error)}`));
       }
     };
-    // All of them have to run as the API falls silent.
+    // All programs must run when the API goes down.
     await Promise.all(Array.from({ length: isApiDown ? points.length : atOnce }, playInTurn));
     const isClean = async (): Promise<boolean> => (await readLeases(stack.sources)).length === 0;
     await until('nothing is left', isClean, 60_000).catch(() => undefined);
@@ -100,7 +103,7 @@ async function gather(stage: Stage, listener: Listener, played: readonly Played[
 }
 
 interface Theatre {
-  /** Said once by each program. @returns how many have not said so yet */
+  /** Call it once for each program that has begun. @returns the number of programs that have not begun yet */
   readonly hasBegun: () => number;
   readonly stage: Stage;
   readonly listener: Listener;
@@ -131,7 +134,7 @@ function pointPlayer(point: Point, index: number): Player {
   return { asked, play };
 }
 
-/** A warning that clears while the program ends, and three refusals of a zone beside a free one. */
+/** Jobs that end during a warning that clears, and one whose first zone refuses three times while another zone is free. */
 function others(): readonly Player[] {
   return [warned('warned1', 1), warned('warned4', 4), refused()];
 }
@@ -165,7 +168,7 @@ function refused(): Player {
   return { asked, play };
 }
 
-/** Submits it. @returns when its last host had begun, epoch ms */
+/** Submits the job. @returns when its last host began, epoch ms */
 async function begun(
   { stage, listener }: Theatre,
   { id, slices, hosts, program }: Played,
@@ -189,11 +192,11 @@ const closed = async ({ stage, isApiDown }: Theatre, id: string): Promise<unknow
     `${id} is closed`,
     async () => (await stage.stack.client.workflow.getHandle(id).describe()).status.name !== 'RUNNING',
     (isApiDown ? HOUR_MS : 0) + MOST_MS,
-    // What is stuck is the oracle's to say.
+    // The oracle reports a stuck job.
   ).catch(() => undefined);
 
 let queue: Promise<void> = Promise.resolve();
-/** One at a time: lag and silence are settings of the whole cloud, read as it happens. */
+/** Takes one slice at a time: lag and silence are settings of the whole cloud, read at the moment of the loss. */
 function take(stage: Stage, name: string, { kind, lagS }: Point): Promise<void> {
   const done = queue.then(async () => {
     const isSilent = kind === 'silent';

@@ -13,10 +13,10 @@ import { sweptForReal } from './real.js';
 const SEEDS = { first: 1, last: 10 };
 const REAL_POINTS = 120;
 const AT_ONCE = 24;
-/** So many are named. */
+/** Number of slow outcomes that are named. */
 const SLOWEST = 5;
 
-/** What a sweep came to. */
+/** Results of a sweep. */
 interface Sum {
   programs: number;
   attempts: number;
@@ -53,7 +53,7 @@ export async function runSweep(wanted: SweepArguments): Promise<number> {
     process.stdout.write(`${counts.programs} programs, ${counts.attempts} attempts, ${findings.length} found\n`);
     process.stdout.write(`${counts.programs - failed} passed, ${failed} failed\n`);
   }
-  // Nothing that was shown is no result.
+  // A sweep that has shown nothing has failed too.
   return findings.length + counts.unplayed.length === 0 && sorted.length > 0 ? 0 : 1;
 }
 

@@ -5,12 +5,12 @@ import type { Told } from '../oracle/evidence.js';
 import type { VirtualCloud, VmState } from '../model/virtual-cloud.js';
 import type { ON_TERM, SHAPES } from './points.js';
 
-/** As `activities/attempt` waits and looks. */
+/** The times of `activities/attempt`. */
 const SHUTDOWN_PATIENCE_MS = 120_000;
 const SHUTDOWN_GRACE_MS = 30_000;
 const NOT_FOUND_APART_MS = 5_000;
 const SAVING_MS = 2_000;
-/** Of attempts after the first. */
+/** Run time of attempts after the first. */
 const SHORT_RUN_MS = 5_000;
 const CHIPS = { 1: 4, 4: 16 } as const;
 
@@ -36,8 +36,8 @@ interface Process {
 }
 
 /**
- * One job with one or two slices, from its first attempt to its outcome: every branch is an answer of `domain/recovery`; what is
- * done here is what `activities/attempt` and `workflows/job` do for it, without budgets, pool and people.
+ * One job with one or two slices, from its first attempt to its outcome. Every branch is an answer of `domain/recovery`. The rest
+ * does what `activities/attempt` and `workflows/job` do, without budgets, pool and people.
  */
 export class SweptJob {
   readonly told: Told[] = [];
@@ -77,7 +77,7 @@ export class SweptJob {
     else this.#prepare();
   }
 
-  /** Everything goes. True: it is gone. */
+  /** Deletes all slices. Returns true once they are gone. */
   leave(): boolean {
     if (this.#cloud.isDown) return false;
     const nodes = [...this.#generations.keys()].map((slice) => this.node(slice));
@@ -125,7 +125,7 @@ export class SweptJob {
     this.#cloud.create(this.node(slice), CHIPS[this.#work.shape.hosts], ownership);
   }
 
-  /** Evidence that a slice serves no more, or undefined. @param isDirect asked at once, as after a command's end. */
+  /** Evidence that a slice is lost, or undefined. @param isDirect whether the API is asked directly, as after a command's end */
   #lossSeen(slice: number, isDirect: boolean): 'preempted' | 'failed' | undefined {
     const node = this.node(slice);
     const condition = conditionFact(this.#cloud.look(node));
@@ -209,7 +209,7 @@ export class SweptJob {
 
   readonly #read = new Map<string, HostEnd>();
 
-  /** What a worker has read of the hosts that were there to be read. */
+  /** Ends that a worker has read. It reads none from a VM that is gone. */
   #known(): readonly HostEnd[] {
     for (const { id, end, isGone } of this.#processes)
       if (end !== undefined && !isGone && end.readAt <= this.#cloud.now) this.#read.set(id, end.said);
@@ -224,7 +224,7 @@ export class SweptJob {
     if (lost.length > 0 && !this.#isEndAfterAll(ends)) this.#slicesLost(lost);
   }
 
-  /** All hosts ended, or one badly: of a slice whose hosts shut down, as far as they came in their grace. */
+  /** Ends that suffice for a report, if any: of all hosts, or one failed end, or those of a slice that shut down in its grace. */
   #enough(ends: readonly HostEnd[]): readonly HostEnd[] | undefined {
     if (ends.length === this.#processes.length) return ends;
     const shutDown = ends.find((end) => 'host' in end && end.host !== 'up' && end.host !== undefined);
@@ -237,7 +237,7 @@ export class SweptJob {
     return isOver || own.length === this.#work.shape.hosts ? own : undefined;
   }
 
-  /** @returns whether that was the attempt's end */
+  /** @returns whether the attempt is over */
   #report(ends: readonly HostEnd[]): boolean {
     this.#reportedAt ??= this.#cloud.now;
     const hosts = hostsFact(ends);
@@ -262,7 +262,7 @@ export class SweptJob {
     return true;
   }
 
-  /** A loss that comes after the true end on every host takes nothing of it back. */
+  /** Ends the attempt if every host has truly ended: a later loss of a slice does not undo that. @returns whether it did */
   #isEndAfterAll(ends: readonly HostEnd[]): boolean {
     if (ends.length === 0 || ends.length < this.#processes.length) return false;
     const end = commandEnd(ends);

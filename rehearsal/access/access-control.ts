@@ -75,7 +75,7 @@ export class AccessControl {
     this.#own = own;
   }
 
-  /** Returns the principal with this email; `current` is the current one. Undefined if there is none. */
+  /** Returns the principal with this email; the email `current` stands for the current one. Undefined if there is none. */
   principal(email: string): Principal | undefined {
     const name = email === 'current' ? this.state.current : email;
     return name === null ? undefined : this.state.principals[name];
@@ -96,7 +96,7 @@ export class AccessControl {
   /**
    * Identifies the caller. While rights are not enforced, a caller with the rehearsal's token, or with one that it issued, may do
    * everything.
-   * @param loginSuffices for an API whose clients cannot be given a token
+   * @param loginSuffices whether the rehearsal's login needs no token: for an API whose clients cannot send one
    */
   caller(headers: CallHeaders, { loginSuffices = false } = {}): Caller {
     const token = tokenIn(headers);
@@ -106,7 +106,7 @@ export class AccessControl {
     return isKnown ? { kind: 'anybody' } : found;
   }
 
-  /** Whether the caller owns this rehearsal. */
+  /** Whether the call has the rehearsal's own token, or needs none because it comes from the rehearsal's login. */
   isOwner(headers: CallHeaders, { loginSuffices = false } = {}): boolean {
     const token = tokenIn(headers);
     if (token !== undefined && isEqual(token, this.#own.token)) return true;

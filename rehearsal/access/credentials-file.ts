@@ -4,9 +4,9 @@ import { makeFolderSync } from '../folders.js';
 import { refreshTokenOf } from './token-service.js';
 
 /**
- * Writes application-default credentials of the current principal, for GOOGLE_APPLICATION_CREDENTIALS. The type is
- * `external_account_authorized_user`, a login through another company's accounts: of the logins of persons, only this one may
- * name its token URL (google-auth-library 9.15; `authorized_user` always asks oauth2.googleapis.com).
+ * Writes application-default credentials of the current principal, for GOOGLE_APPLICATION_CREDENTIALS. Their type is
+ * `external_account_authorized_user`, a login through another company's accounts. No other type of a person's login may name its
+ * token URL (google-auth-library 9.15; `authorized_user` always asks oauth2.googleapis.com).
  * @param tokenService URL without a trailing slash
  * @param key signs tokens
  */

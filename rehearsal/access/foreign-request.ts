@@ -6,7 +6,7 @@ const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 /** Names by which Google's clients call a metadata server, whatever its address. */
 export const METADATA_NAMES: readonly string[] = ['metadata.google.internal', 'metadata', '169.254.169.254'];
 
-/** The headers of a call that a browser writes and its page cannot change. */
+/** Request headers that a browser sets and a web page cannot change. */
 export type BrowserHeaders = Pick<IncomingHttpHeaders, 'host' | 'origin' | 'sec-fetch-site'>;
 
 /**

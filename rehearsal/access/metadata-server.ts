@@ -73,7 +73,7 @@ function projectValue(path: string, facts: ProjectFacts): string | undefined {
   return values[path];
 }
 
-/** Values of the VM's service account. It does not exist while there is no current principal. */
+/** Values of the VM's service account. The account does not exist while there is no current principal. */
 function accountValue(path: string, principal: Principal, hooks: TokenHooks): string | object | undefined {
   const { email } = principal;
   if (path === '/instance/service-accounts') return `default/\n${email}/\n`;

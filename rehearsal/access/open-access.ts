@@ -12,7 +12,7 @@ import type { Certificates } from './certificates.js';
 import { principalSchema } from './principal.js';
 
 export const authenticationSchema = z.strictObject({
-  /** Override those that the state folder remembers, by email. The first start has an owner who may do everything. */
+  /** Override stored principals with the same email. The first start without any has an owner who may do everything. */
   principals: z.array(principalSchema).optional(),
   /** Principal whose tokens the metadata server and the credentials file give; null: none. Absent: the first one given. */
   current: z.string().nullable().optional(),

@@ -9,7 +9,7 @@ export interface Connection {
   readonly localPort?: number | undefined;
 }
 
-/** A metadata server's answer to callers of other logins: its clients have no other way to identify themselves. */
+/** A metadata server's refusal of other logins. Its clients send no credentials, so the login is all that identifies them. */
 export const NOT_OWN_LOGIN = "refused: this call does not come from a process of the rehearsal's own login\n";
 
 /** Number of reads: a row is left out if its neighbours change between two reads of the table (proc(5)). */
@@ -32,7 +32,7 @@ export function isOwnLogin(connection: Connection): boolean {
   return isOwn;
 }
 
-/** Sockets whose caller was found: it does not change. */
+/** Sockets whose caller was found to be of this login. A socket's caller does not change. */
 const known = new WeakSet<Connection>();
 
 function isKnownToKernel(connection: Connection): boolean {

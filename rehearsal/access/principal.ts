@@ -19,15 +19,15 @@ export const principalSchema = z.strictObject({
   permissions: z.array(permission).default([]).readonly(),
   /** Permissions that are never held, whatever the roles include. */
   denied: z.array(permission).default([]).readonly(),
-  /** OAuth scopes of its tokens, the last part of the URL. A GCE VM's default scopes leave out Cloud TPU. */
+  /** OAuth scopes of the principal's tokens, the last part of the URL. A GCE VM's default scopes leave out Cloud TPU. */
   scopes: z.array(z.string()).default(['cloud-platform']).readonly(),
-  /** Lifetime that its tokens state, in seconds. Google's state 3599. */
+  /** Lifetime that the principal's tokens state, in seconds. Google's state 3599. */
   tokenSeconds: z.number().min(1).max(43_200).default(3599),
-  /** Seconds for which its tokens are accepted; absent: as stated. */
+  /** Seconds for which the principal's tokens are accepted; absent: for the lifetime that they state. */
   tokenValidSeconds: z.number().min(0).optional(),
   /**
-   * Whether its login can get new tokens. `expired` answers `invalid_grant`; `reauthentication-needed` answers the `invalid_rapt`
-   * of an organisation that limits sessions. A metadata server asks for no login.
+   * Whether the principal's login can get new tokens. `expired` answers `invalid_grant`; `reauthentication-needed` answers the
+   * `invalid_rapt` of an organisation that limits sessions. A metadata server asks for no login.
    */
   login: z.enum(['ok', 'expired', 'reauthentication-needed']).default('ok'),
 });

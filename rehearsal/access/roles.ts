@@ -1,6 +1,6 @@
 /**
- * Permissions of the predefined roles, as far as something here asks for them; `x.*` is every permission with that prefix. From
- * docs.cloud.google.com/iam/docs/roles-permissions (2026-11), shortened: no role here has more than Google's.
+ * Permissions of the predefined roles, limited to those that something here checks. `x.*` is every permission with that prefix.
+ * From docs.cloud.google.com/iam/docs/roles-permissions (2026-11): no role here has more than Google's.
  */
 export const ROLES: Readonly<Record<string, readonly string[]>> = {
   'roles/owner': ['*'],

@@ -4,7 +4,7 @@ import { dumpOf } from '../dump.js';
 import { blocks } from './journal.js';
 import type { AdminParts } from './parts.js';
 
-/** `GET /admin/dump`: JSON lines of one moment. */
+/** `GET /admin/dump`: the whole state at one moment, as JSON lines. */
 export function addDump(app: FastifyInstance, { cloud, clock }: AdminParts): void {
   app.get('/admin/dump', (_request, reply) => {
     // Built at once: lines sent one by one would show several moments.

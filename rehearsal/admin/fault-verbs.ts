@@ -4,7 +4,7 @@ import { AdminError, parse } from './admin-error.js';
 import type { AdminParts } from './parts.js';
 import { holdRequest, listLagRequest, refuseRequest, releaseRequest } from './requests.js';
 
-/** Faults of the API and of the service, from now on. */
+/** Verbs for faults of the API and of the service. They act from now on. */
 
 export function refuse({ cloud, clock }: AdminParts, body: unknown): object {
   const { method, code, message, reason, times, forMs, afterEffect, as, nameMatches, zone } = parse(

@@ -17,9 +17,9 @@ export interface AdminParts {
   readonly fleet: HostFleet;
   readonly clock: RehearsalClock;
   readonly journal: Journal;
-  /** Call after each change; resolves when it is on disk. */
+  /** Call it after each change. Resolves when the change is on disk. */
   readonly changed: () => Promise<void>;
 }
 
-/** Does what a request's body asks and returns what has changed; a promise if a VM must act. @throws AdminError */
+/** Does what a request's body asks, and returns what has changed. Returns a promise if a VM must act. @throws AdminError */
 export type Verb = (parts: AdminParts, body: unknown) => object | Promise<object>;

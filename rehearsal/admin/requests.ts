@@ -49,7 +49,7 @@ export const preemptRequest = z.strictObject({
   notice: z.boolean().optional(),
   /** Time between notice and preemption; default: by the settings. Implies `notice`. */
   noticeMs: ms.optional(),
-  /** `signal`: the guests shut down for as long as the settings say; the API shows nothing until then. */
+  /** `signal`: the guests shut down, and the API shows nothing until the time that the settings give them is over. */
   mode: z.enum(['preempted', 'vanish', 'signal']).optional(),
 });
 
@@ -140,7 +140,7 @@ function isCapacityKey(key: string): boolean {
 /** `null`: no limit. */
 export const capacityRequest = z.strictObject({
   zone,
-  /** A TPU generation, or a Compute Engine machine type, whose `chips` are VMs. */
+  /** A TPU generation, or a Compute Engine machine type. For a machine type, `chips` is a number of VMs. */
   generation: z.union([z.enum(GENERATIONS), z.string().regex(MACHINE_TYPE)], {
     error: `must be one of ${GENERATIONS.join(', ')}, or a machine type such as g2-standard-8`,
   }),
@@ -158,7 +158,7 @@ const span = z.union([
 ]);
 const onNodes = { nameMatches: pattern.optional() };
 
-/** Given tables and lists replace the present ones whole. */
+/** Tables and lists given here replace the present ones as a whole. */
 export const configureRequest = z.strictObject({
   creatingMs: span.optional(),
   queueMs: span.optional(),

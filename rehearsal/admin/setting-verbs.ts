@@ -6,14 +6,14 @@ import { capacityRequest, clockRequest, configureRequest, quotaRequest } from '.
 
 /** Verbs for capacity and quota, for how long states last, and for the clock. */
 
-/** Applies to resources that enter a state from now on. Resources already in a state keep their time. */
+/** Changes settings. Resources that enter a state from now on obey them. Resources already in a state keep their time. */
 export function configure({ cloud }: AdminParts, body: unknown): object {
   const given = Object.entries(parse(configureRequest, body)).filter(([, value]) => value !== undefined);
   cloud.configure(Object.fromEntries(given));
   return { ...cloud.state.settings };
 }
 
-/** Sets one entry of the capacity table. If it is below usage, resources in use stay and no request gets chips. */
+/** Sets one entry of the capacity table. If the entry is below usage, resources in use stay and no request gets chips. */
 export function capacity(parts: AdminParts, body: unknown): object {
   const { zone, generation, tier, chips } = parse(capacityRequest, body);
   const key = tier === undefined ? `${zone}/${generation}` : `${zone}/${generation}/${tier}`;

@@ -40,7 +40,7 @@ export function preempt({ cloud, compute }: AdminParts, body: unknown): object {
   return { name: node.resource.name, state: node.resource.state, preemptAt: node.preemptAt };
 }
 
-/** Sets UNHEALTHY_MAINTENANCE, as before a preemption, but no preemption follows. It may clear again. */
+/** Sets UNHEALTHY_MAINTENANCE, as before a preemption, but no preemption follows. The warning may clear again. */
 export function warn({ cloud }: AdminParts, body: unknown): object {
   const { name, clearAfterMs, clear } = parse(warnRequest, body);
   const node = liveNode(findNode(cloud, name), 'warned');
@@ -62,7 +62,7 @@ export function maintenance({ cloud }: AdminParts, body: unknown): object {
   return { name: node.resource.name, state: node.resource.state };
 }
 
-/** The service gives up on a request that waits, or that stalls in PROVISIONING: the request is FAILED, a husk. */
+/** The service gives up on a request that waits, or that stalls in PROVISIONING. The request stays, as FAILED. */
 export function failRequest({ cloud }: AdminParts, body: unknown): object {
   const { name, code, message } = parse(failRequestRequest, body);
   const record = findQueuedResource(cloud, name);
@@ -74,7 +74,7 @@ export function failRequest({ cloud }: AdminParts, body: unknown): object {
   return { name: record.resource.name, state: record.resource.state.state };
 }
 
-/** Gives the chips that a request was promised to others, as in a drought: the request waits again. */
+/** Takes back the chips that a request was promised, as in a drought. The request waits again. */
 export function sendBack({ cloud }: AdminParts, body: unknown): object {
   const record = findQueuedResource(cloud, parse(sendBackRequest, body).name);
   if (!cloud.sendBack(record)) {

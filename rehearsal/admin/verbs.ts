@@ -26,7 +26,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
 };
 
 /**
- * Runs a verb and journals it, after the changes that it made. The caller calls `parts.changed` afterwards.
+ * Runs a verb, then journals it. The events of its changes come before it in the journal. The caller calls `parts.changed`
+ * afterwards.
  * @param by the asker, if not the admin interface itself
  * @throws AdminError
  */

@@ -112,7 +112,7 @@ export class ComputeCloud implements Actor {
 
   /**
    * The provider preempts the VM. It is STOPPING for `noticeMs`, while its metadata says so and its system shuts down. Then it is
-   * TERMINATED, or deleted if its `instanceTerminationAction` is DELETE. 0: at once, unannounced.
+   * TERMINATED, or deleted if its `instanceTerminationAction` is DELETE. With `noticeMs` 0 that happens at once, without notice.
    */
   preempt(vm: VmRecord, noticeMs: number): void {
     const { now, context } = this.#records;
@@ -128,7 +128,7 @@ export class ComputeCloud implements Actor {
     this.act();
   }
 
-  /** Sets any status. Only another `force`, a preemption or a deletion leaves it. */
+  /** Sets any status. Only another `force`, a preemption or a deletion ends it. */
   force(vm: VmRecord, status: VmStatus): void {
     this.#move(vm, status, undefined);
   }

@@ -37,15 +37,15 @@ export interface VmRecord {
   resource: JsonObject & { readonly id: string; readonly name: string; readonly status: VmStatus };
   readonly host: HostRecord;
   readonly machineType: string;
-  /** Whether its SSH answers. */
+  /** Whether the VM's SSH answers. */
   isBooted: boolean;
   notice?: Notice | undefined;
   power?: 'stopping' | undefined;
-  /** When it may leave its status, epoch ms of the cloud's clock. */
+  /** When the VM may leave its status, epoch ms of the cloud's clock. */
   dueAt?: number | undefined;
-  /** Error of its create at that time. */
+  /** Error with which the VM's create operation fails at `dueAt`. */
   failure?: ComputeError | undefined;
-  /** Whether it is deleted once it has stopped. */
+  /** Whether the VM is deleted once it has stopped. */
   isToGo: boolean;
   /** Full names of open operations: they end when the VM is RUNNING, TERMINATED or gone. */
   operations: readonly string[];

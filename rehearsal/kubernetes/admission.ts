@@ -28,7 +28,7 @@ const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 export const randomSuffix = (): string => Array.from({ length: 5 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 
 /**
- * Creates an object, with those of a real API server's checks and defaults that are in this file.
+ * Creates an object after the checks of a real API server, and with its defaults, as far as they are in this file.
  * @throws ApiRefusal
  */
 export function createObject(store: ObjectStore, resource: Resource, namespace: string, draft: Draft): KubeObject {
@@ -141,7 +141,7 @@ function admittedJob(job: Job): Job {
 
 // RayClusters ----------------------------------------------------------------------------------------------------------
 
-/** Checks the pods' templates. KubeRay's definition checks less of them, and many other fields. */
+/** Checks the pods' templates, and more thoroughly than KubeRay's definition. That definition also checks many other fields. */
 function admittedRayCluster(cluster: RayCluster): RayCluster {
   const { headGroupSpec, workerGroupSpecs = [] } = cluster.spec ?? {};
   const templates = [

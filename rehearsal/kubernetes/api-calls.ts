@@ -27,7 +27,7 @@ export interface ApiCall {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly accept: string | undefined;
-  /** Parsed. That of a JSON Patch is a list. */
+  /** The parsed body: a list for a JSON Patch. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly response: ServerResponse;
 }

@@ -17,7 +17,7 @@ const POLICIES: Readonly<Record<string, string | undefined>> = { Foreground: FOR
 const DEFAULT_GRACE_SECONDS = 30;
 
 /**
- * Begins a deletion. An object with a grace period or a finalizer stays until they have ended, with a deletionTimestamp.
+ * Begins a deletion. An object with a grace period or a finalizer stays, with a deletionTimestamp, until both are gone.
  * @returns the object as it stays, or undefined if it is gone
  * @throws ApiRefusal
  */
@@ -87,7 +87,7 @@ function checkPreconditions(resource: Resource, { metadata }: KubeObject, { prec
     throw conflict('ResourceVersion', resourceVersion, metadata.resourceVersion);
 }
 
-/** Grace period in seconds: 0 for all but pods, and for a pod that has no node or has ended. */
+/** Grace period in seconds. It is 0 for everything but pods, and for a pod that has no node or has ended. */
 function graceOf(resource: Resource, object: KubeObject, { gracePeriodSeconds }: DeleteOptions): number {
   if (resource !== PODS) return 0;
   const pod = object as Pod;

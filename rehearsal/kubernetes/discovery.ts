@@ -33,7 +33,7 @@ export function discovered(path: string, store: ObjectStore): object | undefined
   }
 }
 
-/** Whether the API server knows the resource: RayClusters are a definition's. */
+/** Whether the API server knows the resource. It knows RayClusters only while their definition exists. */
 export const isDefined = (store: ObjectStore, resource: Resource): boolean =>
   resource !== RAY_CLUSTERS || store.get(DEFINITIONS, '', qualified(resource)) !== undefined;
 

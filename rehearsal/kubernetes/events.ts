@@ -13,7 +13,7 @@ interface Told {
   readonly source: EventSource;
 }
 
-/** Kubernetes forgets events after the same time. */
+/** Time for which events are kept, the same as in Kubernetes. */
 const KEPT_MS = 3_600_000;
 /** A repetition within this time is not recorded. */
 const REPEAT_MS = 15_000;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
 /**
- * Commands that an image has and this computer's system lacks: they come before the system's. An image is only a name here. An
+ * Commands that an image adds to those of this computer's system; they come first on the PATH. An image is only a name here. An
  * image whose repository is called buildkit has BuildKit's stand-in (docs/adr/0074), one with the word ray in its name, such as
  * ray-train, has Ray's, and one called without-curl has no curl.
  * @returns the folder on this computer, or undefined if the image adds nothing

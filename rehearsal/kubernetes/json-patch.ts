@@ -55,6 +55,6 @@ type Tree = Record<string, unknown>;
 
 const unescaped = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~');
 
-/** The refusal of Kubernetes 1.34, which does not say which operation it was. */
+/** The refusal of Kubernetes 1.34, which does not say which operation of the patch failed. */
 const failed = (): ApiRefusal =>
   new ApiRefusal(422, 'Invalid', 'the server rejected our request due to an error in our request', {});

@@ -70,7 +70,7 @@ export class Kubelet {
     return this.#runs.get(metadata.uid)?.container;
   }
 
-  /** Environment of its container, also for commands that are executed in it: as it was at its start. @throws ConfigFailure */
+  /** Environment of the pod's container since its start; commands that run in it get the same. @throws ConfigFailure */
   environmentOf(pod: Pod): Readonly<Record<string, string>> {
     const known = this.#runs.get(pod.metadata.uid)?.environment;
     return known ?? containerEnvironment(this.#store, pod, this.#place.environment);
@@ -167,7 +167,7 @@ export class Kubelet {
     );
   }
 
-  /** The container cannot start yet; the kubelet tries again. */
+  /** Records that the container cannot start yet. The kubelet tries again. */
   #wait(pod: Pod, waiting: string, detail: string | undefined, reason: string, message = detail ?? ''): void {
     const status = waitingStatus(pod, waiting, detail);
     const before = pod.status.containerStatuses?.[0]?.state.waiting;
@@ -276,7 +276,7 @@ function whyNoImage(image: string): string {
 }
 
 const NO_ROOT = 'the rehearsal runs pods in namespaces of their own alone, and cannot make them here: ';
-/** The end of a container whose node went down: nothing more is known. */
+/** The end of a container whose node went down, of which nothing more is known. */
 const LOST = {
   exitCode: 137,
   reason: 'ContainerStatusUnknown',

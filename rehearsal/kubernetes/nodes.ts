@@ -68,7 +68,7 @@ export function nodeObject({
   };
 }
 
-/** Resources that a pod asks for; the pod itself is one of `pods`. */
+/** Resources that a pod asks for. The pod itself counts as 1 of the resource `pods`. */
 export function requestsOf({ spec }: Pick<Pod, 'spec'>): ReadonlyMap<string, number> {
   const sums = new Map<string, number>([['pods', 1]]);
   for (const { resources } of spec.containers)

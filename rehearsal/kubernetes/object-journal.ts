@@ -10,9 +10,10 @@ const JOB_LABEL = 'batch.kubernetes.io/job-name';
 type RecordLine = (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
 
 /**
- * Journals Jobs, pods, ConfigMaps and Services: a line for each new state, by `namespaces/NAMESPACE/PLURAL/NAME`. States are a
- * pod's phases; a Job's `Active`, `Complete` and `Failed`; for the others `Active`. An object that was told to end and has not
- * ended is `Terminating`, then `gone`. Events of the cluster's components are journalled too, as `kubernetes-event`.
+ * Journals Jobs, pods, ConfigMaps and Services: one line for each new state, with the subject `namespaces/NAMESPACE/PLURAL/NAME`.
+ * The states of a pod are its phases, those of a Job `Active`, `Complete` and `Failed`; any other object is `Active`. An object
+ * that is being deleted is `Terminating`, and then `gone`. Events of the cluster's components are journalled too, as
+ * `kubernetes-event`.
  */
 export function recordObjects(store: ObjectStore, record: RecordLine): void {
   const states = new Map<string, string>();

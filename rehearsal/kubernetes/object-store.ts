@@ -62,7 +62,7 @@ export class ObjectStore {
     return [...this.#table(resource).values()].find(({ metadata }) => metadata.uid === uid);
   }
 
-  /** Creates the object, or replaces the one with its name. @returns it with its new resourceVersion */
+  /** Creates the object, or replaces the one with its name. @returns the object with its new resourceVersion */
   put<Kind extends KubeObject>(resource: Resource, object: Kind): Kind {
     const table = this.#table(resource);
     const key = keyOf(object.metadata);
@@ -82,7 +82,7 @@ export class ObjectStore {
     this.#tell({ version: this.#version, type: 'DELETED', resource, object: last });
   }
 
-  /** Undefined if they are no longer known. */
+  /** Undefined if changes since that version are no longer known. */
   changesAfter(version: number): readonly Change[] | undefined {
     return version < this.#since ? undefined : this.#changes.filter((change) => change.version > version);
   }

@@ -9,8 +9,8 @@ import { JOBS, PODS, RAY_CLUSTERS } from './resources.js';
 const [FIRST, LAST] = [240, 254];
 
 /**
- * The pods' addresses. All indexes of a Job, and the head of a RayCluster, get theirs with its first pod, so that each pod's
- * /etc/hosts can have the names that a cluster's DNS would give the others (`JOB-0.SERVICE`, and the head's Service).
+ * The pods' addresses. The first pod of a Job or a RayCluster reserves addresses for all indexes of the Job, or for the cluster's
+ * head. So each pod's /etc/hosts can have the names that a cluster's DNS would give (`JOB-0.SERVICE`, the head's Service).
  */
 export class PodAddresses {
   readonly #store: ObjectStore;

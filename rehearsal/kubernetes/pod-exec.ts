@@ -118,7 +118,7 @@ function join(webSocket: WebSocket, { child, container }: Executed, asked: ExecR
   };
   child.once('error', (error) => end({ metadata: {}, status: 'Failure', message: error.message, code: 500 }));
   child.once('close', (code, signal) => {
-    // It was gone before a process could enter it: the way in ended with this code, and no command.
+    // The container was gone before a process could enter it. This code is nsenter's, not the command's.
     if (code === 1 && !container.isAlive()) end(NO_TASK);
     else end(endStatus(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0)));
   });
@@ -129,7 +129,7 @@ interface Executed {
   readonly container: RunningContainer;
 }
 
-/** The words of containerd 1.7. */
+/** The answer if the container is gone, in the words of containerd 1.7. */
 const NO_TASK = {
   ...{ metadata: {}, status: 'Failure', reason: 'InternalError', code: 500 },
   message:

@@ -57,7 +57,7 @@ export const waitingStatus = (pod: Pod, reason: string, message?: string): PodSt
     { isReady: false, reason: 'ContainersNotReady' },
   );
 
-/** Not ready until its probe says so, if it has one. */
+/** The pod is not ready until its probe says so, if it has a probe. */
 export const runningStatus = (pod: Pod, address: string): PodStatus => ({
   ...readinessStatus(pod, pod.spec.containers[0]?.readinessProbe?.exec === undefined),
   podIP: address,

@@ -22,7 +22,7 @@ import {
 import { PODS, RAY_CLUSTERS, type Resource, SECRETS, SERVICES } from './resources.js';
 import type { Retries } from './retries.js';
 
-/** Ports of GCS: so many for each octet of a subnet, below the ports that Linux gives to clients. */
+/** First port for GCS, and the number of ports for each subnet octet. All are below the ports that Linux gives to clients. */
 const [FIRST_PORT, PORTS] = [16_384, 64];
 
 /**
@@ -87,7 +87,7 @@ export class RayClusterController {
     }
   }
 
-  /** @returns whether the pod has ended: it will not run again */
+  /** Deletes a pod that has ended. @returns whether it has ended */
   #deleteOver(cluster: RayCluster, pod: Pod, type: typeof HEAD | typeof WORKER): boolean {
     if (!isOver(pod)) return false;
     if (pod.metadata.deletionTimestamp !== undefined) return true;

@@ -2,7 +2,7 @@ import type { Draft } from './admission.js';
 import type { Container, EnvVar, KubeObject, PodTemplate, RayCluster, WorkerGroup } from './objects.js';
 import { quantityOf } from './quantity.js';
 
-/** The objects that KubeRay v1.5 makes for a RayCluster, where its pods are this computer's. */
+/** The objects that KubeRay v1.5 makes for a RayCluster, adapted to pods that share this computer. */
 
 export const CLUSTER_LABEL = 'ray.io/cluster';
 export const NODE_TYPE_LABEL = 'ray.io/node-type';
@@ -12,7 +12,7 @@ export const WORKER = 'worker';
 type NodeType = typeof HEAD | typeof WORKER;
 
 const VERSION = 'v1.5.1';
-/** The command of a container is left as it is; the one for Ray is in the environment alone. */
+/** Annotation: the container's command is left as it is, and the command for Ray is only in the environment. */
 const OVERWRITE = 'ray.io/overwrite-container-cmd';
 const AGENT_PORT = '52365';
 const METRICS_PORT = '8080';
@@ -127,7 +127,7 @@ function containerOf(cluster: RayCluster, plan: PodPlan, main: Container): Conta
   };
 }
 
-/** KubeRay asks Ray's HTTP ports, which the pods of this computer would share. */
+/** Stands in for KubeRay's probe of Ray's HTTP ports, which the pods of this computer would share. */
 const RAYLET_PROBE = {
   exec: { command: ['/bin/sh', '-c', 'kill -0 "$(cat /tmp/ray/raylet.pid)"'] },
   periodSeconds: 1,
@@ -178,7 +178,7 @@ function startCommand({ type, params }: PodPlan, { resources }: Container): stri
   return ['ray start', ...(type === HEAD ? ['--head'] : []), ...flags].join(' ');
 }
 
-/** These take true and false as values; all others are switches. */
+/** Parameters of `ray start` that take true and false as values. All others are switches. */
 const WITH_TRUTH = new Set(['log-color', 'include-dashboard']);
 
 const flag = (key: string, value: string): readonly string[] =>

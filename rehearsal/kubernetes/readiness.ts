@@ -7,15 +7,15 @@ interface Verdict {
   readonly failure?: string;
 }
 
-/** Characters of a failed try's output. */
+/** The most characters that are kept of a failed try's output. */
 const MOST_OUTPUT = 4_096;
 
 /** Exit code of `timeout -s KILL`. */
 const TIMED_OUT = 137;
 
 /**
- * Asks a container's readiness probe once in a while. Only `exec` is known.
- * @param tell each try's verdict: ready after one success, not ready after `failureThreshold` failures in a row
+ * Runs a container's readiness probe every `periodSeconds`. Only `exec` is known.
+ * @param tell receives each try's verdict: ready after one success, not ready after `failureThreshold` failures in a row
  * @returns a function that ends it
  */
 export function probeReadiness(

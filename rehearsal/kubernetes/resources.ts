@@ -37,7 +37,7 @@ export const DEFINITIONS: Resource = {
   ...{ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions' },
   ...{ singular: 'customresourcedefinition', isNamespaced: false, shortNames: ['crd'] },
 };
-/** Stored while their definition exists, which a new cluster has. */
+/** Stored only while their definition exists. A new cluster has the definition. */
 export const RAY_CLUSTERS: Resource = {
   ...{ group: 'ray.io', kind: 'RayCluster', plural: 'rayclusters', singular: 'raycluster', isNamespaced: true },
 };

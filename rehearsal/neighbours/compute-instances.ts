@@ -183,7 +183,7 @@ function typeOf(kind: 'machineTypes' | 'acceleratorTypes', { facts, path }: Neig
   return { kind: kind === 'machineTypes' ? 'compute#machineType' : 'compute#acceleratorType', name: type, zone: place };
 }
 
-/** The host key that the VM's agent publishes once it is up, if its metadata allows it. */
+/** The host key that the VM's agent publishes once the VM is up, if the VM's metadata allows that. */
 function guestAttributes({ path }: NeighbourCall, { cloud, hostKey }: ComputeService): JsonObject {
   const vm = cloud.vm(vmPath(path));
   const key = hostKey(vm.path);

@@ -31,7 +31,7 @@ const ROUTES: readonly NeighbourRoute[] = [
 ];
 
 /**
- * The APIs that tell about the project. Each has its own path, so one base URL serves all of them. A path without a route is
+ * Adds the APIs that tell about the project. Each has its own path, so one base URL serves all of them. A path without a route is
  * answered 501, in Google's form.
  */
 export function addNeighbours(app: FastifyInstance, parts: NeighbourParts): void {

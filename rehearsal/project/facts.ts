@@ -42,7 +42,7 @@ export const projectSchema = z.strictObject({
   networks: z.record(
     z.string(),
     z.strictObject({
-      /** True: it has a subnetwork of the same name in every region. */
+      /** True: the network has a subnetwork of the same name in every region. */
       autoCreateSubnetworks: z.boolean(),
       /** Applies to those subnetworks. */
       privateIpGoogleAccess: z.boolean().default(false),
@@ -62,7 +62,7 @@ export const projectSchema = z.strictObject({
   roleBindings: z.array(z.strictObject({ role: z.string(), members: z.array(z.string()) })),
   /** Emails of existing service accounts. */
   serviceAccounts: z.union([z.literal('any'), z.array(z.string())]),
-  /** Keyed by metric without `tpu.googleapis.com/`: the default limit of a place, and the other limits by place. */
+  /** Keyed by metric without `tpu.googleapis.com/`. `limit` holds for each place without an entry in `at`. */
   tpuQuotas: z.record(
     z.string(),
     z.strictObject({ per: z.enum(['zone', 'region']), limit, at: z.record(z.string(), limit).default({}) }),

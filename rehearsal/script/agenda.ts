@@ -6,7 +6,7 @@ import type { ScriptEvent } from './read-script.js';
 /** A resource in the state that an event waits for. */
 interface Waiting {
   readonly dueAt: number;
-  /** Whether it has triggered the event. It can do so again only after it leaves the state. */
+  /** Whether the resource has triggered the event. It can do so again only after it leaves the state. */
   isDone: boolean;
 }
 
@@ -53,7 +53,7 @@ export function isOver(event: ScriptEvent, { turns }: EventState): boolean {
   return turns >= event.repeat;
 }
 
-/** Takes the turn that is due at `now`. @returns full name of the resource that it is about, if any */
+/** Takes the turn that is due at `now`. @returns full name of the resource that the turn is about, if any */
 export function takeTurn(event: ScriptEvent, state: EventState, now: number, random: Random): string | undefined {
   state.turns += 1;
   if (state.nextAt !== undefined) {

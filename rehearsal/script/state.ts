@@ -30,7 +30,7 @@ export interface DoneEvent {
   /** Line of the event in the script's text. */
   readonly line: number;
   readonly action: string;
-  /** Full name of the resource that triggered it. */
+  /** Full name of the resource that triggered the turn. */
   readonly subject?: string;
   /** `done`, or why the action was not done or not done in full. */
   readonly result: string;

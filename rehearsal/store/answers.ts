@@ -6,7 +6,7 @@ export function json(content: unknown): StoreAnswer {
   return { kind: 'json', json: content };
 }
 
-/** JSON API: an empty list is left out of its answer. */
+/** A list in the JSON API's form: the answer leaves out an empty list. */
 export function listed(
   kind: string,
   lists: Readonly<Record<string, readonly unknown[]>>,
@@ -30,7 +30,7 @@ export function refused(error: StoreError): StoreAnswer {
   return { kind: 'json', json: error, status: error.httpStatus };
 }
 
-/** Any other error is a failure of the store. */
+/** Turns any other error into an internal error of the store. */
 export function asStoreError(error: unknown): StoreError {
   return error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
 }

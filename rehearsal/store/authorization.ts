@@ -8,7 +8,7 @@ import { storeErrors } from './store-error.js';
 export interface AskedStoreCall {
   readonly method: StoreMethodName;
   readonly headers: CallHeaders;
-  /** Whether it would replace an existing object. */
+  /** Whether the call would replace an existing object. */
   readonly replaces: boolean;
 }
 

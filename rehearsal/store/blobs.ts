@@ -13,7 +13,7 @@ const SMALL_BYTES = 256 * 1024;
 /** Complete bytes that belong to no object yet. Call `settle` or `discard`, once. */
 export interface StagedBlob {
   readonly hashes: ContentHashes;
-  /** Makes them the content of this generation, at once or not at all. */
+  /** Makes the bytes the content of this generation, wholly or not at all. */
   readonly settle: (generation: string) => void;
   readonly discard: () => void;
 }
@@ -22,7 +22,7 @@ export interface StagedBlob {
 export class Blobs {
   readonly #folder: string;
   readonly #incoming: string;
-  /** Number of openings of each generation in progress, and the generations to remove once they are over. */
+  /** Number of times that each generation is being opened now. `#unwanted` are generations to remove once that is over. */
   readonly #opening = new Map<string, number>();
   readonly #unwanted = new Set<string>();
 
@@ -63,7 +63,7 @@ export class Blobs {
     return { hashes, settle: (generation) => writeFileSync(this.#path(generation), content), discard: () => undefined };
   }
 
-  /** Takes a file of the same file system, which is moved. */
+  /** Stages a file of the same file system. `settle` moves it. */
   stageFile(path: string, hashes: ContentHashes): StagedBlob {
     return {
       hashes,
@@ -72,7 +72,7 @@ export class Blobs {
     };
   }
 
-  /** Takes the content of another object without reading it: a second name of its file, which never changes. */
+  /** Stages the content of another object without reading it. `settle` gives that file, which never changes, a second name. */
   stageCopy(from: Blobs, generation: string, hashes: ContentHashes): StagedBlob {
     const settle = (to: string): void => {
       const [source, target] = [from.#path(generation), this.#path(to)];

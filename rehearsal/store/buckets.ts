@@ -22,7 +22,7 @@ import { storeErrors } from './store-error.js';
 /** The stored data of a bucket, without its objects. */
 interface BucketFile {
   readonly resource: BucketResource;
-  /** Absent in buckets of a version that did not store it: they are in every project. */
+  /** Absent in buckets of a version that did not store the project. Such a bucket is in every project. */
   readonly project?: string;
   readonly policy: BucketPolicy;
 }
@@ -98,7 +98,7 @@ export class Buckets {
     return this.#replace({ ...bucket, policy: changedPolicy(bucket.policy, request) });
   }
 
-  /** Throws StoreError 409 if it holds objects. */
+  /** Throws StoreError 409 if the bucket holds objects. */
   remove(name: string, wanted: Preconditions): void {
     const { objects, resource } = this.get(name);
     checkBucketPreconditions(resource, wanted);

@@ -2,7 +2,7 @@ import { storeErrors } from './store-error.js';
 
 /** The bytes of an upload that a request carries. */
 export type ContentRange =
-  /** `bytes *\/N`, `bytes *\/*`: no bytes; the request asks how far the upload is. With N it says that this is all. */
+  /** `bytes *\/N`, `bytes *\/*`: no bytes; the request asks how many bytes have arrived. With N it says that N bytes are all. */
   | { readonly kind: 'query'; readonly total?: number }
   | {
       readonly kind: 'bytes';

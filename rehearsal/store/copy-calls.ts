@@ -98,8 +98,8 @@ async function readCopy({ buckets }: StoreParts, call: StoreCall): Promise<Copy>
 }
 
 /**
- * With `maxBytesRewrittenPerCall` it takes as many calls as at Google, though the copy itself costs nothing here. The token holds
- * the whole progress: it stays valid over a restart.
+ * With `maxBytesRewrittenPerCall` a copy takes as many calls as at Google, though it costs nothing here. The token holds the
+ * whole progress, so it stays valid over a restart.
  */
 async function rewriteObject(parts: StoreParts, call: StoreCall): Promise<StoreAnswer> {
   const copy = await readCopy(parts, call);

@@ -2,8 +2,8 @@ import { storeErrors } from './store-error.js';
 
 /**
  * Converts a `matchGlob` of objects.list (cloud.google.com/storage/docs/json_api/v1/objects/list, "List objects and prefixes
- * using glob", 2026-11): `*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a-z]`, `{a,b}`. Throws StoreError 400 for a
- * pattern that does not close its brackets.
+ * using glob", 2026-11). `*` and `?` stop at a slash, and `**` does not. `[a-z]`, `[!a-z]` and `{a,b}` are known too. Throws
+ * StoreError 400 for a pattern that does not close its brackets.
  */
 export function globExpression(glob: string): RegExp {
   let source = '';

@@ -88,7 +88,7 @@ function isTranscoded(object: ObjectRecord, headers: IncomingHttpHeaders): boole
   return object.contentEncoding === 'gzip' && !takesGzip && !/no-transform/.test(object.cacheControl ?? '');
 }
 
-/** Content that is not gzip breaks off, as it does at a proxy that unpacks. */
+/** Unpacks stored gzip. Content that is not gzip breaks off, as at a proxy that unpacks. */
 function unpacked(object: ObjectRecord, packed: Readable | Buffer): Media {
   const headers = { ...mediaHeaders(object), warning: '214 UploadServer gunzipped', 'accept-ranges': 'none' };
   if (Buffer.isBuffer(packed) && packed.length === 0) return { status: 200, headers, content: packed };

@@ -6,7 +6,7 @@ const HEAD_LIMIT = 1024 * 1024;
 
 export interface UploadHead {
   readonly resource: Record<string, unknown>;
-  /** Read it once, to its end. It throws StoreError 400 if the closing boundary is missing. */
+  /** Read it once, to its end. Reading throws StoreError 400 if the closing boundary is missing. */
   readonly content: AsyncIterable<Buffer>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Names of a bucket's objects in Cloud Storage's listing order: by the bytes of UTF-8. They are in a sorted array, and a page is
- * a walk from a place found by binary search: it costs the page, not the bucket. An insertion moves all later names (20 µs at
- * 100,000 names).
+ * Names of a bucket's objects in Cloud Storage's listing order: by the bytes of UTF-8. They are in a sorted array. A page begins
+ * at a place found by binary search, so its cost depends on the page, not on the bucket. An insertion moves all later names (20
+ * µs at 100,000 names).
  */
 export class NameIndex {
   readonly #names: string[];

@@ -30,7 +30,7 @@ export class ObjectLog {
     return new ObjectLog(file, size);
   }
 
-  /** When it returns, the kernel has the changes. If it throws (no space), none of them are in the log. */
+  /** Appends the changes, all or none. The kernel has them when this returns. It throws if there is no space. */
   append(changes: readonly ObjectChange[]): void {
     const line = Buffer.from(`${JSON.stringify(changes)}\n`);
     appendWhole(this.#fd, this.#size, line);

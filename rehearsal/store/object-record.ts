@@ -26,7 +26,7 @@ export interface ObjectRecord extends ObjectAttributes {
   readonly crc32c: string;
   readonly timeCreated: string;
   readonly updated: string;
-  /** When it stopped being the live version; absent for the live one. */
+  /** When this version stopped being the live one; absent for the live version. */
   readonly timeDeleted?: string;
   /** Number of components of a composed object. */
   readonly componentCount?: number;
@@ -52,7 +52,7 @@ export function pickAttributes(resource: Readonly<Record<string, unknown>>): Obj
   return withoutNulls(pickChanges(resource));
 }
 
-/** The same for a patch, in which null removes an attribute. */
+/** The attributes that a patch changes. null removes an attribute. */
 function pickChanges(resource: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const changes: Record<string, unknown> = {};
   for (const [field, type] of Object.entries(ATTRIBUTES)) {
@@ -133,7 +133,7 @@ export function hashesOf(record: ObjectRecord): ContentHashes {
   return { size: Number(size), crc32c, ...(md5Hash !== undefined && { md5: md5Hash }) };
 }
 
-/** Changes with the metadata too. */
+/** The object's etag. It also changes if only the metadata changes. */
 export function etagOf({ generation, metageneration }: ObjectRecord): string {
   return Buffer.from(`${generation}/${metageneration}`).toString('base64');
 }

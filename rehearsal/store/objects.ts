@@ -61,7 +61,7 @@ export class BucketObjects {
     this.names = new NameIndex(new Set(records.map((record) => record.name)));
   }
 
-  /** Noncurrent versions count too. */
+  /** Whether there is no object. Noncurrent versions count too. */
   get isEmpty(): boolean {
     return this.names.length === 0;
   }
@@ -95,8 +95,8 @@ export class BucketObjects {
   }
 
   /**
-   * Opens an object's bytes. It finds them if called in the same turn as `get`; later it rejects with StoreError 404 if the
-   * object was overwritten meanwhile. The caller closes the file.
+   * Opens an object's bytes. Call it in the same turn as `get`. Later it rejects with StoreError 404 if the object was
+   * overwritten meanwhile. The caller closes the file.
    */
   async open(object: ObjectRecord): Promise<FileHandle> {
     try {
@@ -229,7 +229,7 @@ export class BucketObjects {
     yield* this.#live.values();
   }
 
-  /** Takes over the files of version 0.1, which stored one for each object. */
+  /** Imports the files of version 0.1, which stored a separate file for each object. */
   #takeOverFiles(): void {
     const folder = join(this.#context.folder, 'objects');
     if (!existsSync(folder)) return;

@@ -1,6 +1,6 @@
 import { storeErrors } from './store-error.js';
 
-/** Wanted fields of an answer; an empty map means all of them below. */
+/** Wanted fields of an answer. An empty map stands for all fields below. */
 type Selection = ReadonlyMap<string, Selection>;
 
 /**

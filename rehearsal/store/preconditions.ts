@@ -49,7 +49,7 @@ export function checkPreconditions(object: Versioned | undefined, wanted: Precon
   if (!holds) throw storeErrors.preconditionFailed();
 }
 
-/** The same for a read: a `Not` condition that fails means that the reader has the newest version (304). */
+/** Checks the conditions of a read. A `Not` condition that fails means that the reader has the newest version (304). */
 export function checkReadPreconditions(object: Versioned, wanted: Preconditions): void {
   const hasNewest = wanted.notGeneration === object.generation || wanted.notMetageneration === object.metageneration;
   if (hasNewest) throw storeErrors.notModified();

@@ -41,8 +41,8 @@ export class RequestBody {
   }
 
   /**
-   * Parses a JSON object; an empty body is an empty one. Throws StoreError 400, also for another type than JSON: a web page could
-   * send it unasked.
+   * Parses a JSON object; an empty body is an empty object. Throws StoreError 400, also if the content type is not JSON: a web
+   * page could send such a body unasked.
    */
   async json(): Promise<Record<string, unknown>> {
     const text = (await this.whole()).toString();

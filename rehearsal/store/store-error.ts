@@ -3,7 +3,7 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly httpStatus: number;
   readonly reason: string;
-  /** Its code in the XML API. */
+  /** The error's code in the XML API. */
   readonly xmlCode: string;
 
   constructor(httpStatus: number, reason: string, message: string, xmlCode?: string) {

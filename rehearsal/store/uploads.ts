@@ -42,14 +42,14 @@ export interface UploadRequest {
 
 export type ResumableAnswer =
   | { readonly kind: 'done'; readonly object: ObjectRecord }
-  /** 308: number of bytes received; the client sends the rest. */
+  /** Answered as 308. `received` is the number of bytes received; the client sends the rest. */
   | { readonly kind: 'more'; readonly received: number };
 
 interface Session {
   readonly id: string;
   readonly request: UploadRequest;
   size: number;
-  /** Hashes of the bytes received; absent: they must be read again. */
+  /** Hashes of the bytes received. Absent: the bytes must be read again. */
   hasher: ContentHasher | undefined;
   done: ObjectRecord | undefined;
   /** Requests of one session run one after another: a client may send again while its first request is still ending. */

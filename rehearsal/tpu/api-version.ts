@@ -20,8 +20,8 @@ export function toCanonical(request: JsonObject, version: ApiVersion): JsonObjec
 }
 
 /**
- * Converts a resource to a version's form. This way is shorter, because a multislice is expanded into nodes with ids by then.
- * v2alpha1's protos have no V2, and gcloud alpha leaves out a node whose version it cannot read.
+ * Converts a resource to a version's form. There is less to do than in the other direction, because a multislice has become nodes
+ * with ids by then. v2alpha1's protos have no V2, and gcloud alpha leaves out a node whose version it cannot read.
  */
 export function fromCanonical(resource: JsonObject, version: ApiVersion): JsonObject {
   const isUnknown = version === 'v2alpha1' && resource['apiVersion'] === 'V2';

@@ -48,7 +48,8 @@ const PERMISSIONS: Readonly<Record<string, string>> = {
 
 /**
  * Checks the rights of a call to Cloud TPU. The facts are read at each call. The text for a missing permission is the service's
- * own of 2019 (tensorflow/tpu#296) with the ending of most APIs today. The resource that a create names in it was found nowhere.
+ * own of 2019 (tensorflow/tpu#296), with the ending that most APIs have today. No source was found for the resource that the text
+ * names if a create is refused.
  * @throws ApiError
  */
 export function tpuAuthorization(access: AccessControl, facts: () => ProjectFacts): (call: AskedCall) => void {

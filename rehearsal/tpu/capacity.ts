@@ -43,7 +43,7 @@ export function quotaLimit(settings: Settings, place: Place): number | undefined
   return settings.quota[quotaKey(place)] ?? settings.quota[quotaKey({ ...place, project: '*' })];
 }
 
-/** Chips of the provider's that a node holds: 0 after a preemption or a stop. A node in DELETING holds them until it is gone. */
+/** The provider's chips that a node holds: 0 after a preemption or a stop. A node in DELETING holds them until it is gone. */
 export function capacityOfNode(node: NodeRecord): number {
   const isFree = node.isReclaimed || node.resource.state === 'STOPPED' || node.resource.state === 'TERMINATED';
   return isFree ? 0 : node.chips;
@@ -58,7 +58,7 @@ export function quotaOfRequest(record: QueuedResourceRecord): number {
 }
 
 /**
- * Quota chips that a node holds: 0 if its request holds them. Any other node holds them until it is gone, a husk too
+ * Quota chips that a node holds: 0 if its request holds them. Any other node, even a preempted one, holds them until it is gone
  * (skypilot#1468).
  */
 export function quotaOfNode(node: NodeRecord, state: Pick<CloudState, 'queuedResources'>): number {
@@ -75,7 +75,8 @@ export function quotaExhausted({ generation, tier, zone }: Place, limit: number)
 }
 
 /**
- * Chips that live nodes of this type's generation hold in the zone, all tiers together. Counted anew at each call, for people.
+ * Chips that live nodes of this type's generation hold in the zone, all tiers together. Each call looks at all nodes, so use it
+ * only for people.
  */
 export function usedChips(state: CloudState, zone: string, acceleratorType: string): number {
   const pool = poolOf(placeOf(`projects//locations/${zone}`, acceleratorType, 'on-demand'));

@@ -1,7 +1,8 @@
 import type { QueuedResourceRecord } from './model.js';
 
 /**
- * Names of queued resources by the nodes that they made or will make. One node name may have served several, one after another.
+ * Names of queued resources, keyed by the nodes that they made or will make. Several requests may use one node name, one after
+ * another.
  */
 export class Claims {
   readonly #names = new Map<string, Set<string>>();

@@ -86,7 +86,7 @@ export class TpuCloud {
     return this.#atOnce(() => this.#nodes.delete(this.#node(name)));
   }
 
-  /** The node keeps its id, addresses, disk and quota; its chips are given back. */
+  /** Stops a node. It keeps its id, addresses, disk and quota; its chips are given back. */
   stopNode(name: string): Operation {
     return this.#atOnce(() => this.#nodes.stop(this.#node(name)));
   }
@@ -114,7 +114,7 @@ export class TpuCloud {
     return this.#atOnce(() => this.maintenance.simulate(this.#node(name), workerIds));
   }
 
-  /** Best effort, as the RPC says: the operation is marked, its work goes on. */
+  /** Marks the operation; its work goes on. The RPC calls that best effort. */
   cancelOperation(name: string): void {
     this.records.operations.cancel(name);
   }
@@ -160,12 +160,12 @@ export class TpuCloud {
     this.lifecycle.nodes.enter(node, state, { ...changes });
   }
 
-  /** Admin verb: the service gives up on a request that waits or stalls. @returns false if it does neither */
+  /** Admin verb: the service gives up on a request that waits or stalls. @returns false if the request does neither */
   giveUp(record: QueuedResourceRecord, error: Status): boolean {
     return this.#atOnce(() => this.lifecycle.requests.giveUp(record, error));
   }
 
-  /** Admin verb: a request goes from PROVISIONING back into the queue. @returns false if it is in another state */
+  /** Admin verb: a request goes from PROVISIONING back into the queue. @returns false if the request is in another state */
   sendBack(record: QueuedResourceRecord): boolean {
     return this.#atOnce(() => this.lifecycle.requests.sendBack(record));
   }
@@ -208,7 +208,7 @@ export class TpuCloud {
     });
   }
 
-  /** The state, after everything that is due. */
+  /** Carries out everything that is due, and returns the state. */
   #fresh(): CloudState {
     if (this.lifecycle.isBehind()) this.lifecycle.advance();
     return this.state;

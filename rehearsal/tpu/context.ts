@@ -12,6 +12,6 @@ export interface CloudContext {
   readonly subnetOctet: number;
   /** Receives each event, in order, while `now` is the time of the event. */
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
-  /** Runs `run` with `now` at a past instant, for what came due unobserved. Absent: it runs at the present time. */
+  /** Runs `run` with `now` at a past instant, for work that was due then and is done only now. Absent: `run` sees the present. */
   readonly atInstant?: <T>(instant: number, run: () => T) => T;
 }

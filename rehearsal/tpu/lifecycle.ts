@@ -33,7 +33,7 @@ export class Lifecycle {
 
   /**
    * Carries out everything that is due.
-   * @returns when more may be due, epoch ms, if time alone brings it
+   * @returns the next time at which something may be due, epoch ms; undefined if time alone brings nothing
    */
   advance(): number | undefined {
     const { agenda, context, state } = this.#records;
@@ -52,7 +52,7 @@ export class Lifecycle {
     return agenda.next();
   }
 
-  /** True if something is due and not yet in the state. */
+  /** True if something is due and has not been carried out. */
   isBehind(): boolean {
     const next = this.#records.agenda.next();
     return next !== undefined && next <= this.#records.now;
@@ -86,7 +86,7 @@ export class Lifecycle {
     if (dueAt !== undefined && dueAt <= this.#records.now) this.#stuck.nodes.add(name);
   }
 
-  /** Requests that wait for chips have their turn before later ones. The others do not depend on each other. */
+  /** Advances these requests. Requests that wait for chips get them in order; all others do not depend on each other. */
   #lookAtRequests({ requests, pools }: Woken): void {
     const { state, now } = this.#records;
     const arrived: QueuedResourceRecord[] = [];

@@ -11,8 +11,8 @@ interface Image {
 }
 
 /**
- * Past contents of lists, from the after-images in the journal. Kept in memory and only during a lag: it begins with the
- * resources that exist when the lag is switched on, or when the rehearsal starts again.
+ * Past contents of lists, from the after-images in the journal. The history is kept in memory, and only during a lag. It begins
+ * with the resources that exist when the lag is switched on, or when the rehearsal starts again.
  */
 export class ListHistory {
   readonly #state: CloudState;
@@ -23,7 +23,7 @@ export class ListHistory {
     this.#state = state;
   }
 
-  /** Takes each event of the journal, after the change. */
+  /** Call it with each event of the journal, after the change. */
   observe({ kind, subject, at, details }: Pick<JournalEvent, 'kind' | 'subject' | 'at' | 'details'>): void {
     if (this.#state.listLag === undefined) return this.#forget();
     this.#begin();
@@ -34,7 +34,7 @@ export class ListHistory {
     this.#images[of].set(subject, withoutOld(images, at - this.#state.listLag.lagMs));
   }
 
-  /** The resources as a list shows them now; undefined: as they are. @param now cloud's epoch ms */
+  /** The resources as a list shows them now; undefined: lists do not lag. @param now cloud's epoch ms */
   shown(kind: Kind, now: number): readonly JsonObject[] | undefined {
     const { listLag } = this.#state;
     if (listLag === undefined) return undefined;

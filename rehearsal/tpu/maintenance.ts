@@ -36,7 +36,7 @@ export class Maintenance {
     this.#records.changeNode(node, {}, { ...this.#ending(offAt), noticeAt: now });
   }
 
-  /** Without any notice. */
+  /** Cuts the VMs' power now, without any notice. */
   cutPower(node: NodeRecord): void {
     this.#records.changeNode(node, {}, { ...this.#ending(this.#records.now), noticeAt: undefined });
   }

@@ -11,7 +11,7 @@ import type { Named, Site } from './site.js';
 import { acceleratorTypes, checkOffer, findLocation, locations, named, runtimeVersions } from './site.js';
 import { readUpdate } from './update-mask.js';
 
-/** The answer to a call: an operation, whose Any the codec makes, or a message in canonical JSON. */
+/** The answer to a call, in canonical JSON. The codec packs the result of an operation into an Any. */
 export type Answer =
   | { readonly kind: 'operation'; readonly operation: Operation }
   | { readonly kind: 'operations'; readonly operations: readonly Operation[]; readonly nextPageToken: string }

@@ -73,7 +73,7 @@ export interface Operation {
   readonly verb: OperationVerb;
   readonly createTime: string;
   readonly endTime?: string;
-  /** Version of the call that began it; absent: v2. */
+  /** Version of the call that began the operation; absent: v2. */
   readonly apiVersion?: ApiVersion;
   /** CancelOperation was called. It is best effort: Cloud TPU's work goes on. */
   readonly cancelRequested?: boolean;
@@ -104,13 +104,13 @@ export interface Status {
 
 /** Moments at which time alone changes a node, epoch ms of the cloud's clock; absent: never. */
 export interface NodeTimes {
-  /** When it may leave its state. */
+  /** When the node may leave its state. */
   readonly dueAt?: number | undefined;
-  /** When the API reports the preemption: its VMs may be off before. */
+  /** When the API reports the preemption: the node's VMs may be off before. */
   readonly preemptAt?: number | undefined;
-  /** When its VMs are switched off. */
+  /** When the node's VMs are switched off. */
   readonly offAt?: number | undefined;
-  /** When its VMs are told of the preemption. */
+  /** When the node's VMs are told of the preemption. */
   readonly noticeAt?: number | undefined;
   /** When UNHEALTHY_MAINTENANCE ends by itself. */
   readonly clearAt?: number | undefined;
@@ -134,36 +134,36 @@ export interface NodeRecord extends NodeTimes {
   readonly hosts: readonly HostRecord[];
   /** Whether all VMs answer on SSH. */
   readonly isBooted: boolean;
-  /** Whether the provider has its chips back. Stays true while a husk, or a node that was stopped, is being deleted. */
+  /** Whether the provider has the node's chips back. Stays true while a husk, or a node that was stopped, is being deleted. */
   readonly isReclaimed: boolean;
   /** Set while the VMs are being told. */
   readonly notice?: Notice | undefined;
-  /** Power of its VMs in a state in which they run: shutting down, or off already. Absent: on. */
+  /** Power of the node's VMs in a state in which they run: shutting down, or off already. Absent: on. */
   readonly power?: 'stopping' | 'off' | undefined;
   readonly update?: NodeUpdate | undefined;
-  /** Names of operations that end with the node's present state. */
+  /** Names of operations that end when the node leaves its present state. */
   readonly operations: readonly string[];
 }
 
 export interface QueuedResourceRecord {
   readonly resource: QueuedResource;
-  /** Chips of all its nodes together. */
+  /** Chips of all the request's nodes together. */
   readonly chips: number;
   readonly tier: Tier;
-  /** Full names of its nodes in the order of their ids: one node, or all slices of a multislice. The nodes may not exist. */
+  /** Full names of the request's nodes in the order of their ids: one node, or all slices of a multislice. They may not exist. */
   readonly nodes: readonly string[];
   readonly dueAt?: number | undefined;
   /** When a request that still waits fails, epoch ms (queueing_policy.valid_until). */
   readonly validUntil?: number | undefined;
   /** No grant before this time, epoch ms (queueing_policy.valid_after). */
   readonly validFrom?: number | undefined;
-  /** When the nodes of a Flex-start request are taken back, epoch ms. Set when it becomes ACTIVE. */
+  /** When the nodes of a Flex-start request are taken back, epoch ms. Set when the request becomes ACTIVE. */
   readonly runUntil?: number | undefined;
-  /** While it is PROVISIONING it cannot be deleted before this time, epoch ms. */
+  /** A request that is PROVISIONING cannot be deleted before this time, epoch ms. */
   readonly undeletableUntil?: number | undefined;
-  /** Error with which it fails when its next state ends: it was refused for quota, or its nodes failed. */
+  /** Error with which the request fails when its next state ends: it was refused for quota, or its nodes failed. */
   readonly failure?: Status | undefined;
-  /** Whether it was refused for quota, and so holds none. */
+  /** Whether the request was refused for quota, and so holds none. */
   readonly isOverQuota: boolean;
   readonly operations: readonly string[];
 }

@@ -69,7 +69,7 @@ export class NodeLifecycle {
     this.#owner.wasPreempted(node);
   }
 
-  /** Has no effect if it is being deleted already. An operation that waits for another state fails. */
+  /** Begins a deletion, unless the node is being deleted already. An operation that waits for another state fails. */
   beginDelete(node: NodeRecord): void {
     if (node.resource.state === 'DELETING') return;
     this.endOperations(node, { error: OVERTAKEN });

@@ -43,7 +43,7 @@ export function makeNode({ name, request, accelerator, hosts, now, random, setti
   };
 }
 
-/** In order of workers, as gcloud reads the list, apart from faults. It is not documented that Google keeps this order. */
+/** Endpoints in the order of workers, unless a fault changes it. gcloud relies on it; no page says that Google keeps it. */
 function endpointsOf(
   name: string,
   hosts: readonly HostRecord[],

@@ -76,7 +76,7 @@ export class NodeVerbs {
     return operation;
   }
 
-  /** The node keeps its id, addresses, disk and quota; its chips are given back. */
+  /** Stops a node. It keeps its id, addresses, disk and quota; its chips are given back. */
   stop(node: NodeRecord): Operation {
     refuseUnless(node, 'stop', ['READY']);
     if (node.tier === 'spot')
@@ -100,7 +100,8 @@ export class NodeVerbs {
   }
 
   /**
-   * One update at a time. A field that the mask names and `changes` lacks is removed; a map such as `metadata` is replaced whole.
+   * Begins an update; only one may run at a time. A field that the mask names and `changes` lacks is removed. A map such as
+   * `metadata` is replaced whole.
    * @param mask paths in proto3 JSON, of fields that may be changed
    */
   update(node: NodeRecord, changes: JsonObject, mask: readonly string[]): Operation {
@@ -126,7 +127,7 @@ export class NodeVerbs {
     return place.tier === 'reserved' ? apiErrors.noReservedCapacity() : apiErrors.noCapacity(place.zone);
   }
 
-  /** The operation ends with this state. */
+  /** Begins an operation that ends when the node leaves this state. */
   #begin(node: NodeRecord, verb: Operation['verb'], state: NodeState): Operation {
     const operation = this.#records.operations.start(verb, node.resource.name);
     this.#records.noteNode(node, { operations: [...node.operations, operation.name] });

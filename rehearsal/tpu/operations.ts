@@ -34,7 +34,7 @@ export class Operations {
     return this.#put({ name, target, verb, createTime: new Date(now).toISOString() });
   }
 
-  /** Ended or forgotten operations stay as they are. */
+  /** Ends the operations, except those that have ended or were forgotten. */
   end(names: readonly string[], outcome: OperationOutcome): void {
     for (const name of names) {
       const operation = this.#state.operations[name];
@@ -56,13 +56,13 @@ export class Operations {
     return this.#put({ ...getOperation(this.#state, name), apiVersion });
   }
 
-  /** Best effort, as the RPC says: the operation is marked, its work goes on. */
+  /** Marks the operation; its work goes on. The RPC calls that best effort. */
   cancel(name: string): void {
     const operation = getOperation(this.#state, name);
     if (!isDone(operation)) this.#put({ ...operation, cancelRequested: true });
   }
 
-  /** Its work goes on. */
+  /** Removes the operation; its work goes on. */
   forget(name: string): void {
     getOperation(this.#state, name);
     this.#remove(name);

@@ -27,8 +27,8 @@ export function isFlexStartRefused(holder: JsonObject, { generation }: Accelerat
 }
 
 /**
- * Refuses a request that no version of the API, or not this one, accepts. The texts about fields are those of Google's front end.
- * The one about STANDARD was seen (`gcloud alpha .. --spot` of SDK 528 sends it). The others are ours.
+ * Refuses a request that this version of the API, or every version, does not accept. The texts about fields are those of Google's
+ * front end. The one about STANDARD was seen (`gcloud alpha .. --spot` of SDK 528 sends it). The others are ours.
  * @throws ApiError
  */
 export function checkProvisioning(queuedResource: JsonObject, version: ApiVersion): void {
@@ -52,7 +52,7 @@ export function checkProvisioning(queuedResource: JsonObject, version: ApiVersio
     throw new ApiError('INVALID_ARGUMENT', `max_run_duration must be at most ${MOST_RUN_SECONDS}s`);
 }
 
-/** Lifetime of a Flex-start request's nodes, ms; undefined for others. Without a duration it is the longest: our reading. */
+/** Lifetime of a Flex-start request's nodes, ms; undefined for others. If the request gives none, the longest (our reading). */
 export function runMsOf(queuedResource: JsonObject): number | undefined {
   return isFlexStart(queuedResource) ? runSecondsOf(queuedResource) * 1000 : undefined;
 }

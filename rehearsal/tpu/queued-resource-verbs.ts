@@ -56,7 +56,7 @@ export class QueuedResourceVerbs {
     return this.#queue(name, request, specs, accelerator);
   }
 
-  /** Without force only in DELETABLE states, and for a while not at all in PROVISIONING. A second delete joins the first. */
+  /** A second delete joins the first. Without force, the state must be DELETABLE. PROVISIONING refuses even force for a while. */
   delete(record: QueuedResourceRecord, force: boolean): Operation {
     const { name, state } = record.resource;
     const isHeld = state.state === 'PROVISIONING' && this.#records.now < (record.undeletableUntil ?? 0);
@@ -70,8 +70,8 @@ export class QueuedResourceVerbs {
   }
 
   /**
-   * Google says only "Resets a QueuedResource TPU instance". Here its VMs start again, their disks stay, and the operation ends
-   * when all are READY.
+   * Google says only "Resets a QueuedResource TPU instance". Here the VMs start again, their disks stay, and the operation ends
+   * when all nodes are READY.
    */
   reset(record: QueuedResourceRecord): Operation {
     const { name, state } = record.resource;

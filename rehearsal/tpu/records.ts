@@ -171,7 +171,7 @@ export class Records {
     this.#noteRequestState(record, record.resource.state.state, 'gone');
   }
 
-  /** Applies to resources that enter a state from now on: those already waiting keep their time. */
+  /** Changes settings. Resources that enter a state from now on obey them. Resources already in a state keep their time. */
   configure(changes: Partial<Settings>): void {
     this.state.settings = { ...this.state.settings, ...changes };
     this.context.record('settings', 'settings', { changed: Object.keys(changes), resource: this.state.settings });
@@ -237,7 +237,7 @@ export class Records {
     return touched;
   }
 
-  /** Notes that the journal has reached this instant: nothing is carried out at an earlier one any more. */
+  /** Returns a recorder that also notes the instant of each event: nothing is carried out at an earlier instant afterwards. */
   #recorder(state: CloudState, { now, record }: CloudContext): CloudContext['record'] {
     return (kind, subject, details) => {
       state.advancedTo = Math.max(state.advancedTo, now());

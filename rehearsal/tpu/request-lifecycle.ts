@@ -235,7 +235,7 @@ export class RequestLifecycle {
   }
 }
 
-/** Whether it waits for its turn, under either name of the state. */
+/** Whether a request in this state waits for its turn. The state has two names. */
 export function isQueued(state: QueuedResourceStateName): boolean {
   return state === 'WAITING_FOR_RESOURCES' || state === 'ACCEPTED';
 }

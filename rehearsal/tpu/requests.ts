@@ -13,8 +13,8 @@ export interface NodeRequest {
 }
 
 /**
- * The nodes of a CreateQueuedResource request, one or several. A multislice is expanded as the service does: ids PREFIX-0 to
- * PREFIX-(n-1). Without a prefix in the request, its id is the prefix.
+ * The nodes of a CreateQueuedResource request, one or several. A multislice is expanded as the service does, to ids PREFIX-0 to
+ * PREFIX-(n-1). If the request has no prefix, the queued resource's id is the prefix.
  * @throws ApiError as the service would
  */
 export function readNodeSpecs(queuedResource: JsonObject, parent: string, id: string): readonly NodeRequest[] {

@@ -52,7 +52,7 @@ export async function startRestServer(gateway: Gateway, { port, guard, addOthers
   return { url: urlOf(app.server), close: () => app.close() };
 }
 
-/** In a separate scope: the rules of each method read the bodies, not the server's parsers. */
+/** Adds Cloud TPU. Call it in a separate scope: bodies are read by the rules of each method, not by the server's parsers. */
 function addTpu(app: FastifyInstance, gateway: Gateway): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));

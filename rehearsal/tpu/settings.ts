@@ -70,7 +70,7 @@ interface OnNodes {
 }
 export interface MissingWorkers extends OnNodes {
   readonly workers: readonly number[];
-  /** True: their entries exist, without an address. */
+  /** True: the missing workers have entries, without an address. */
   readonly keepsPlace?: boolean | undefined;
 }
 export interface EndpointOrder extends OnNodes {

@@ -90,7 +90,7 @@ export interface Named extends JsonObject {
   readonly name: string;
 }
 
-/** Returns the one with this name. @throws ApiError */
+/** Returns the resource with this name. @throws ApiError */
 export function named(all: readonly Named[], name: string): Named {
   const found = all.find((item) => item.name === name);
   if (found === undefined) throw apiErrors.notFound(name);

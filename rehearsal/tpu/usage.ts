@@ -49,7 +49,7 @@ export class Usage {
     return limit !== undefined && (this.#quota.get(quotaKey(place)) ?? 0) + chips > limit ? limit : undefined;
   }
 
-  /** Chips of the provider's that nodes hold. @param key of Settings.capacity */
+  /** The provider's chips that nodes hold. @param key of Settings.capacity */
   capacityInUse(key: string): number {
     return this.#capacity.get(key) ?? 0;
   }

@@ -10,7 +10,7 @@ export interface BootPlan {
   readonly disk: string;
   readonly hostname: string;
   readonly root: RootKind;
-  /** Commands that the VM finds in /opt/rehearsal/bin. */
+  /** Folder of commands, which the VM finds at /opt/rehearsal/bin. */
   readonly tools?: string | undefined;
   /** Identifies the VM among all VMs of this computer; set in the environment of its processes. */
   readonly mark: string;

@@ -27,16 +27,16 @@ export interface ContainerPlan {
   readonly tools?: string | undefined;
 }
 
-/** Exit code of its first process: 128 + n after the signal n. Undefined: unknown. */
+/** Exit code of a container's first process: 128 + n after the signal n. Undefined: unknown. */
 export type ContainerEnd = number | undefined;
 
 /** Processes in a separate root and separate namespaces, as a VM's are. The first one is the user's command; all end with it. */
 export interface RunningContainer {
-  /** End of its first process, once that and all others are gone. */
+  /** End of the first process, once all processes are gone. */
   readonly ended: Promise<ContainerEnd>;
-  /** Whether its first process is there. */
+  /** Whether the first process is there. */
   isAlive(): boolean;
-  /** Starts another process in it, in a separate session; stdin, stdout and stderr are pipes. */
+  /** Starts another process in the container, in a separate session; stdin, stdout and stderr are pipes. */
   exec(argv: readonly string[], environment: Readonly<Record<string, string>>): ChildProcess;
   /** Sends a signal to the first process. */
   signal(signal: NodeJS.Signals): void;
@@ -49,13 +49,13 @@ export const terminationLog = (folder: string): string => join(folder, 'disk/roo
 const recordFile = (folder: string): string => join(folder, 'running.json');
 const endFile = (folder: string): string => join(folder, 'exit');
 
-/** Writes down how it ended, for a later rehearsal process. */
+/** Stores the first process's exit code in a file, for a later rehearsal process. */
 const WITNESS = 'end=$1; shift; "$@"; echo $? > "$end.new"; mv "$end.new" "$end"';
 
 /** Interval between checks on a container that an earlier rehearsal process started, ms. */
 const LOOK_MS = 250;
 
-/** Rejects if it cannot be created. */
+/** Starts a container. Rejects if it cannot be created. */
 export async function startContainer(plan: ContainerPlan): Promise<RunningContainer> {
   const { folder, root, hostname, hosts, command, environment, workingDir, volumes, tools } = plan;
   const disk = join(folder, 'disk');
@@ -82,7 +82,7 @@ export async function startContainer(plan: ContainerPlan): Promise<RunningContai
   return container(folder, init, gone);
 }
 
-/** The container of the folder if it still runs since an earlier rehearsal process, or how it ended; undefined if unknown. */
+/** The folder's container, if it still runs since an earlier rehearsal process, or else how it ended. Undefined if unknown. */
 export function findContainer(folder: string): RunningContainer | { readonly end: ContainerEnd } | undefined {
   const end = endOf(folder);
   if (end !== undefined) return { end };

@@ -29,7 +29,7 @@ export async function removeDisks(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** The same, synchronously. */
+/** Like `removeDisks`, but synchronous. */
 export function removeDisksSync(folder: string): void {
   if (!isRoot) spawnSync('chmod', opening(folder), { stdio: 'ignore' });
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

@@ -172,7 +172,7 @@ function terminateAll(machine: Machine | undefined): void {
   for (const pid of machine?.processes() ?? []) signalProcess(pid, 'SIGTERM');
 }
 
-/** Repeats until no new process is found: one forked while its parent was being signalled was in no list yet. */
+/** Signals every process, and repeats until no new one is found: a child that was just forked is in no list yet. */
 export function signalAll(machine: Pick<Machine, 'processes'> | undefined, signal: NodeJS.Signals): number {
   const signalled = new Set<number>();
   for (let look = 0; machine !== undefined && look < MOST_LOOKS; look++) {

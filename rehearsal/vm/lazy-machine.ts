@@ -21,7 +21,7 @@ export class LazyMachine {
     return this.#machine;
   }
 
-  /** True unless it was switched off or, being up, died. */
+  /** True unless the machine was switched off or, being up, died. */
   isAlive(): boolean {
     return !this.#isOff && (this.#machine === undefined || this.#machine.isAlive());
   }
@@ -35,7 +35,7 @@ export class LazyMachine {
     return this.#machine;
   }
 
-  /** Kills everything in it at once, even while it boots. Repeating is harmless. */
+  /** Kills everything in the machine at once, even while it boots. Repeating is harmless. */
   async switchOff(): Promise<void> {
     this.#isOff = true;
     const machine = this.#machine ?? (await this.#booting?.catch(() => undefined));

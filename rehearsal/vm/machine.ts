@@ -6,11 +6,11 @@ import type { ProcessIdentity } from './processes.js';
 export interface Machine {
   /** The VM's init; undefined if VMs are told apart by marks. */
   readonly init: ProcessIdentity | undefined;
-  /** The root that keeps it from this computer's files; undefined: no protection. */
+  /** The root that keeps the VM from this computer's files; undefined: no protection. */
   readonly root: RootKind | undefined;
   /** True if the processes of an earlier rehearsal process were found running. */
   readonly isAdopted: boolean;
-  /** Login names that it has known since its boot; empty if it was adopted. */
+  /** Login names that the VM has known since its boot; empty if the VM was adopted. */
   readonly users: ReadonlySet<string>;
   /** Path of a user's home in the VM. */
   homeOf(user: string): string;
@@ -38,7 +38,7 @@ export interface MachinePlan {
   readonly hosts: readonly { readonly hostname: string; readonly address: string }[];
   /** Identifies the VM among all VMs of this computer; set in the environment of its processes. */
   readonly mark: string;
-  /** Login names that it knows from the start. */
+  /** Login names that the VM knows from the start. */
   readonly users: readonly string[];
   /** A folder of commands that the VM finds in /opt/rehearsal/bin. */
   readonly tools?: string | undefined;

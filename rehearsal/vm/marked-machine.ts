@@ -55,7 +55,7 @@ export async function killMarkedLeftover(mark: string): Promise<void> {
   await killCarriers(`REHEARSAL_VM=${mark}`);
 }
 
-/** Ends all processes at one moment, as a cut of power does: no process sees another one die, and records its end. */
+/** Ends all processes at the same moment, as a power cut does, so that none of them can see and record the end of another. */
 async function killCarriers(mark: string): Promise<void> {
   const stopped = new Set<number>();
   for (

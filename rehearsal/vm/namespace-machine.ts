@@ -92,7 +92,7 @@ async function becomesReady(outer: ChildProcess, hostname: string): Promise<void
   }
 }
 
-/** @param booted users that it was booted with; undefined: it was found running */
+/** @param booted users that the machine was booted with; undefined: it was found running */
 function namespaceMachine(disk: string, record: BootRecord, booted: readonly string[] | undefined): Machine {
   const init = { pid: record.pid, startTicks: record.startTicks };
   const [program, ...enter] = enterCommand(init.pid);

@@ -7,7 +7,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a process that needs no further input to its end. @param input written to its stdin */
+/** Waits for the end of a process that needs no further input. @param input written to its stdin */
 export async function outcomeOf(child: ChildProcess, input = ''): Promise<Outcome> {
   let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

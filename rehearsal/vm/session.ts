@@ -15,7 +15,7 @@ export interface LoginPlace {
 
 /** The parts of a VM that a login uses. */
 export interface LoginHost {
-  /** Boots the VM if it sleeps, and adds the user there. Rejects if it cannot. */
+  /** Boots the VM if it sleeps, and adds the user there. Rejects if either fails. */
   readonly enter: (user: string) => Promise<LoginPlace>;
   readonly ledger: SessionLedger;
   readonly hostname: string;

@@ -36,7 +36,7 @@ interface Faults {
   delayMs: number;
 }
 
-/** Listens at the VM's address. If the address or port is not available, rejects with what to do. */
+/** Listens at the VM's address. If the address or port is not available, rejects with an error that says what to do. */
 export async function startSshServer(plan: SshServerPlan, host: LoginHost): Promise<SshServer> {
   // Made for the first client: most VMs of a large slice never see one.
   let protocol: ssh2.Server | undefined;
@@ -88,7 +88,7 @@ function leave(sockets: ReadonlySet<Socket>): void {
   }
 }
 
-/** The client has given up by then, of which a silent connection hears nothing. */
+/** Time after which a silent connection is dropped. Its client has given up by then, but the silence hides that. */
 const FORGET_MS = 15 * 60_000;
 
 function setSilent(socket: Socket, isSilent: boolean): void {

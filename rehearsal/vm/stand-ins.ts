@@ -5,7 +5,7 @@ import type { LazyMachine } from './lazy-machine.js';
 import { standInsUsed, TOOLS_STATE } from './tools/install.js';
 
 /**
- * Reports, once per VM and tool, that a command was not the one of a TPU VM.
+ * Reports, once per VM and tool, that a stand-in ran in place of a TPU VM's own command.
  * @param dir the VM's folder
  * @returns a function to call after anything has run in the VM
  */

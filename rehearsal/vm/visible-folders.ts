@@ -11,7 +11,7 @@ import { ETC_FILES } from './etc-files.js';
 export interface VisibleFolders {
   /** Absolute; a parent comes before what is in it. */
   readonly folders: readonly string[];
-  /** Paths in them that only root may read. */
+  /** Paths in these folders that only root may read. */
   readonly secrets: readonly string[];
 }
 
@@ -30,7 +30,7 @@ let python: PythonHere | undefined;
 export interface PythonHere {
   /** The interpreter behind `python3` (not a pyenv shim), or '' if there is none. */
   readonly executable: string;
-  /** Folders that it needs. */
+  /** Folders that the interpreter needs. */
   readonly prefixes: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export function systemFolders(root: 'overlay' | 'read-only'): readonly string[] 
   return [...system, ...below];
 }
 
-/** Found once per process, by running it. */
+/** The interpreter behind `python3`, found once per process by running it. */
 export function findPython(): PythonHere {
   python ??= askPython();
   return python;

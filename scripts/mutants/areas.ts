@@ -13,7 +13,7 @@ export interface Area {
   readonly leastScore: number;
 }
 
-/** Chosen because a wrong line here costs chips or bytes of a log, and because all of it is reachable without a server. */
+/** Areas in which a wrong line costs chips or bytes of a log, and whose code can all be reached without a server. */
 export const AREAS: readonly Area[] = [
   {
     name: 'quota/decision',
@@ -92,7 +92,7 @@ export const AREAS: readonly Area[] = [
   },
   {
     name: 'activities/attempt',
-    // What decides between a host, its slice and the store. The rest calls hosts, and is tested on stacks.
+    // The code that decides between a host, its slice and the store. The rest calls hosts, and is tested on stacks.
     mutate: [
       'activities/attempt/{attempt-hosts,ends,host-warnings,lost-tail}.ts',
       'activities/attempt/{slice-guard,store-patience,submitted-files,unreachable-hosts}.ts',

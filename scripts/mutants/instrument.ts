@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { Area } from './areas.js';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Exact versions, and no development dependencies: each `npm ci` would bring 23 MB for a tool that runs once a day. */
+/** Installed on demand, in exact versions. As development dependencies they would add 23 MB to each `npm ci`, for a daily run. */
 const TOOLS = { '@stryker-mutator/instrumenter': '10.0.0', esbuild: '0.28.2' };
 
 /** One change of the code, as Stryker's instrumenter describes it. Its lines and columns count from 0. */
@@ -83,7 +83,7 @@ function silence(): void {
   // What the instrumenter tells of its progress is of no use here.
 }
 
-/** Files that globs name, in order. A glob has `*` and `{a,b}` in the file's name alone. @throws Error for one without files */
+/** Files that match the globs, in order. Only file names may have `*` and `{a,b}`. @throws Error for a glob without files */
 export function filesOf(globs: readonly string[]): readonly string[] {
   return globs.flatMap((glob) => {
     const pattern = basename(glob)

@@ -11,11 +11,11 @@ import type { Answer } from './run-mutants.js';
 const PROPERTY_CASES = 60;
 /** Fixed, so that a mutant that survives once survives again. */
 const PROPERTY_SEED = 1;
-/** A mutant may have spoiled what its successors share, e.g. a global. So often the tests must pass on unchanged code. */
+/** A mutant may spoil state that later ones share, e.g. a global. After this many mutants, unchanged code must pass again. */
 const MUTANTS_BETWEEN_CONTROLS = 200;
 /**
- * A change that makes a loop endless is killed by processor time: this and three times what the tests took unchanged. Another program
- * beside it changes nothing.
+ * Limit of processor time beyond three times what the tests took on unchanged code. It ends endless loops that a mutant made. Other
+ * programs on the machine do not change the verdict.
  */
 const PATIENCE_MS = 5_000;
 /** A child that waits for what no longer comes uses no processor. Its own patience with a test is shorter than this (run-mutants.ts). */
@@ -23,15 +23,15 @@ const LONGEST_WAIT_MS = 600_000;
 const LOOK_EVERY_MS = 500;
 
 export interface Judged extends Omit<Mutant, 'status'> {
-  /** Timeout: the process with the tests did not answer, or died. */
+  /** Timeout: the process that runs the tests did not answer, or died. */
   readonly status: 'Killed' | 'Timeout' | 'Survived' | 'NoCoverage' | 'Ignored';
-  /** Of a killed mutant: the test that failed first, and why. */
+  /** For a killed mutant: the test that failed first, and its error. */
   readonly by?: string;
 }
 
 /**
- * Changes one place of the area's code at a time, and runs the tests on each change that reach it, in one process for each core.
- * Which test killed which mutant is then beside the script, in a JSON file.
+ * Changes one place of the area's code at a time and runs the tests that reach it, in one process per core. A JSON file beside
+ * the script then says which test killed which mutant.
  * @param globs files to judge instead of the whole area; empty: the whole area
  * @throws Error if a test fails on unchanged code, before, between or after the mutants
  */
@@ -59,7 +59,7 @@ export async function judge(area: Area, globs: readonly string[]): Promise<reado
   return judged;
 }
 
-/** A process that runs the tests on one mutant after the other. One that does not answer is replaced. */
+/** A process that runs the tests on one mutant after another. A process that does not answer is replaced. */
 class Tests {
   readonly #script: string;
   readonly #area: string;

@@ -4,11 +4,12 @@ import { Script } from 'node:vm';
 import Mocha from 'mocha';
 
 /**
- * The process of `npm run test:mutants` that runs tests: reads the ids of mutants from its parent and answers each, '' being the
- * unchanged code. Its first message, before any question, is about the unchanged code too, with `tookMs`, of processor time, if all tests passed.
+ * The process of `npm run test:mutants` that runs tests. It reads ids of mutants from its parent and answers each; '' stands for
+ * the unchanged code. Its first message comes unasked and is about the unchanged code, with `tookMs` of processor time if all
+ * tests passed.
  *
- * For each mutant all modules are evaluated anew, so one in a table at the top of a module costs no more than another, and none
- * sees what its predecessor left in a module's variables. Packages are loaded once.
+ * All modules are evaluated anew for each mutant. So a mutant in a table at the top of a module costs no more than another, and
+ * none sees what an earlier one left in a module's variables. Packages are loaded once.
  */
 export interface Answer {
   /** Absent: the tests passed. */
@@ -17,7 +18,7 @@ export interface Answer {
   readonly tookMs?: number;
 }
 
-/** What the instrumented code reads and writes, by Stryker's names. */
+/** State that the instrumented code reads and writes, with Stryker's names. */
 interface Switch {
   activeMutant?: string;
   currentTestId?: string | undefined;
@@ -27,11 +28,11 @@ interface Switch {
 }
 type Hits = Record<string, number>;
 
-/** A mutant that is run so many times as often as on unchanged code is an endless loop. */
+/** A mutant whose place runs this many times as often as on unchanged code is an endless loop. */
 const HITS = 100;
-/** Tests that took no longer go first: most mutants need no other. */
+/** Tests that took at most this time run first: they kill most mutants. */
 const QUICK_MS = 20;
-/** Of a test that waits for what no longer comes: this and three times what the longest test took unchanged. */
+/** Time limit of a test beyond three times what the longest test took on unchanged code: a mutant may let it wait for ever. */
 const PATIENCE_MS = 2_000;
 
 const [file = ''] = process.argv.slice(2);
@@ -40,12 +41,12 @@ const script = new Script(`(function (require, module, exports) {${readFileSync(
 });
 const require = createRequire(new URL('../../test/', import.meta.url));
 const strykers = ((globalThis as { __stryker__?: Switch }).__stryker__ ??= {});
-// Promises that a mutant left behind, rejected once its tests are over.
+// A mutant may leave promises behind that reject after its tests.
 process.on('unhandledRejection', () => undefined).on('uncaughtException', () => undefined);
 
-/** Of a test; on unchanged code nobody knows yet how long each takes here. */
+/** Time limit of a test. Long for the unchanged code, because the tests' times are not known yet. */
 let timeoutMs = 120_000;
-/** How long each test took on unchanged code. */
+/** Time that each test took on unchanged code. */
 const tookMs = new Map<string, number>();
 const failure = await run({ isMeant: () => true });
 timeoutMs = PATIENCE_MS + 3 * Math.max(0, ...tookMs.values());
@@ -77,7 +78,7 @@ async function answerTo(mutant: string): Promise<Answer> {
   return { status: 'Killed', by: by ?? 'endless loop' };
 }
 
-/** The first test that fails, and its error; undefined if all of them pass. A test is named by its place among all. */
+/** The first test that fails, and its error; undefined if all pass. A test's name is its position among all tests. */
 async function run({ isMeant }: { isMeant: (test: string) => boolean }): Promise<string | undefined> {
   const mocha = new Mocha({ ui: 'bdd', bail: true, timeout: timeoutMs, reporter: Mocha.reporters.Base });
   mocha.suite.emit('pre-require', globalThis, '', mocha);

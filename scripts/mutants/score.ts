@@ -4,13 +4,13 @@ import type { Judged } from './judge.js';
 
 export interface Score {
   readonly mutants: number;
-  /** A test failed, or the tests took too long: the change made a loop endless. */
+  /** Mutants with a failed test, or whose tests took too long because the change made a loop endless. */
   readonly killed: number;
-  /** No test failed, or no test reaches the place. */
+  /** Mutants without a failed test, or in a place that no test reaches. */
   readonly survived: number;
-  /** A comment `Stryker disable next-line` beside the code says why the change alters nothing that anybody can see. */
+  /** Mutants with a comment `Stryker disable next-line`, which says why nobody can see the change. */
   readonly argued: number;
-  /** Killed or argued, of all; one decimal, rounded down. */
+  /** Killed and argued mutants in percent of all, with one decimal, rounded down. */
   readonly percent: number;
 }
 

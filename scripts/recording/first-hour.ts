@@ -2,18 +2,18 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Frame, Terminal } from './terminal.js';
 
-/** What somebody has who has never used jobctl: a home, a folder with a program, and the file that `npm pack` made. */
+/** The possessions of a person who has never used jobctl: a home, and the file that `npm pack` made. */
 export interface Newcomer {
   /** An empty folder, or one with caches of downloads alone. */
   readonly home: string;
-  /** Of jobctl, in the home. */
+  /** Path of jobctl's packed file, from the home. */
   readonly tarball: string;
-  /** Of npm: where it asks for packages, and where it puts those that are installed globally. */
+  /** The registry that npm asks for packages; `prefix` is the folder of packages that are installed globally. */
   readonly registry: string;
   readonly prefix: string;
 }
 
-/** Of a program that knows nothing of jobctl: it writes what it has learned into a folder beside itself. */
+/** A training program that knows nothing of jobctl. It writes its result into a folder beside itself. */
 const PROGRAM = `import json, os, random, time
 
 random.seed(7)
@@ -29,25 +29,25 @@ print('saved out/model.json')
 `;
 const ROWS = 24;
 const LEAST_FRAME_MS = 150;
-/** The prompt alone in the last line: the command has ended. */
+/** The last line is the prompt alone: the command has ended. */
 const PROMPT = /(?:^|\n)\$\s*$/u;
-/** Whatever runs beside the recording. */
+/** Time limits. They are long, because other programs may run beside the recording. */
 const INSTALL_MS = 300_000;
 const FIRST_JOB_MS = 900_000;
 
-/** What a terminal showed of the first hour, which has ended. */
+/** A finished recording of the first hour. */
 export interface Shown {
   readonly terminal: Terminal;
-  /** The commands that were typed after the installation, each one as the one before it had printed it. */
+  /** The commands that were typed. After the installation, each was read from the output of the one before. */
   readonly typed: readonly string[];
   /** Everything that was on the screen, as plain text. */
   readonly text: string;
 }
 
 /**
- * Types the five commands from the installation to the result, in a terminal so many columns wide. What is typed after `init` is
- * read from the screen, as a newcomer would: nothing else is known here.
- * @throws Error with what the terminal shows, if a command does not end, or does not say what comes next
+ * Types the five commands from the installation to the result, in a terminal of `columns` columns. Commands after `init` are read
+ * from the screen, as a newcomer would read them.
+ * @throws Error with the terminal's text, if a command does not end, or does not say what comes next
  */
 export async function typeFirstHour(columns: number, newcomer: Newcomer): Promise<Shown> {
   const { home, prefix, registry, tarball } = newcomer;
@@ -61,7 +61,7 @@ export async function typeFirstHour(columns: number, newcomer: Newcomer): Promis
       typed.push(command);
       const before = terminal.text(0).length;
       await terminal.type(0, command);
-      // Not the prompt that the command was typed at.
+      // The prompt at which the command was typed does not count.
       await terminal.until(0, /\n\s*$/u);
       await terminal.until(0, PROMPT, forMs);
       await terminal.record(1_000);
@@ -90,7 +90,7 @@ export async function typeFirstHour(columns: number, newcomer: Newcomer): Promis
   }
 }
 
-/** Of frames that follow one another faster than anybody reads, the last: pictures stay small. */
+/** Drops frames that are replaced faster than anybody can read, so that pictures stay small. */
 export function filmOf(frames: readonly Frame[]): readonly Frame[] {
   return frames.filter(({ at }, index) => (frames[index + 1]?.at ?? Infinity) - at >= LEAST_FRAME_MS);
 }

@@ -1,4 +1,4 @@
-/** A run of characters of one look. */
+/** A run of characters with the same look. */
 export interface Span {
   readonly text: string;
   /** Name of a colour of {@link COLOURS}, or undefined for the ordinary one. */
@@ -19,7 +19,7 @@ export const COLOURS = {
 
 const BY_CODE: readonly (keyof typeof COLOURS)[] = ['grey', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan'];
 
-/** A line of `tmux capture-pane -e`, with SGR codes (ECMA-48 8.3.117) for colour, bold and dim; other codes are ignored. */
+/** Parses a line of `tmux capture-pane -e`. SGR codes (ECMA-48 8.3.117) give colour, bold and dim; other codes are ignored. */
 export function spansOf(line: string): Span[] {
   const spans: Span[] = [];
   let look: Omit<Span, 'text'> = {};

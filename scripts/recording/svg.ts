@@ -6,9 +6,9 @@ const EDGE = 14;
 const LAST_FRAME_MS = 4000;
 
 /**
- * An SVG that plays the frames in a loop by CSS alone, as GitHub and npm show it in a README. Each line that occurs is
- * drawn once and used by every frame that shows it. A reader who asked for less motion sees the last frame.
- * @param longestMs pauses are shortened to this
+ * An SVG that plays the frames in a loop by CSS alone, as GitHub and npm show it in a README. Each line is drawn once and used by
+ * every frame that shows it. A reader who asked for less motion sees the last frame.
+ * @param longestMs longer pauses are shortened to this
  */
 export function svgOf(frames: readonly Frame[], columns: number, longestMs: number): string {
   const rows = frames[0]?.lines.length ?? 0;

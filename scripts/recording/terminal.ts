@@ -11,23 +11,23 @@ export interface Frame {
 
 export interface Rows {
   readonly above: number;
-  /** Of a second shell below the first; absent: there is one shell. */
+  /** Rows of a second shell below the first; absent: there is one shell. */
   readonly below?: number;
 }
 
-/** Lines that a pane keeps after they have left the screen. */
+/** Lines that a pane keeps after they have scrolled off the screen. */
 const HISTORY = 20_000;
 
-/** One shell, or two of them one above the other, in a tmux server of their own. What they show is recorded whenever it changes. */
+/** One shell, or two of them one above the other, in a separate tmux server. Each change of the screen is recorded. */
 export class Terminal {
   readonly frames: Frame[] = [];
-  /** Lines of recorded screens that were wider than the terminal, which broke them. Lines that were typed are among them. */
+  /** Recorded lines, typed ones included, that were wider than the terminal and so were broken by it. */
   readonly broken = new Set<string>();
   readonly #socket: string;
   readonly #columns: number;
   readonly #isSplit: boolean;
 
-  /** @param environment of the shells; `PATH` says which jobctl they run, and `PWD` where they begin */
+  /** @param environment of the shells; `PATH` decides which jobctl they run, and `PWD` is where they begin */
   constructor(columns: number, { above, below }: Rows, environment: Readonly<Record<string, string>>) {
     this.#columns = columns;
     this.#isSplit = below !== undefined;
@@ -61,7 +61,7 @@ export class Terminal {
     }
   }
 
-  /** Records for so many milliseconds. */
+  /** Records for `forMs` milliseconds. */
   async record(forMs: number): Promise<void> {
     const end = Date.now() + forMs;
     do {
@@ -70,7 +70,7 @@ export class Terminal {
     } while (Date.now() < end);
   }
 
-  /** Everything that a pane has shown, as plain text: what has left its screen too. Lines that the terminal broke are whole again. */
+  /** All text that a pane has shown, also what has scrolled off its screen. Lines that the terminal broke are joined again. */
   text(pane: 0 | 1): string {
     return this.#tmux('capture-pane', '-p', '-J', '-S', '-', '-t', `:.${pane}`).replaceAll(/ +$/gmu, '').trimEnd();
   }

@@ -1,7 +1,7 @@
 /**
- * One machine of a rack, in bash: $1 its name, $2 its folder, $3 what its disk holds, `$4`.. device files of its own. It has a disk
- * and a host name, which last, and what runs on it is one PID namespace, which does not: each `on` is a boot with an init of its own.
- * It reads orders from stdin, one a line, and answers each with `done`; when stdin ends it is switched off and all of it is gone.
+ * One machine of a rack, in bash: $1 its name, $2 its folder, $3 size of its disk, `$4`.. its device files. Its disk and host
+ * name last from boot to boot. Its processes do not: each `on` is a boot, with a new PID namespace and a new init. It reads
+ * orders from stdin, one a line, and answers each with `done`. When stdin ends, it is switched off and nothing of it is left.
  */
 export const KEEPER = `name=$1 folder=$2 bytes=$3
 shift 3
@@ -43,7 +43,7 @@ done
 off
 `;
 
-/** Its PID 1: keeps an sshd there unless \`no-sshd\` forbids it, and reaps whatever has lost its parent. */
+/** PID 1 of a machine: keeps an sshd running unless `no-sshd` forbids it, and reaps orphaned processes. */
 export const INIT = (folder: string, sshd: string): string => `trap '' TERM HUP
 while :; do
   [ -e '${folder}/no-sshd' ] || ${sshd} -D -e -f '${folder}/sshd_config'

@@ -8,7 +8,7 @@ import type { Stage } from '../stage.js';
 import { operatorSays } from './operator.js';
 import type { RackMachine } from './machine.js';
 
-/** Of a machine that a slice holds. */
+/** Puts a fault on a machine that a slice holds, and ends it after a while. */
 async function onHeld(
   stage: Stage,
   draws: Draws,
@@ -25,16 +25,16 @@ async function onHeld(
 }
 interface MachineFault {
   readonly text: string;
-  /** Absent: it is kept from answering, or from being used. */
+  /** Absent: `unwell`. */
   readonly kind?: DeedKind;
   readonly begin: (machine: RackMachine) => void | Promise<void>;
   readonly end: (machine: RackMachine) => void | Promise<void>;
 }
 
-/** How long a system shuts down before its power goes. */
+/** Time that a system takes to shut down before its power is cut. */
 const SHUTDOWN_MS = 1_000;
 
-/** Its power goes, after an orderly shutdown or not, and comes again after a while. */
+/** Cuts the power of a machine, after an orderly shutdown or without one, and boots it after a while. */
 async function restarted(stage: Stage, draws: Draws, machine: RackMachine, when: string): Promise<void> {
   const isOrderly = draws.chance(0.4);
   const forMs = lasting(stage, draws) / 2;
@@ -48,7 +48,7 @@ async function restarted(stage: Stage, draws: Draws, machine: RackMachine, when:
   await machine.off();
 }
 
-/** Moments in which a machine is held, and what it is held for is under way. By files of jobctl's: they time a fault, no more. */
+/** Steps of work at which a held machine loses its power. jobctl's own files show the steps; they only time the fault. */
 const STEPS: Readonly<Record<string, (stage: Stage, machine: RackMachine) => boolean>> = {
   'as it is claimed': (_, { claim, home }) => claim !== undefined && runsIn(home).length === 0,
   'as its command is handed over': (_, { home }) =>
@@ -73,7 +73,7 @@ function runsIn(home: string): readonly string[] {
   }
 }
 
-/** False: no machine came to that step within a moment. */
+/** Cuts the power of a machine at one step. False: no machine came to that step within a moment. */
 async function cutAtStep(stage: Stage, draws: Draws): Promise<boolean> {
   const step = draws.pick(Object.keys(STEPS));
   for (let looks = 0; looks < STEP_LOOKS; looks++) {
@@ -85,7 +85,7 @@ async function cutAtStep(stage: Stage, draws: Draws): Promise<boolean> {
   return false;
 }
 
-/** A machine that is off for good, or seems to be; its slices go elsewhere, and it comes back all the same. */
+/** Switches a machine off, or silences it, and lets an operator declare it off for good. It comes back all the same. */
 async function forgotten(stage: Stage, draws: Draws): Promise<boolean> {
   const held = stage.heldMachines;
   if (held.length === 0) return false;
@@ -104,7 +104,7 @@ async function forgotten(stage: Stage, draws: Draws): Promise<boolean> {
   return true;
 }
 
-/** What becomes of machines of the pool's own, and what their operator says. */
+/** Faults of the pool's own machines, and their operator's commands. */
 export const MACHINE_DEEDS: Readonly<Record<string, DeedDo>> = {
   'SSH of a machine is refused': (stage, draws) =>
     onHeld(stage, draws, {

@@ -9,9 +9,9 @@ import { KEEPER } from './keeper.js';
 export const ADDRESS = '127.0.0.1';
 /** jobctl uses no machine with less than 1 GiB. */
 const DISK_BYTES = 2 * 1024 ** 3;
-/** jobctl takes it for the device of a TPU. */
+/** jobctl takes a device of this name for a TPU. */
 const DEVICE = 'accel0';
-/** As root plainly, else in a user namespace of one's own. */
+/** root needs no user namespace; any other user makes one. */
 const AS_USER = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user', '--keep-caps'];
 
 export interface RackMachineParts {
@@ -22,7 +22,7 @@ export interface RackMachineParts {
   readonly hostKey: string;
 }
 
-/** A machine behind OpenSSH's own server, with a disk, a host name and, from boot to boot, processes of its own. */
+/** A machine behind OpenSSH's own server. Its disk and host name last; its processes live from one boot to the next. */
 export class RackMachine {
   readonly name: string;
   readonly accelerators: Readonly<Record<string, number>>;
@@ -47,7 +47,7 @@ export class RackMachine {
     this.#last = this.#answer();
   }
 
-  /** The login user's, as this computer sees it: also while the machine is off. */
+  /** Home of the login user, as this computer sees it, also while the machine is off. */
   get home(): string {
     return `/proc/${this.#keeper.pid}/root${this.#folder}/home`;
   }
@@ -56,7 +56,7 @@ export class RackMachine {
     return this.#init !== undefined;
   }
 
-  /** Which claim it has, if any. */
+  /** The current claim on the machine, if any. */
   get claim(): string | undefined {
     try {
       return readFileSync(join(this.home, '.jobctl/machine/claim'), 'utf8').split('\n')[0];
@@ -75,19 +75,19 @@ export class RackMachine {
     });
   }
 
-  /** Its power is cut: every process of it is gone at once. */
+  /** Cuts the power: every process is gone at once. */
   async off(): Promise<void> {
     this.#init = undefined;
     await this.#order('off');
   }
 
-  /** Its system shuts down: each process is told, and it says so of itself. Power goes when it is off. */
+  /** Begins a shutdown: each process gets SIGTERM, and the system says that it is stopping. `off` then cuts the power. */
   shutDown(): void {
     writeFileSync(join(this.#folder, 'system'), 'stopping\n');
     this.#signal('SIGTERM', (pid) => pid !== this.#init && !isSshd(pid));
   }
 
-  /** SSH is refused, and each connection ends; what they started goes on. */
+  /** Refuses SSH, and ends each connection. Commands that were started go on. */
   refuseSsh(): void {
     writeFileSync(join(this.#folder, 'no-sshd'), '');
     this.#signal('SIGKILL', isSshd);
@@ -97,7 +97,7 @@ export class RackMachine {
     rmSync(join(this.#folder, 'no-sshd'), { force: true });
   }
 
-  /** Nothing comes through SSH and no connection ends, while what runs goes on. */
+  /** Silences SSH: nothing comes through and no connection ends. Commands go on. */
   silence(): void {
     this.#signal('SIGSTOP', isSshd);
   }
@@ -106,7 +106,7 @@ export class RackMachine {
     this.#signal('SIGSTOP', () => true);
   }
 
-  /** After `silence` and `freeze`. */
+  /** Ends `silence` or `freeze`. */
   thaw(): void {
     this.#signal('SIGCONT', () => true);
   }
@@ -123,7 +123,7 @@ export class RackMachine {
     await this.#order('free');
   }
 
-  /** Somebody's own process has the accelerator open. */
+  /** Lets another process keep the accelerator open. */
   async occupy(ms: number): Promise<void> {
     await this.#order(`use /dev/${DEVICE} ${ms / 1000}`);
   }
@@ -145,7 +145,7 @@ export class RackMachine {
     return answer;
   }
 
-  /** What it says until it is done. */
+  /** Lines of the machine's answer, up to `done`. */
   #answer(): Promise<readonly string[]> {
     const lines: string[] = [];
     return new Promise((resolve, reject) => {
@@ -169,7 +169,7 @@ export class RackMachine {
     }
   }
 
-  /** Of its namespace; none while it is off. */
+  /** Processes of the machine's namespace; none while it is off. */
   #pids(): readonly number[] {
     const own = this.#init === undefined ? undefined : namespaceOf(this.#init);
     if (own === undefined) return [];

@@ -3,7 +3,7 @@ import type { MachineRow, MachineVerb } from '../../../contract/machines.js';
 import { POOL } from '../parts.js';
 import type { Stage } from '../stage.js';
 
-/** What an operator says of machines, as with `jobctl machines`. */
+/** Sends an operator's command about machines, as `jobctl machines` does. */
 export async function operatorSays(
   { stack }: Stage,
   verb: MachineVerb,
@@ -15,7 +15,7 @@ export async function operatorSays(
 const NOT_PUT_BACK: ReadonlySet<MachineRow['state']> = new Set(['drained', 'aside', 'silent', 'foreign']);
 const TOUR_MS = 3_000;
 
-/** When nothing is broken any more: an operator goes round and puts machines back, again and again, as long as somebody looks. */
+/** An operator who puts machines back once all faults have ended. Call `tour` again and again. */
 export class Operator {
   readonly #stage: Stage;
   #nextAt = 0;
@@ -24,7 +24,7 @@ export class Operator {
     this.#stage = stage;
   }
 
-  /** Looks every few seconds; a worker that has just been started answers later. */
+  /** Looks every few seconds. A failure is ignored: a worker that has just been started answers later. */
   async tour(): Promise<void> {
     const { rack } = this.#stage.stack;
     if (rack === undefined || Date.now() < this.#nextAt) return;

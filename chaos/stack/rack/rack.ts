@@ -8,7 +8,7 @@ import { RACK_ACCELERATOR, RACK_SIZE } from '../sections.js';
 import { INIT } from './keeper.js';
 import { ADDRESS, RackMachine, type RackMachineParts } from './machine.js';
 
-/** The pool's own machines of a stack. */
+/** The pool's own machines in a stack. */
 export class Rack {
   readonly machines: readonly RackMachine[];
 
@@ -16,7 +16,7 @@ export class Rack {
     this.machines = machines;
   }
 
-  /** @param authorized the public key that they let in */
+  /** @param authorized public key of the login user */
   static async start(directory: string, authorized: string): Promise<Rack> {
     if (!existsSync(SSHD)) throw new Error(`chaos: ${SSHD} is missing: apt-get install openssh-server`);
     const plain = Array.from({ length: RACK_SIZE.plain }, (_, index) => [`plain-${index}`, {}] as const);
@@ -30,7 +30,7 @@ export class Rack {
     return new Rack(machines);
   }
 
-  /** The inventory of the pool. */
+  /** The inventory of the machines, as a pool file. */
   get poolFile(): string {
     const tables = this.machines.map(({ name, port, hostKey, accelerators }) => {
       const [[type, count] = []] = Object.entries(accelerators);

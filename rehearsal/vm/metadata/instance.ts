@@ -35,7 +35,7 @@ export interface ServiceAccountFacts {
   readonly scopes: readonly string[];
 }
 
-/** Keys as in the JSON of `?recursive=true`. In a path they are written with dashes, but attributes as they are. */
+/** Keys as in the JSON of `?recursive=true`. In a path, keys have dashes instead, but names of attributes stay as they are. */
 export type MetadataTree = { readonly [key: string]: MetadataValue };
 export type MetadataValue = string | number | MetadataTree | readonly MetadataValue[];
 
@@ -149,7 +149,7 @@ function generationOf(facts: InstanceFacts): string {
   return facts.acceleratorType.split('-')[0] ?? '';
 }
 
-/** Stays below 2^53, so that JSON keeps it exactly. */
+/** A number below 2^53, so that JSON keeps it exactly. */
 function instanceId({ nodeId, workerIndex }: InstanceFacts): number {
   return Number((BigInt(nodeId) * 4096n + BigInt(workerIndex)) % BigInt(Number.MAX_SAFE_INTEGER));
 }

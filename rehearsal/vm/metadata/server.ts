@@ -25,7 +25,7 @@ export interface VmMetadata {
 interface Listener {
   readonly source: MetadataSource;
   readonly sockets: Set<Socket>;
-  /** Checks of waiting readers, of any VM. */
+  /** Checks of all waiting readers, whichever VM they asked. */
   readonly waiting: Set<() => void>;
 }
 
@@ -37,7 +37,7 @@ const PORTS = [80, ...Array.from({ length: 20 }, (_, index) => 10_780 + index)];
 
 /**
  * The metadata servers of all VMs of a process: one HTTP server, and a listening socket for each VM. Plain HTTP, as Google's.
- * They answer only processes of this login, which VMs' processes are: they give tokens, and their clients send none.
+ * They give tokens to clients that send none, so they answer only processes of this login, as VMs' processes are.
  */
 export class MetadataService {
   readonly #http: HttpServer;

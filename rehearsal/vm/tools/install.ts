@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Folder of what a VM's tools keep between calls (packages, units, containers, sentences that were said). It is part of the VM's
- * disk. A VM without a separate root names another folder in REHEARSAL_TOOLS_STATE.
+ * Folder of what a VM's tools keep between calls (packages, units, containers, announcements). It is part of the VM's disk. A VM
+ * without a separate root names another folder in REHEARSAL_TOOLS_STATE.
  */
 export const TOOLS_STATE = '/var/lib/rehearsal';
 
@@ -18,7 +18,7 @@ export interface ToolPlace {
   readonly zone: string;
 }
 
-/** One tool that was not the one of a TPU VM, and its own sentence about that. */
+/** One stand-in for a tool of a TPU VM, and its own sentence about that. */
 export interface StandInUse {
   readonly tool: string;
   readonly sentence: string;
