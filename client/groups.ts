@@ -26,25 +26,12 @@ import type { Asker } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { eachOf } from '../domain/semaphore.js';
 import type { JobSearchAttribute } from '../domain/temporal-server.js';
-import type { EpochMs } from '../domain/units.js';
 import { GroupNotFound, JobRefused } from './errors.js';
+import { groupRowOf, type GroupRow } from './group-rows.js';
 import { cancelOpen } from './job-calls.js';
 import { readable, type TemporalAccess } from './job-executions.js';
 import { findJobs } from './job-query.js';
 import { type UpdateErrors, updateAnswer } from './temporal-calls.js';
-
-/** A group as Temporal shows it: needs no worker. */
-export interface GroupRow {
-  readonly id: string;
-  readonly name: string;
-  readonly user: string;
-  readonly project: string;
-  readonly pool: string;
-  readonly members: number;
-  readonly submittedAt: EpochMs;
-  /** Absent: members wait or are open. */
-  readonly endedAt?: EpochMs;
-}
 
 /** Signs a person's retry, in a server. @param submission with the statement of the group itself */
 export type AuthorizeRound = (prefix: string, submission: JobInput) => JobAuthorization;
@@ -74,7 +61,7 @@ export class Groups {
 
   /** @throws GroupNotFound */
   async row(id: string): Promise<GroupRow> {
-    return rowOf(id, await this.#describe(id));
+    return groupRowOf(await this.#describe(id));
   }
 
   /** An open group answers by a worker. One that has ended left its state. @throws GroupNotFound */
@@ -233,21 +220,11 @@ const withoutState = (id: string, { status }: WorkflowExecutionDescription): Job
 
 /** A group is started again with the row that it had. */
 function startOf(id: string, input: GroupInput, execution: WorkflowExecutionDescription): GroupStart {
-  const { project, user, pool } = rowOf(id, execution);
+  const { project, user, pool } = groupRowOf(execution);
   const { name, contentHash, members } = execution.memo as unknown as GroupMemo;
   return {
     ...{ id, input, memo: { name, contentHash, members } },
     spec: { name, pool, user, ...(project === '-' ? {} : { project }) },
-  };
-}
-
-function rowOf(id: string, { searchAttributes, memo, startTime, closeTime }: WorkflowExecutionDescription): GroupRow {
-  const attribute = (name: JobSearchAttribute): string => String(searchAttributes[name]?.[0] ?? '-');
-  const { name = id, members = 0 } = (memo ?? {}) as Partial<GroupMemo>;
-  return {
-    ...{ id, name, members, submittedAt: startTime.getTime() },
-    ...{ user: attribute('JobUser'), project: attribute('JobProject'), pool: attribute('JobPool') },
-    ...(closeTime ? { endedAt: closeTime.getTime() } : {}),
   };
 }
 

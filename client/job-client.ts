@@ -11,7 +11,8 @@ import type { JobPage, JobRow } from './job-rows.js';
 import type { NoticesResult } from '../contract/notices.js';
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
-import type { GroupRow, RetryOptions } from './groups.js';
+import type { GroupFilter, GroupRow } from './group-rows.js';
+import type { RetryOptions } from './groups.js';
 import type { NotifyTest, MachinesClient, PoolClient } from './pool-client.js';
 import type { Submission, Submitted } from './submissions.js';
 import { isPolled, type TaskQueuePolls } from './temporal-calls.js';
@@ -127,6 +128,11 @@ export class JobClient {
    */
   cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     return this.#jobs.cancel(id, asker);
+  }
+
+  /** Groups that match, open ones first, the newest before. One call, regardless of their number, up to 1,000. */
+  groups(filter: GroupFilter = {}, most = 100): Promise<readonly GroupRow[]> {
+    return this.#jobs.groups(filter, most);
   }
 
   /** A group's row: who submitted it, and how many members it has; needs no worker. @throws GroupNotFound */

@@ -4,7 +4,8 @@ import type { SliceDeletion } from '../domain/lease.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
-import type { GroupRow, RetryOptions } from './groups.js';
+import type { GroupFilter, GroupRow } from './group-rows.js';
+import type { RetryOptions } from './groups.js';
 import type { JobWish } from './job-calls.js';
 import type { JobCounts, JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
@@ -36,6 +37,7 @@ export interface JobPort {
   wait(id: string): Promise<Outcome>;
   cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'>;
   tell<Verb extends JobVerb>(id: string, verb: Verb, by: string, wish: JobWish<Verb>): Promise<string>;
+  groups(filter: GroupFilter, most: number): Promise<readonly GroupRow[]>;
   group(id: string): Promise<GroupRow>;
   describeGroup(id: string): Promise<GroupView>;
   waitGroup(id: string): Promise<GroupState>;

@@ -21,7 +21,8 @@ import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
-import { type GroupRow, Groups, type RetryOptions } from './groups.js';
+import { findGroups, type GroupFilter, type GroupRow } from './group-rows.js';
+import { Groups, type RetryOptions } from './groups.js';
 import { cancelOpen, JobCalls, type JobWish } from './job-calls.js';
 import { failingTaskOf, describeJob, isAttended, readable } from './job-executions.js';
 import type { Waiter } from './wait-notes.js';
@@ -136,6 +137,10 @@ export class TemporalJobs implements JobPort {
     const { status } = await this.#describe(id);
     if (status.name !== 'RUNNING') throw new JobRefused(id, `job ${id} has ended: its outcome is final`);
     return this.#people.tell(id, verb, by, wish);
+  }
+
+  groups(filter: GroupFilter, most: number): Promise<readonly GroupRow[]> {
+    return findGroups({ temporal: this.#temporal, calls: this.#calls }, filter, most);
   }
 
   group(id: string): Promise<GroupRow> {

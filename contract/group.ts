@@ -1,6 +1,6 @@
 /** The workflow `group`: the members of an array, which are jobs (docs/adr/0157). All values are plain JSON. */
 import type { JobArray } from '../domain/array/array.js';
-import type { GroupState, JobMember } from '../domain/array/group-state.js';
+import type { GroupCounts, GroupState, JobMember } from '../domain/array/group-state.js';
 import type { Asker, JobResult } from '../domain/job-state.js';
 import type { OthersCarry } from './after.js';
 import { type HumanCall, query, signal, update } from './define.js';
@@ -63,6 +63,10 @@ export interface GroupMemo {
   /** Hash of the submission's content, as of a job (`JobMemo`). */
   readonly contentHash: string;
   readonly members: number;
+  /** As the group last knew it. Absent: no worker has taken it yet. */
+  readonly counts?: GroupCounts;
+  /** As in `GroupView`. Empty: it waits for no others any more. */
+  readonly awaited?: string;
 }
 
 export const describeGroupQuery = query<GroupView>('describeGroup');

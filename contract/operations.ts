@@ -89,6 +89,10 @@ const rows = {
     isOnce: false,
   }),
   ...JOB_REQUESTS,
+  listGroups: op('GET /v1/groups', 'list', 'List groups of jobs', {
+    query: 'groupFilterSchema',
+    answer: 'groupPageSchema',
+  }),
   group: op('GET /v1/groups/:id', 'status', 'A group of jobs', { answer: 'groupRowSchema' }),
   describeGroup: op('GET /v1/groups/:id/description', 'describe', 'The array of a group, and how each member is', {
     answer: 'groupViewSchema',

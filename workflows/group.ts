@@ -5,6 +5,7 @@ import {
   continueAsNew,
   setCurrentDetails,
   setHandler,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { JobAuthorization } from '../contract/authorization.js';
@@ -13,6 +14,7 @@ import {
   describeGroupQuery,
   type GroupCarry,
   type GroupInput,
+  type GroupMemo,
   type GroupResult,
   type GroupView,
   type MemberNews,
@@ -25,6 +27,7 @@ import { cancelNoteForm } from '../contract/job-forms.js';
 import { cancelNoteSignal, type JobInput } from '../contract/job.js';
 import { hasMember } from '../domain/array/array.js';
 import {
+  countsByWord,
   countsText,
   freshState,
   LAST_ROUND,
@@ -89,6 +92,8 @@ class GroupOwner {
   readonly #followers: Followers;
   /** Others that it waits for before it starts a member, in words. */
   #awaited = '';
+  /** What lists were last told, as JSON. */
+  #shown = '';
 
   constructor(input: CheckedInput) {
     const { array, carry } = input;
@@ -118,6 +123,7 @@ class GroupOwner {
     // A run without memory is new, or was reset: then its members are there already.
     if (carryOf(this.#input.carry) === undefined) await this.#compare(true);
     if (!(await this.#untilOthersEnded())) return false;
+    this.#awaited = '';
     for (;;) {
       await this.#act();
       this.#show();
@@ -157,7 +163,7 @@ class GroupOwner {
 
   #neverBegin(why: string): true {
     const waiting = this.#members.indexesOf(MemberMark.Waiting);
-    this.#members.endWaiting(MemberMark.Cancelled);
+    this.#members.endWaiting(MemberMark.Unbegun);
     const notes = waiting.slice(0, MOST_NOTES).map((index): MemberNote => [index, `it did not begin: ${why}`]);
     this.#notes = [...this.#notes, ...notes].slice(-MOST_NOTES);
     return true;
@@ -312,10 +318,16 @@ class GroupOwner {
     return { ...view, ...(isCancelling && { isCancelling }), ...(this.#awaited !== '' && { awaited: this.#awaited }) };
   }
 
+  /** In Temporal's Web UI, and in lists, which ask no worker. */
   #show(): void {
-    const counts = countsText(this.#members.state.marks);
+    const counts = countsByWord(this.#members.state.marks);
     const awaited = this.#awaited === '' ? [] : [`Waits for ${plain(this.#awaited)}`];
-    setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(counts)}`, ...awaited], ''));
+    setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(countsText(counts))}`, ...awaited], ''));
+    const memo = { counts, awaited: this.#awaited } satisfies Partial<GroupMemo>;
+    const shown = JSON.stringify(memo);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    upsertMemo(memo);
   }
 }
 

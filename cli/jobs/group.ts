@@ -3,6 +3,7 @@ import type { GroupView } from '../../contract/group.js';
 import { assignmentAt, assignmentText, type JobArray, memberIndexes } from '../../domain/array/array.js';
 import {
   countMarks,
+  countsByWord,
   countsText,
   groupOfMember,
   type GroupState,
@@ -15,7 +16,7 @@ import {
 import type { Asker } from '../../domain/job-state.js';
 import { count } from '../../domain/units.js';
 import type { JobClient } from '../../client/job-client.js';
-import type { GroupRow } from '../../client/groups.js';
+import type { GroupRow } from '../../client/group-rows.js';
 import { type JobRow, resultOf } from '../../client/job-rows.js';
 import { isOutage, pause } from '../../client/outage.js';
 import { mustBeAskable, ask, nothingChanged } from '../terminal/ask.js';
@@ -100,7 +101,7 @@ function headLines(
   const failed = Array.from(state.marks).some(hasFailed);
   return [
     `${id}   group of ${count(members, 'member')}${how.length === 0 ? '' : `, ${how.join(', ')}`}   ${user}, project ${project}, pool ${pool}`,
-    `  ${countsText(state.marks)}`,
+    `  ${countsText(countsByWord(state.marks))}`,
     ...(awaited === undefined ? [] : [`  no member begins yet: the group waits for ${awaited}`]),
     ...(failed ? [asTyped(`  jobctl retry ${id} --failed   runs the failed members again`)] : []),
   ];
@@ -262,7 +263,7 @@ export async function waitForGroup(
   } else {
     for (const [index, mark] of Array.from(marks).entries())
       if (hasFailed(mark)) screen.line(bothWays(failedLine(view, index)));
-    screen.line(bothWays(`group ${id}: ${countsText(marks)}`));
+    screen.line(bothWays(`group ${id}: ${countsText(countsByWord(marks))}`));
   }
   return isGood ? ExitCode.Done : ExitCode.Failed;
 }

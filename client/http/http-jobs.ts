@@ -19,7 +19,8 @@ import {
 } from '../errors.js';
 import type { GroupView } from '../../contract/group.js';
 import type { GroupState } from '../../domain/array/group-state.js';
-import type { GroupRow, RetryOptions } from '../groups.js';
+import type { GroupFilter, GroupRow } from '../group-rows.js';
+import type { RetryOptions } from '../groups.js';
 import type { JobEdit, JobWish } from '../job-calls.js';
 import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
@@ -172,6 +173,12 @@ export class HttpJobs implements JobPort {
     const uploaded = { ...before, ...(await this.#upload(files)) };
     const body = { ...others, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
     return (await this.#of<JobVerb>(verb, id, { body: body as BodySent<JobVerb> })).message;
+  }
+
+  async groups(filter: GroupFilter, most: number): Promise<readonly GroupRow[]> {
+    const { project, user, pool, group, name, since, endedSince } = filter;
+    const query = { project, user, pool, group, name, since, endedSince, limit: Math.min(most, PAGE) };
+    return (await this.#calls.json('listGroups', { query })).rows as readonly GroupRow[];
   }
 
   async group(id: string): Promise<GroupRow> {

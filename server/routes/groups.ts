@@ -1,4 +1,4 @@
-import type { GroupRow } from '../../client/groups.js';
+import type { GroupRow } from '../../client/group-rows.js';
 import type { AccessObject } from '../../domain/access.js';
 import type { Services } from '../services.js';
 import type { Serve } from './serve.js';
@@ -6,6 +6,11 @@ import type { Serve } from './serve.js';
 /** Routes of groups, which are the arrays that were submitted (docs/adr/0157). The gate is asked about the group as about a job. */
 export function registerGroups(serve: Serve, { client, gate, signer }: Services): void {
   const asksItself = { asksItself: true } as const;
+
+  serve('listGroups', async ({ query: { limit, ...filter } }) => {
+    const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+    return { rows: (await client.groups(Object.fromEntries(given), limit)).map((row) => ({ ...row })) as never };
+  });
 
   serve(
     'group',

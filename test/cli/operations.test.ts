@@ -8,6 +8,7 @@ const SAID: Readonly<Partial<Record<OperationName, string>>> = {
   secretNames: 'secret ls',
   describe: 'status',
   describeGroup: 'status',
+  listGroups: 'list',
   retryGroup: 'retry',
   hostAccess: 'ssh',
   ...{ objects: 'download', objectStat: 'download', objectContent: 'download' },

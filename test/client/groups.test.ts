@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { JobClient } from '../../client/job-client.js';
+import type { GroupFilter } from '../../client/group-rows.js';
 import { groupWorkflowId } from '../../contract/workflow-ids.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -82,6 +83,23 @@ describe('groups of a client', function () {
   for (const [name, [more, id, why]] of Object.entries(wrong))
     it(`are refused: ${name}`, () =>
       rejects(jobs.submit({ job: jobOf(more), ...(id !== undefined && { name: id }) }), 'JobInvalid', why));
+
+  it('are listed without a worker, by one call, with what they last told', async () => {
+    for (const name of ['seen-a', 'seen-b']) await jobs.submit({ job: jobOf(ARRAY), name, user: 'zoe' });
+    await jobs.submit({ job: jobOf(), name: 'seen-c', user: 'zoe' });
+    await client.workflow.getHandle(groupWorkflowId('seen-a')).terminate('test');
+    const listed = (filter: GroupFilter) => jobs.groups({ user: 'zoe', ...filter });
+    await until('Visibility has both', async () => {
+      const ends = (await listed({})).map(({ id, end }) => `${id} ${end ?? 'open'}`);
+      return ends.join() === 'seen-b open,seen-a terminated';
+    });
+    const [row] = await listed({ group: 'seen-b' });
+    assert.deepEqual([row?.id, row?.user, row?.members, row?.counts], ['seen-b', 'zoe', 3, undefined]);
+    const idsOf = async (filter: GroupFilter) => (await listed(filter)).map(({ id }) => id);
+    assert.deepEqual(await idsOf({ name: 'seen-?', endedSince: Date.now() + 60_000 }), ['seen-b']);
+    assert.deepEqual(await idsOf({ name: 'een-a' }), []);
+    assert.deepEqual(await idsOf({ project: 'no-such' }), []);
+  });
 
   it('are cancelled without a worker, with the name of who asks', async () => {
     await jobs.submit({ job: jobOf(ARRAY), name: 'gone-b' });

@@ -31,6 +31,15 @@ describe('a group over HTTP', () => {
     assert.deepEqual(view.body['state'], { marks: 'sf', rounds: '00' });
   });
 
+  it('is listed with what it waits for, for everybody', async () => {
+    const { status, body, text } = await app.call('mallory', 'GET', '/v1/groups?user=alice@example.org&limit=1');
+    assert.equal(status, 200, text);
+    const [row, ...others] = body['rows'] as readonly Record<string, unknown>[];
+    assert.deepEqual([row?.['id'], row?.['awaited'], row?.['counts']], ['mine', 'prep to succeed', { waiting: 2 }]);
+    assert.equal(others.length, 0);
+    assert.deepEqual((await app.call('mallory', 'GET', '/v1/groups?user=bob')).body, { rows: [] });
+  });
+
   it('is not there where none is', async () => {
     const { status, text } = await app.call('alice', 'GET', '/v1/groups/none');
     assert.equal(status, 404);

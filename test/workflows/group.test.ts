@@ -332,6 +332,7 @@ describe('a group of members', function () {
     members.start(input);
     await members.until(5 * MINUTE);
     assert.deepEqual(members.started, ['exp-r1-1']);
+    assert.deepEqual(members.server.memoOf(ID)['counts'], { succeeded: 3 });
     assert.deepEqual(members.result.state, { marks: 'sss', rounds: '010' });
   });
 
@@ -341,6 +342,7 @@ describe('a group of members', function () {
     await members.until(3 * MINUTE);
     const view = await members.server.query<GroupView>(ID, describeGroupQuery.name);
     assert.equal(view.state.marks, 'sow');
+    assert.deepEqual(members.server.memoOf(ID), { counts: { open: 1, waiting: 1, succeeded: 1 }, awaited: '' });
     assert.deepEqual(view.array.axes, [{ name: 'i', from: 0, to: 2 }]);
   });
 

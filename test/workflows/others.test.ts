@@ -291,7 +291,10 @@ describe('a job that waits for others', function () {
     chain.submit('sum', '10', { after: { ok: 'exp' } });
     await chain.until(9 * MINUTE);
     assert.equal(chain.began.has('members'), false);
+    const told = { counts: { waiting: 5 }, awaited: 'prep to succeed' };
+    assert.deepEqual(chain.server.memoOf(groupWorkflowId('exp')), told, 'lists, which ask no worker, know it');
     await chain.until(12 * MINUTE);
+    assert.equal(chain.server.memoOf(groupWorkflowId('exp'))['awaited'], '');
     const at = chain.began.get('members') ?? 0;
     assert.ok(at >= 10 * MINUTE && at < 10 * MINUTE + SLACK_MS, `its members began after ${at} ms`);
     assert.equal(chain.outcome('sum').result, 'succeeded');
@@ -303,7 +306,8 @@ describe('a job that waits for others', function () {
     chain.submitGroup('exp', { matrix: { i: '1..3' } }, { after: 'prep' });
     await chain.until(5 * MINUTE);
     const result = chain.ends.get('exp')?.value as GroupResult | undefined;
-    assert.equal(result?.state.marks, 'ccc');
+    assert.equal(result?.state.marks, 'nnn');
+    assert.deepEqual(chain.server.memoOf(groupWorkflowId('exp')), { counts: { 'never begun': 3 }, awaited: '' });
     assert.match(result?.notes[0]?.[1] ?? '', /did not begin: prep failed/);
     assert.equal(chain.began.has('members'), false);
   });

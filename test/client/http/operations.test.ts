@@ -73,6 +73,7 @@ describe('the operations of jobctl serve', function () {
       () => client.wait(id),
       () => client.polls('q'),
       () => client.cancel(id, { by, ...SAMPLE_BODIES.cancel }),
+      () => client.groups({ user: by, name: 'a-*', group: id, endedSince: 1 }, 2),
       () => client.group(id),
       () => client.describeGroup(id),
       () => client.cancelGroup(id, { by, ...SAMPLE_BODIES.cancelGroup }),
