@@ -82,8 +82,6 @@ class GroupOwner {
   readonly #authorizations: Record<string, JobAuthorization>;
   #notes: MemberNote[];
   #cancelledBy: Asker | undefined;
-  /** Told before the cancel request. */
-  #asker: Asker | undefined;
   /** Open members that were asked to end. */
   readonly #asked = new Set<number>();
   #comparedAt: number;
@@ -193,13 +191,14 @@ class GroupOwner {
 
   /** A person cancels all. Members that have not begun never do. */
   cancel(): void {
-    this.#cancelledBy ??= this.#asker ?? NOBODY;
+    this.#cancelledBy ??= NOBODY;
     this.#hasNews = true;
   }
 
+  /** The cancel request follows, or came before. A reset of this workflow drops the request and keeps the note, which is enough. */
   #takeNote(asker: Asker): void {
-    this.#asker = asker;
-    if (this.#cancelledBy?.by === '') this.#cancelledBy = asker;
+    if (this.#cancelledBy === undefined || this.#cancelledBy.by === '') this.#cancelledBy = asker;
+    this.#hasNews = true;
   }
 
   // State ------------------------------------------------------------------------------------------------------------
