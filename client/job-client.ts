@@ -140,7 +140,7 @@ export class JobClient {
     return this.#jobs.group(id);
   }
 
-  /** A group's array and the state of each member. @throws GroupNotFound; TemporalUnreachable if it is open and no worker answers */
+  /** A group's array and the state of each member. Without a worker it is what lists know (`isFromLists`). @throws GroupNotFound */
   describeGroup(id: string): Promise<GroupView> {
     return this.#jobs.describeGroup(id);
   }
@@ -161,6 +161,11 @@ export class JobClient {
    */
   retryGroup(id: string, by: string, options?: RetryOptions): Promise<string> {
     return this.#jobs.retryGroup(id, by, options);
+  }
+
+  /** Lets a group begin that waits for others. Repeating is safe. Returns a sentence. @throws JobRefused; GroupNotFound */
+  beginGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string> {
+    return this.#jobs.beginGroup(id, by, options);
   }
 
   /** Names of the job's slices that its workflows have yet to delete; empty for a job that was never accepted. */

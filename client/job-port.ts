@@ -43,6 +43,7 @@ export interface JobPort {
   waitGroup(id: string): Promise<GroupState>;
   cancelGroup(id: string, asker?: Asker): Promise<'cancelling' | 'done'>;
   retryGroup(id: string, by: string, options?: RetryOptions): Promise<string>;
+  beginGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string>;
   deletions(id: string): Promise<readonly SliceDeletion[]>;
   quota(pool: string): PoolClient;
   machines(pool: string): MachinesClient;

@@ -66,7 +66,7 @@ export class TemporalJobs implements JobPort {
     const { store, onUpload } = options;
     const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
     this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
-    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: () => this.polls() });
+    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: (taskQueue) => this.polls(taskQueue) });
     this.#people = new JobCalls({ ...means, upload, polls: () => this.polls() });
   }
 
@@ -161,6 +161,10 @@ export class TemporalJobs implements JobPort {
 
   retryGroup(id: string, by: string, options?: RetryOptions): Promise<string> {
     return this.#groups.retry(id, by, options);
+  }
+
+  beginGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string> {
+    return this.#groups.begin(id, by, options);
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {

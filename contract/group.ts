@@ -55,6 +55,11 @@ export interface GroupView {
   readonly isCancelling?: true;
   /** Others that it waits for before it starts a member, as in `prep-7f3k to succeed`. Absent: none. */
   readonly awaited?: string;
+  /**
+   * No workflow answered: it is made of what lists know. Members that lists do not know count as waiting. Absent: the group's own
+   * word.
+   */
+  readonly isFromLists?: true;
 }
 
 /** Columns of a group that are not search attributes. */
@@ -79,6 +84,10 @@ export interface RetryCall extends HumanCall {
   readonly authorization?: JobAuthorization;
 }
 export const retryUpdate = update<RetryCall>('retry');
+
+/** A person lets a group begin that waits for others. */
+export type BeginCall = HumanCall;
+export const beginUpdate = update<BeginCall>('begin');
 
 /** A member's outcome is known. */
 export interface MemberNews {

@@ -110,6 +110,12 @@ const rows = {
     answer: 'messageSchema',
     isOnce: true,
   }),
+  beginGroup: op('POST /v1/groups/:id/begin', 'restart', 'Let a group begin that waits for others', {
+    body: 'retryBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: false,
+  }),
   priority: op('POST /v1/jobs/:id/priority', 'priority', "Change the job's priority", {
     body: 'priorityBody',
     answer: 'messageSchema',

@@ -9,8 +9,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { JobAuthorization } from '../contract/authorization.js';
-import { memberNewsForm, retryForm } from '../contract/group-forms.js';
+import { beginForm, memberNewsForm, retryForm } from '../contract/group-forms.js';
 import {
+  type BeginCall,
+  beginUpdate,
   describeGroupQuery,
   type GroupCarry,
   type GroupInput,
@@ -108,6 +110,7 @@ class GroupOwner {
     this.#followers = new Followers(this.#group, carryOf(carry)?.followers);
     setHandler(describeGroupQuery, () => this.#view());
     setHandler(retryUpdate, (call) => this.#retry(call), { validator: (call: RetryCall) => this.#mustTake(call) });
+    setHandler(beginUpdate, () => this.#begin(), { validator: (call: BeginCall) => this.#mayBegin(call) });
     this.#inbox = new Inbox(carryOf(carry)?.kept)
       .onEach(memberNewsSignal, memberNewsForm, (news) => this.#hear(news))
       .on(cancelNoteSignal, cancelNoteForm, (note) => this.#takeNote(askerOf(note)));
@@ -146,17 +149,24 @@ class GroupOwner {
   /** Only before its first members: a retry waits for nobody. False: the history is long, and the next run waits on. */
   async #untilOthersEnded(): Promise<boolean> {
     const { after } = this.#input.array;
-    while (after !== undefined && this.#input.state === undefined && this.#others.overAt === undefined) {
+    while (after !== undefined && !this.#hasBegun) {
       if (this.#cancelledBy !== undefined) return true;
       const due = await this.#others.look(after);
+      if (this.#hasBegun) return true;
       this.#awaited = due.awaited;
       this.#show();
       if (due.do === 'give up') return this.#neverBegin(due.why);
       if (due.do === 'go') return true;
       if (isLong()) return false;
-      await this.#others.news(() => this.#cancelledBy !== undefined);
+      await this.#others.news(() => this.#cancelledBy !== undefined || this.#hasBegun);
     }
     return true;
+  }
+
+  /** It waits for no others, or no more. */
+  get #hasBegun(): boolean {
+    const { array, state } = this.#input;
+    return array.after === undefined || state !== undefined || this.#others.overAt !== undefined;
   }
 
   #neverBegin(why: string): true {
@@ -298,6 +308,17 @@ class GroupOwner {
     if (round > LAST_ROUND) throw refusal(`group ${this.#group} was retried ${LAST_ROUND} times, which are the most`);
     if (call.round !== round)
       throw refusal(`group ${this.#group} was retried by somebody else meanwhile: look at it, and ask again`);
+  }
+
+  #mayBegin(call: BeginCall): void {
+    mustBeForm(beginForm, call);
+    if (this.#cancelledBy !== undefined) throw refusal(`group ${this.#group} is being cancelled`);
+  }
+
+  #begin(): { readonly message: string } {
+    if (this.#hasBegun) return { message: `group ${this.#group} waits for no others: nothing was changed` };
+    this.#others.over();
+    return { message: `group ${this.#group} waits for no others any more: its members begin` };
   }
 
   #retry({ round, authorization }: RetryCall): { readonly message: string } {

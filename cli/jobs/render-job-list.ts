@@ -12,7 +12,7 @@ import { type Colour, type Look, type Column, renderOneLineTable } from '../term
 import { formatDuration, clockTime } from '../terminal/render/quantities.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { openReader } from '../place/connect.js';
-import { groupLines } from './group-board.js';
+import { groupLines } from './groups/board.js';
 import type { CliContext } from '../place/context.js';
 
 export interface ShownBoard extends Omit<Board, 'lines'> {

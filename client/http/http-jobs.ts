@@ -10,6 +10,7 @@ import type { Asker, Outcome } from '../../domain/job-state.js';
 import {
   JobInvalid,
   JobNameTaken,
+  JobRefused,
   JobTerminated,
   ServerRefused,
   GroupNotFound,
@@ -190,7 +191,9 @@ export class HttpJobs implements JobPort {
   }
 
   async waitGroup(id: string): Promise<GroupState> {
-    while ((await this.group(id)).endedAt === undefined) await sleep(GROUP_LOOK_MS);
+    let row = await this.group(id);
+    for (; row.endedAt === undefined; row = await this.group(id)) await sleep(GROUP_LOOK_MS);
+    if (row.end !== undefined) throw new JobRefused(id, `group ${id} was ${row.end} in Temporal, and left no state`);
     return (await this.describeGroup(id)).state;
   }
 
@@ -203,6 +206,11 @@ export class HttpJobs implements JobPort {
   async retryGroup(id: string, _by: string, { from }: RetryOptions = {}): Promise<string> {
     const body = from === undefined ? {} : { from };
     return (await this.#ofGroup('retryGroup', id, { body })).message;
+  }
+
+  async beginGroup(id: string, _by: string, { from }: Pick<RetryOptions, 'from'> = {}): Promise<string> {
+    const body = from === undefined ? {} : { from };
+    return (await this.#ofGroup('beginGroup', id, { body })).message;
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
@@ -257,7 +265,7 @@ export class HttpJobs implements JobPort {
   }
 }
 
-type GroupOperation = 'group' | 'describeGroup' | 'cancelGroup' | 'retryGroup';
+type GroupOperation = 'group' | 'describeGroup' | 'cancelGroup' | 'retryGroup' | 'beginGroup';
 type JobOperation = 'status' | 'describe' | 'wait' | 'cancel' | 'openSlices' | JobVerb;
 type Query = NonNullable<Ask<'list'>['query']>;
 

@@ -48,6 +48,12 @@ export const groupViewSchema = z
     }),
     notes: z.array(z.tuple([z.int(), z.string()])).describe('Sentences about members that have no job to say them.'),
     awaited: z.string().optional().describe('Others that it waits for before it starts a member. Absent: none.'),
+    isFromLists: z
+      .boolean()
+      .optional()
+      .describe(
+        'No worker answered: members that lists do not know count as waiting. Absent: the own word of the group.',
+      ),
   })
   .meta({ id: 'GroupDescription' });
 

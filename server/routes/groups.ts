@@ -53,6 +53,15 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
     },
     asksItself,
   );
+
+  serve(
+    'beginGroup',
+    async ({ call, params: { id }, body: { from } }) => {
+      await gate.about(call, 'restart', objectOf(await client.group(id)));
+      return { message: await client.beginGroup(id, call.caller.id, from === undefined ? {} : { from }) };
+    },
+    asksItself,
+  );
 }
 
 /** Temporal's value for an attribute that a workflow does not have. */

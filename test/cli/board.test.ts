@@ -7,7 +7,7 @@ import type { JobClient } from '../../client/job-client.js';
 import type { JobRow, ShownPhase } from '../../client/job-rows.js';
 import { stripVTControlCharacters } from 'node:util';
 import { type Terminal, textWidth } from '../../cli/terminal/render/columns.js';
-import { groupsOfBoard } from '../../cli/jobs/group-board.js';
+import { groupsOfBoard } from '../../cli/jobs/groups/board.js';
 import { boardLines, renderBoard, type ShownBoard } from '../../cli/jobs/render-job-list.js';
 import { lookOf, cutAtWord } from '../../cli/terminal/render/look.js';
 import type { WaitingLine } from '../../quota/waiting-line.js';

@@ -10,6 +10,7 @@ const SAID: Readonly<Partial<Record<OperationName, string>>> = {
   describeGroup: 'status',
   listGroups: 'list',
   retryGroup: 'retry',
+  beginGroup: 'restart',
   hostAccess: 'ssh',
   ...{ objects: 'download', objectStat: 'download', objectContent: 'download' },
   ...{ uploads: 'submit', completeUpload: 'submit', uploadContent: 'submit' },

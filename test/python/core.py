@@ -152,6 +152,7 @@ CALLS = (
     (lambda client: client.describe_group("a"), []),
     (lambda client: client.cancel_group("a"), []),
     (lambda client: client.retry_group("a"), []),
+    (lambda client: client.begin_group("a"), []),
     (lambda client: client.resume("a", **EDIT), [PLAN]),
     (lambda client: client.resume("a", edit=__file__), []),
     (lambda client: client.restart("a", **EDIT, replace=[0]), [PLAN]),

@@ -197,6 +197,10 @@ export class GatedApp {
         this.told.push({ verb: 'retryGroup', id, by, ...wish, ...(authorization && { authorization }) });
         return 'they run again';
       },
+      beginGroup: async (id: string, by: string, wish: object) => {
+        this.told.push({ verb: 'beginGroup', id, by, ...wish });
+        return 'its members begin';
+      },
       openSlices: async () => [],
       deletions: async () => [],
       submit: async ({ name, spec }: Submission) => ({ id: name, isNew: true, spec }),

@@ -4,7 +4,7 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { asKnown } from '../../place/asker.js';
 import { withClient, openReader } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
-import { groupsOfBoard } from '../../jobs/group-board.js';
+import { groupsOfBoard } from '../../jobs/groups/board.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import {

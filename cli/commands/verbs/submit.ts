@@ -295,7 +295,12 @@ async function afterGroup(
     else if (wait !== true) printOut(`${id}\n`);
   }
   if (wait === true)
-    return (await import('../../jobs/group.js')).waitForGroup(client, id, { ...(output && { output }) }, watchEnd());
+    return (await import('../../jobs/groups/wait.js')).waitForGroup(
+      client,
+      id,
+      { ...(output && { output }) },
+      watchEnd(),
+    );
   if (isTerminal)
     printOut(
       asTyped(

@@ -309,6 +309,10 @@ class AsyncClient:
         """Runs the failed members again, as jobs of their own."""
         return await self._run(self._calls.ask(routes.RETRY_GROUP, Message, group, body=self._asked()))
 
+    async def begin_group(self, group: str) -> Message:
+        """A group that waits for others (`after`) begins without them."""
+        return await self._run(self._calls.ask(routes.BEGIN_GROUP, Message, group, body=self._asked()))
+
     # --------------------------------------------------------------------------------------------------------------------
 
     async def stop(self, job: str, *, release: bool = False) -> Message:

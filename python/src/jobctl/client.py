@@ -309,6 +309,10 @@ class Client:
         """Runs the failed members again, as jobs of their own."""
         return self._run(self._calls.ask(routes.RETRY_GROUP, Message, group, body=self._asked()))
 
+    def begin_group(self, group: str) -> Message:
+        """A group that waits for others (`after`) begins without them."""
+        return self._run(self._calls.ask(routes.BEGIN_GROUP, Message, group, body=self._asked()))
+
     # --------------------------------------------------------------------------------------------------------------------
 
     def stop(self, job: str, *, release: bool = False) -> Message:

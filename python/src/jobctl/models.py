@@ -192,6 +192,8 @@ class GroupDescription:
     state: Json
     notes: Tuple[Any, ...]
     awaited: Optional[str] = None
+    # True: no worker answered, and members that lists do not know count as waiting.
+    is_from_lists: Optional[bool] = None
     raw: Json = field(default_factory=dict, repr=False, compare=False)
 
 

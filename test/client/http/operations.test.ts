@@ -78,6 +78,7 @@ describe('the operations of jobctl serve', function () {
       () => client.describeGroup(id),
       () => client.cancelGroup(id, { by, ...SAMPLE_BODIES.cancelGroup }),
       () => client.retryGroup(id, by, SAMPLE_BODIES.retryGroup),
+      () => client.beginGroup(id, by, SAMPLE_BODIES.beginGroup),
       ...JOB_VERBS.map((verb) => () => ask(verb)),
       () => client.quota('default').setPriority(id, 1, by),
       () => client.quota('default').apply(SAMPLE_BODIES.quotaApply, by),

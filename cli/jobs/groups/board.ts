@@ -1,11 +1,11 @@
-import type { JobClient } from '../../client/job-client.js';
-import type { GroupFilter, GroupRow } from '../../client/group-rows.js';
-import type { JobFilter } from '../../client/job-query.js';
-import { countsText } from '../../domain/array/group-state.js';
-import { count, type EpochMs } from '../../domain/units.js';
-import { userColumn } from '../terminal/render/job-phrases.js';
-import { type Look, renderOneLineTable } from '../terminal/render/look.js';
-import { formatDuration } from '../terminal/render/quantities.js';
+import type { JobClient } from '../../../client/job-client.js';
+import type { GroupFilter, GroupRow } from '../../../client/group-rows.js';
+import type { JobFilter } from '../../../client/job-query.js';
+import { countsText } from '../../../domain/array/group-state.js';
+import { count, type EpochMs } from '../../../domain/units.js';
+import { userColumn } from '../../terminal/render/job-phrases.js';
+import { type Look, renderOneLineTable } from '../../terminal/render/look.js';
+import { formatDuration } from '../../terminal/render/quantities.js';
 
 /** Most ended groups that people are shown: their members stand below. */
 const MOST_ENDED = 10;
