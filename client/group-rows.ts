@@ -27,7 +27,7 @@ export interface GroupRow {
   readonly end?: 'terminated' | 'refused';
 }
 
-/** Of a filter of jobs, what a group has too. */
+/** Keys of a filter of jobs that a group has too. */
 export type GroupFilter = Pick<JobFilter, 'project' | 'user' | 'pool' | 'group' | 'name' | 'since' | 'endedSince'>;
 
 /** Groups in Temporal's order: open ones first, the newest before, then those that ended last. Each id once, with its last run. */

@@ -5,7 +5,7 @@ import { isMapping } from '../domain/job-file/plain-tree.js';
 import { JobRefused } from './errors.js';
 import { type JobRow, resultOf, type ShownPhase } from './job-rows.js';
 
-/** What the group's own workflow, or its result, would say. @throws JobRefused without a readable array */
+/** The array of a submission. @throws JobRefused without a readable array */
 export async function arrayOf(id: string, { job }: JobInput): Promise<GroupView['array']> {
   // It loads zod, which other calls do without.
   const { readArray } = await import('../domain/array/array.js');

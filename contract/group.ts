@@ -68,9 +68,9 @@ export interface GroupMemo {
   /** Hash of the submission's content, as of a job (`JobMemo`). */
   readonly contentHash: string;
   readonly members: number;
-  /** As the group last knew it. Absent: no worker has taken it yet. */
+  /** Last known to the group. Absent: no worker has taken it yet. */
   readonly counts?: GroupCounts;
-  /** As in `GroupView`. Empty: it waits for no others any more. */
+  /** The same as in `GroupView`. Empty: it waits for no others any more. */
   readonly awaited?: string;
 }
 

@@ -92,7 +92,7 @@ class GroupOwner {
   readonly #followers: Followers;
   /** Others that it waits for before it starts a member, in words. */
   #awaited = '';
-  /** What lists were last told, as JSON. */
+  /** The last news for lists, as JSON. */
   #shown = '';
 
   constructor(input: CheckedInput) {

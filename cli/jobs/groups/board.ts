@@ -50,7 +50,7 @@ export function groupLines(groups: readonly GroupRow[], now: EpochMs, look: Look
   return [...renderOneLineTable({ columns, rows }, look), ...more, ''];
 }
 
-/** How a group is, from its row alone: `waits for prep-7f3k to succeed`, `2h 10m ago: 10 succeeded, 2 failed`. */
+/** The state of a group, from its row alone: `waits for prep-7f3k to succeed`, `2h 10m ago: 10 succeeded, 2 failed`. */
 export function stateText({ counts, awaited, endedAt, end }: GroupRow, now: EpochMs): string {
   if (awaited !== undefined) return `waits for ${awaited}`;
   const last = counts === undefined ? '' : countsText(counts);

@@ -124,7 +124,7 @@ export const groupEndLine = (row: GroupRow): string =>
     ? `group ${row.id}: ${countsText(row.counts ?? {})}`
     : (endedFromOutside(row).message.split('\n')[0] ?? '');
 
-/** By its row alone. */
+/** Judges by its row alone. */
 export const hasSucceeded = ({ end, counts = {} }: GroupRow): boolean =>
   end === undefined && Object.keys(counts).every((word) => word === 'succeeded');
 

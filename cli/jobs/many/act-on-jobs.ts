@@ -38,7 +38,7 @@ interface Deed {
   /** Number of answers awaited at the same time. */
   readonly width?: number;
   readonly answer: (client: JobClient, row: JobRow, by: Asker) => Promise<JobAnswer>;
-  /** What the id of a group means. A function: it is taken as a whole. Absent: an error. */
+  /** Meaning of a group's id. A function: it is taken as a whole. Absent: an error. */
   readonly groups?: 'members' | ((client: JobClient, group: GroupRow, by: Asker) => Promise<JobAnswer>);
 }
 

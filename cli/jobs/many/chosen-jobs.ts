@@ -34,7 +34,7 @@ interface Choice {
   readonly filter: JobFilter;
   /** Returns whether the verb applies to a job that a filter found. */
   readonly isMeant?: (row: JobRow) => boolean;
-  /** What the id of a group means: the group, or those of its members that the filter finds. Absent: an error. */
+  /** Meaning of a group's id: the group, or those of its members that the filter finds. Absent: an error. */
   readonly groups?: 'whole' | 'members';
 }
 
