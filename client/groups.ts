@@ -1,7 +1,9 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { JobAuthorization } from '../contract/authorization.js';
 import {
+  beginUpdate,
   describeGroupQuery,
+  type BeginCall,
   type GroupInput,
   type GroupMemo,
   type GroupResult,
@@ -21,30 +23,17 @@ import {
   retryText,
   roundPrefix,
 } from '../domain/array/group-state.js';
-import { isMapping } from '../domain/job-file/plain-tree.js';
 import type { Asker } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { eachOf } from '../domain/semaphore.js';
 import type { JobSearchAttribute } from '../domain/temporal-server.js';
-import type { EpochMs } from '../domain/units.js';
-import { GroupNotFound, JobRefused } from './errors.js';
+import { GroupNotFound, JobRefused, NoWorkerAnswers } from './errors.js';
+import { groupRowOf, type GroupRow } from './group-rows.js';
+import { arrayOf, viewOfRows } from './group-view.js';
 import { cancelOpen } from './job-calls.js';
 import { readable, type TemporalAccess } from './job-executions.js';
 import { findJobs } from './job-query.js';
-import { type UpdateErrors, updateAnswer } from './temporal-calls.js';
-
-/** A group as Temporal shows it. Reading it needs no worker. */
-export interface GroupRow {
-  readonly id: string;
-  readonly name: string;
-  readonly user: string;
-  readonly project: string;
-  readonly pool: string;
-  readonly members: number;
-  readonly submittedAt: EpochMs;
-  /** Absent: members wait or are open. */
-  readonly endedAt?: EpochMs;
-}
+import { type UpdateErrors, unpolled, updateAnswer } from './temporal-calls.js';
 
 /** Signs a retry on the server. @param submission the group's input, with its own authorization */
 export type AuthorizeRound = (prefix: string, submission: JobInput) => JobAuthorization;
@@ -58,7 +47,7 @@ interface GroupStart {
 
 interface GroupParts extends TemporalAccess {
   readonly taskQueue: string;
-  readonly polls: UpdateErrors['polls'];
+  readonly polls: (taskQueue?: string) => ReturnType<UpdateErrors['polls']>;
 }
 
 /** Members of a group that are cancelled at the same time. */
@@ -74,23 +63,35 @@ export class Groups {
 
   /** @throws GroupNotFound */
   async row(id: string): Promise<GroupRow> {
-    return rowOf(id, await this.#describe(id));
+    return groupRowOf(await this.#describe(id));
   }
 
-  /** An open group answers through a worker; an ended one has left its state as its result. @throws GroupNotFound */
+  /**
+   * An open group answers through a worker. An ended one has left its state as its result, unless it was ended from outside. Without
+   * either, the view is made of the rows of its members. @throws GroupNotFound; JobRefused if a worker refused its input
+   */
   async view(id: string): Promise<GroupView> {
     const execution = await this.#describe(id);
+    if (execution.status.name === 'FAILED') throw withoutState(id, execution);
     if (execution.status.name === 'RUNNING') {
-      const of = { whom: `group ${id}`, polls: this.#parts.polls };
-      return readable(id, await this.#parts.calls.query(() => this.#handle(id).query(describeGroupQuery), of));
+      const { calls } = this.#parts;
+      const polls = () => this.#parts.polls(execution.taskQueue);
+      const asking = () =>
+        calls.query(() => this.#handle(id).query(describeGroupQuery), { whom: `group ${id}`, polls });
+      // A caller that may not read the polls waits for the answer.
+      const isAway = (await unpolled(polls)) !== undefined;
+      const view = isAway ? undefined : await asking().catch(unlessNoWorker);
+      if (view !== undefined) return readable(id, view);
     }
-    if (execution.status.name !== 'COMPLETED') throw withoutState(id, execution);
+    if (execution.status.name !== 'COMPLETED') return this.#viewOfRows(id, execution);
     const { state, notes, submission } = await this.#result(id);
-    // It loads zod, which other calls do without.
-    const { readArray } = await import('../domain/array/array.js');
-    const array = isMapping(submission.job) ? readArray(submission.job) : undefined;
-    if (array?.ok !== true) throw new JobRefused(id, `group ${id} has left no array`);
-    return { group: id, array: array.array, state, notes };
+    return { group: id, array: await arrayOf(id, submission), state, notes };
+  }
+
+  async #viewOfRows(id: string, execution: WorkflowExecutionDescription): Promise<GroupView> {
+    const [submission, rows] = await Promise.all([this.#submission(id), findJobs(this.#parts, { group: id })]);
+    const { awaited } = groupRowOf(execution);
+    return { ...(await viewOfRows(id, submission, rows)), ...(awaited !== undefined && { awaited }) };
   }
 
   /** Waits until no member of the group waits or is open. @throws GroupNotFound */
@@ -100,6 +101,8 @@ export class Groups {
     await this.#handle(id)
       .result()
       .catch(() => undefined);
+    const execution = await this.#describe(id);
+    if (execution.status.name !== 'COMPLETED') throw withoutState(id, execution);
     return (await this.view(id)).state;
   }
 
@@ -137,11 +140,25 @@ export class Groups {
       ...(from === undefined ? {} : { from }),
       ...(authorization && { authorization }),
     };
+    return this.#update(id, execution, () => this.#handle(id).executeUpdate(retryUpdate, { args: [call] }));
+  }
+
+  /** A group that waits for others begins without them. Repeating is safe. @throws JobRefused if it has ended; GroupNotFound */
+  async begin(id: string, by: string, { from }: Pick<RetryOptions, 'from'> = {}): Promise<string> {
+    const execution = await this.#describe(id);
+    if (execution.status.name !== 'RUNNING') throw new JobRefused(id, `group ${id} has ended: it waits for no others`);
+    const call: BeginCall = { ...{ v: 1, by }, ...(from === undefined ? {} : { from }) };
+    return this.#update(id, execution, () => this.#handle(id).executeUpdate(beginUpdate, { args: [call] }));
+  }
+
+  #update(
+    id: string,
+    { taskQueue }: WorkflowExecutionDescription,
+    update: () => Promise<{ readonly message: string }>,
+  ): Promise<string> {
     const { calls, polls } = this.#parts;
-    return updateAnswer(calls, () => this.#handle(id).executeUpdate(retryUpdate, { args: [call] }), {
-      whom: `group ${id}`,
-      seenBy: `jobctl status ${id}`,
-      polls,
+    return updateAnswer(calls, update, {
+      ...{ whom: `group ${id}`, seenBy: `jobctl status ${id}`, polls: () => polls(taskQueue) },
       refused: (why) => new JobRefused(id, why),
       notFound: () => this.#notFound(id),
     });
@@ -221,6 +238,11 @@ export interface RetryOptions {
   readonly authorize?: AuthorizeRound;
 }
 
+/** @throws all other errors */
+function unlessNoWorker(error: unknown): undefined {
+  if (!(error instanceof NoWorkerAnswers)) throw error;
+}
+
 const wasRetried = (id: string): JobRefused =>
   new JobRefused(id, `group ${id} was retried by somebody else meanwhile: look at it, and ask again`);
 
@@ -228,26 +250,16 @@ const withoutState = (id: string, { status }: WorkflowExecutionDescription): Job
   new JobRefused(
     id,
     `group ${id} was ${status.name === 'TERMINATED' ? 'terminated' : 'ended'} in Temporal, and left no state`,
-    `\`jobctl list --group ${id}\` shows its jobs; \`jobctl retry ${id} --failed\` lets it begin again and find them`,
+    `\`jobctl status ${id}\` shows what is known of its jobs; \`jobctl retry ${id} --failed\` lets it begin again and find them`,
   );
 
 /** The start of a group with the row that it had before. */
 function startOf(id: string, input: GroupInput, execution: WorkflowExecutionDescription): GroupStart {
-  const { project, user, pool } = rowOf(id, execution);
+  const { project, user, pool } = groupRowOf(execution);
   const { name, contentHash, members } = execution.memo as unknown as GroupMemo;
   return {
     ...{ id, input, memo: { name, contentHash, members } },
     spec: { name, pool, user, ...(project === '-' ? {} : { project }) },
-  };
-}
-
-function rowOf(id: string, { searchAttributes, memo, startTime, closeTime }: WorkflowExecutionDescription): GroupRow {
-  const attribute = (name: JobSearchAttribute): string => String(searchAttributes[name]?.[0] ?? '-');
-  const { name = id, members = 0 } = (memo ?? {}) as Partial<GroupMemo>;
-  return {
-    ...{ id, name, members, submittedAt: startTime.getTime() },
-    ...{ user: attribute('JobUser'), project: attribute('JobProject'), pool: attribute('JobPool') },
-    ...(closeTime ? { endedAt: closeTime.getTime() } : {}),
   };
 }
 

@@ -11,7 +11,8 @@ import type { JobPage, JobRow } from './job-rows.js';
 import type { NoticesResult } from '../contract/notices.js';
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
-import type { GroupRow, RetryOptions } from './groups.js';
+import type { GroupFilter, GroupRow } from './group-rows.js';
+import type { RetryOptions } from './groups.js';
 import type { NotifyTest, MachinesClient, PoolClient } from './pool-client.js';
 import type { Submission, Submitted } from './submissions.js';
 import { isPolled, type TaskQueuePolls } from './temporal-calls.js';
@@ -129,12 +130,17 @@ export class JobClient {
     return this.#jobs.cancel(id, asker);
   }
 
+  /** Groups that match, open ones first, the newest before. One call, regardless of their number, up to 1,000. */
+  groups(filter: GroupFilter = {}, most = 100): Promise<readonly GroupRow[]> {
+    return this.#jobs.groups(filter, most);
+  }
+
   /** A group's row: who submitted it, and how many members it has; needs no worker. @throws GroupNotFound */
   group(id: string): Promise<GroupRow> {
     return this.#jobs.group(id);
   }
 
-  /** A group's array and the state of each member. @throws GroupNotFound; TemporalUnreachable if it is open and no worker answers */
+  /** A group's array and the state of each member. Without a worker it is what lists know (`isFromLists`). @throws GroupNotFound */
   describeGroup(id: string): Promise<GroupView> {
     return this.#jobs.describeGroup(id);
   }
@@ -155,6 +161,11 @@ export class JobClient {
    */
   retryGroup(id: string, by: string, options?: RetryOptions): Promise<string> {
     return this.#jobs.retryGroup(id, by, options);
+  }
+
+  /** Lets a group begin that waits for others. Repeating is safe. Returns a sentence. @throws JobRefused; GroupNotFound */
+  beginGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string> {
+    return this.#jobs.beginGroup(id, by, options);
   }
 
   /** Names of the job's slices that its workflows have yet to delete; empty for a job that was never accepted. */

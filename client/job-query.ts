@@ -1,6 +1,6 @@
 import { SUFFIX_PATTERN } from '../domain/identity.js';
 import { JobPhase } from '../domain/job-state.js';
-import { type JobSearchAttribute, REFUSED_PHASE, queryText } from '../domain/temporal-server.js';
+import { type JobSearchAttribute, OWN_ID_PREFIXES, REFUSED_PHASE, queryText } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { type JobRow, type ShownPhase, rowOf } from './job-rows.js';
@@ -43,7 +43,7 @@ const STATUSES: Readonly<Partial<Record<ShownPhase, readonly string[]>>> = {
  * and MySQL refuse ORDER BY and can group by status only. If the query is wider than the filter, `matches` decides
  * (docs/adr/0060).
  */
-export function queryOf(filter: JobFilter): string {
+export function queryOf(filter: JobFilter, type: 'job' | 'group' = WorkflowType.Job): string {
   const { project, user, pool, group, name, ids, since, endedSince, state } = filter;
   const wanted: [JobSearchAttribute, string | undefined][] = [
     ['JobProject', project],
@@ -51,13 +51,14 @@ export function queryOf(filter: JobFilter): string {
     ['JobPool', pool],
     ['JobGroup', group],
   ];
+  const namespace = type === WorkflowType.Group ? OWN_ID_PREFIXES.group : '';
   const prefix = name === undefined ? '' : literalPrefix(name);
   return [
-    `WorkflowType = '${WorkflowType.Job}'`,
+    `WorkflowType = '${type}'`,
     // Excludes earlier runs of a job: they are not jobs.
     "ExecutionStatus != 'ContinuedAsNew'",
     ...wanted.flatMap(([attribute, value]) => (value === undefined ? [] : [`${attribute} = ${queryText(value)}`])),
-    ...(prefix === '' ? [] : [`WorkflowId STARTS_WITH ${queryText(prefix)}`]),
+    ...(prefix === '' ? [] : [`WorkflowId STARTS_WITH ${queryText(`${namespace}${prefix}`)}`]),
     // A refused submission is not a job: it is shown only to callers that name it.
     ...(ids === undefined
       ? [`(JobPhase IS NULL OR JobPhase != '${REFUSED_PHASE}')`]
@@ -89,10 +90,13 @@ function phaseClauses(phases: readonly ShownPhase[] | undefined): readonly strin
 }
 
 /** Returns whether a row that the query found matches the filter. */
-export function matches(filter: JobFilter, { id, phase }: Pick<JobRow, 'id' | 'phase'>): boolean {
+export function matches(
+  filter: JobFilter,
+  { id, phase }: Pick<JobRow, 'id'> & Partial<Pick<JobRow, 'phase'>>,
+): boolean {
   const { name } = filter;
   if (name !== undefined && !isMeant(name, id)) return false;
-  return phasesOf(filter)?.includes(phase) ?? true;
+  return phase === undefined || (phasesOf(filter)?.includes(phase) ?? true);
 }
 
 /** Returns whether the server's counts are exact: the query alone decides which names match. */

@@ -61,7 +61,7 @@ export interface JobPage {
 
 /** A job as Temporal lists or describes it. */
 export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
-  const { memo, encryptedWith } = readable(execution.memo ?? {});
+  const { memo, encryptedWith } = readableMemo<JobMemo>(execution.memo ?? {});
   const attribute = (name: JobSearchAttribute): string => String(execution.searchAttributes[name]?.[0] ?? '-');
   const { phaseSince = execution.startTime.getTime(), attempts = 0, label, outcome, waitsUntil } = memo;
   const why = memo.why ?? (encryptedWith === undefined ? undefined : whyNot(encryptedWith));
@@ -92,10 +92,13 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
 }
 
 /** The readable fields of a memo, and the id of the key that the others need. */
-function readable(memo: Record<string, unknown>): { memo: Partial<JobMemo>; encryptedWith: string | undefined } {
+export function readableMemo<Memo>(memo: Readonly<Record<string, unknown>>): {
+  readonly memo: Partial<Memo>;
+  readonly encryptedWith: string | undefined;
+} {
   const fields = Object.entries(memo);
   return {
-    memo: Object.fromEntries(fields.filter(([, value]) => missingKeyOf(value) === undefined)),
+    memo: Object.fromEntries(fields.filter(([, value]) => missingKeyOf(value) === undefined)) as Partial<Memo>,
     encryptedWith: fields.map(([, value]) => missingKeyOf(value)).find((keyId) => keyId !== undefined),
   };
 }

@@ -21,7 +21,8 @@ import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
-import { type GroupRow, Groups, type RetryOptions } from './groups.js';
+import { findGroups, type GroupFilter, type GroupRow } from './group-rows.js';
+import { Groups, type RetryOptions } from './groups.js';
 import { cancelOpen, JobCalls, type JobWish } from './job-calls.js';
 import { failingTaskOf, describeJob, isAttended, readable } from './job-executions.js';
 import type { Waiter } from './wait-notes.js';
@@ -65,7 +66,7 @@ export class TemporalJobs implements JobPort {
     const { store, onUpload } = options;
     const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
     this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
-    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: () => this.polls() });
+    this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: (taskQueue) => this.polls(taskQueue) });
     this.#people = new JobCalls({ ...means, upload, polls: () => this.polls() });
   }
 
@@ -138,6 +139,10 @@ export class TemporalJobs implements JobPort {
     return this.#people.tell(id, verb, by, wish);
   }
 
+  groups(filter: GroupFilter, most: number): Promise<readonly GroupRow[]> {
+    return findGroups({ temporal: this.#temporal, calls: this.#calls }, filter, most);
+  }
+
   group(id: string): Promise<GroupRow> {
     return this.#groups.row(id);
   }
@@ -156,6 +161,10 @@ export class TemporalJobs implements JobPort {
 
   retryGroup(id: string, by: string, options?: RetryOptions): Promise<string> {
     return this.#groups.retry(id, by, options);
+  }
+
+  beginGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string> {
+    return this.#groups.begin(id, by, options);
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {

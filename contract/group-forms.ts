@@ -4,7 +4,7 @@ import { type JobMember, LAST_ROUND } from '../domain/array/group-state.js';
 import { MOST_MEMBERS } from '../domain/array/section.js';
 import type { JobAuthorization } from './authorization.js';
 import { type Form, form } from './form.js';
-import { type GroupInput, memberIn, type MemberNews, type RetryCall } from './group.js';
+import { type BeginCall, type GroupInput, memberIn, type MemberNews, type RetryCall } from './group.js';
 import type { JobInput } from './job.js';
 import { humanCall } from './quota-forms.js';
 
@@ -33,6 +33,7 @@ export const groupInputForm: Form<GroupInput> = form(
 export const retryForm: Form<RetryCall> = form(
   z.object({ ...humanCall(), round: round.min(1), authorization: authorization.exactOptional() }),
 );
+export const beginForm: Form<BeginCall> = form(z.object(humanCall()));
 export const memberNewsForm: Form<MemberNews> = form(
   z.object({
     v: z.literal(1),

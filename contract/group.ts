@@ -1,6 +1,6 @@
 /** The workflow `group`: the members of an array, which are jobs (docs/adr/0157). All values are plain JSON. */
 import type { JobArray } from '../domain/array/array.js';
-import type { GroupState, JobMember } from '../domain/array/group-state.js';
+import type { GroupCounts, GroupState, JobMember } from '../domain/array/group-state.js';
 import type { Asker, JobResult } from '../domain/job-state.js';
 import type { OthersCarry } from './after.js';
 import { type HumanCall, query, signal, update } from './define.js';
@@ -55,6 +55,11 @@ export interface GroupView {
   readonly isCancelling?: true;
   /** Others that it waits for before it starts a member, as in `prep-7f3k to succeed`. Absent: none. */
   readonly awaited?: string;
+  /**
+   * No workflow answered: it is made of what lists know. Members that lists do not know count as waiting. Absent: the group's own
+   * word.
+   */
+  readonly isFromLists?: true;
 }
 
 /** Columns of a group that are not search attributes. */
@@ -63,6 +68,10 @@ export interface GroupMemo {
   /** Hash of the submission's content, as in `JobMemo`. */
   readonly contentHash: string;
   readonly members: number;
+  /** Last known to the group. Absent: no worker has taken it yet. */
+  readonly counts?: GroupCounts;
+  /** The same as in `GroupView`. Empty: it waits for no others any more. */
+  readonly awaited?: string;
 }
 
 export const describeGroupQuery = query<GroupView>('describeGroup');
@@ -75,6 +84,10 @@ export interface RetryCall extends HumanCall {
   readonly authorization?: JobAuthorization;
 }
 export const retryUpdate = update<RetryCall>('retry');
+
+/** A person lets a group begin that waits for others. */
+export type BeginCall = HumanCall;
+export const beginUpdate = update<BeginCall>('begin');
 
 /** A member's outcome is known. */
 export interface MemberNews {

@@ -89,6 +89,10 @@ const rows = {
     isOnce: false,
   }),
   ...JOB_REQUESTS,
+  listGroups: op('GET /v1/groups', 'list', 'List groups of jobs', {
+    query: 'groupFilterSchema',
+    answer: 'groupPageSchema',
+  }),
   group: op('GET /v1/groups/:id', 'status', 'A group of jobs', { answer: 'groupRowSchema' }),
   describeGroup: op('GET /v1/groups/:id/description', 'describe', 'The array of a group, and how each member is', {
     answer: 'groupViewSchema',
@@ -105,6 +109,12 @@ const rows = {
     mayLackBody: true,
     answer: 'messageSchema',
     isOnce: true,
+  }),
+  beginGroup: op('POST /v1/groups/:id/begin', 'restart', 'Let a group begin that waits for others', {
+    body: 'retryBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: false,
   }),
   priority: op('POST /v1/jobs/:id/priority', 'priority', "Change the job's priority", {
     body: 'priorityBody',

@@ -5,14 +5,18 @@ import {
   continueAsNew,
   setCurrentDetails,
   setHandler,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { JobAuthorization } from '../contract/authorization.js';
-import { memberNewsForm, retryForm } from '../contract/group-forms.js';
+import { beginForm, memberNewsForm, retryForm } from '../contract/group-forms.js';
 import {
+  type BeginCall,
+  beginUpdate,
   describeGroupQuery,
   type GroupCarry,
   type GroupInput,
+  type GroupMemo,
   type GroupResult,
   type GroupView,
   type MemberNews,
@@ -25,6 +29,7 @@ import { cancelNoteForm } from '../contract/job-forms.js';
 import { cancelNoteSignal, type JobInput } from '../contract/job.js';
 import { hasMember } from '../domain/array/array.js';
 import {
+  countsByWord,
   countsText,
   freshState,
   LAST_ROUND,
@@ -79,8 +84,6 @@ class GroupOwner {
   readonly #authorizations: Record<string, JobAuthorization>;
   #notes: MemberNote[];
   #cancelledBy: Asker | undefined;
-  /** Told before the cancel request. */
-  #asker: Asker | undefined;
   /** Open members that were asked to end. */
   readonly #asked = new Set<number>();
   #comparedAt: number;
@@ -89,6 +92,8 @@ class GroupOwner {
   readonly #followers: Followers;
   /** Others that it waits for before it starts a member, in words. */
   #awaited = '';
+  /** The last news for lists, as JSON. */
+  #shown = '';
 
   constructor(input: CheckedInput) {
     const { array, carry } = input;
@@ -105,6 +110,7 @@ class GroupOwner {
     this.#followers = new Followers(this.#group, carryOf(carry)?.followers);
     setHandler(describeGroupQuery, () => this.#view());
     setHandler(retryUpdate, (call) => this.#retry(call), { validator: (call: RetryCall) => this.#mustTake(call) });
+    setHandler(beginUpdate, () => this.#begin(), { validator: (call: BeginCall) => this.#mayBegin(call) });
     this.#inbox = new Inbox(carryOf(carry)?.kept)
       .onEach(memberNewsSignal, memberNewsForm, (news) => this.#hear(news))
       .on(cancelNoteSignal, cancelNoteForm, (note) => this.#takeNote(askerOf(note)));
@@ -118,6 +124,7 @@ class GroupOwner {
     // A run without memory is new, or was reset: then its members are there already.
     if (carryOf(this.#input.carry) === undefined) await this.#compare(true);
     if (!(await this.#untilOthersEnded())) return false;
+    this.#awaited = '';
     for (;;) {
       await this.#act();
       this.#show();
@@ -142,22 +149,29 @@ class GroupOwner {
   /** Only before its first members: a retry waits for nobody. False: the history is long, and the next run waits on. */
   async #untilOthersEnded(): Promise<boolean> {
     const { after } = this.#input.array;
-    while (after !== undefined && this.#input.state === undefined && this.#others.overAt === undefined) {
+    while (after !== undefined && !this.#hasBegun) {
       if (this.#cancelledBy !== undefined) return true;
       const due = await this.#others.look(after);
+      if (this.#hasBegun) return true;
       this.#awaited = due.awaited;
       this.#show();
       if (due.do === 'give up') return this.#neverBegin(due.why);
       if (due.do === 'go') return true;
       if (isLong()) return false;
-      await this.#others.news(() => this.#cancelledBy !== undefined);
+      await this.#others.news(() => this.#cancelledBy !== undefined || this.#hasBegun);
     }
     return true;
   }
 
+  /** It waits for no others, or no more. */
+  get #hasBegun(): boolean {
+    const { array, state } = this.#input;
+    return array.after === undefined || state !== undefined || this.#others.overAt !== undefined;
+  }
+
   #neverBegin(why: string): true {
     const waiting = this.#members.indexesOf(MemberMark.Waiting);
-    this.#members.endWaiting(MemberMark.Cancelled);
+    this.#members.endWaiting(MemberMark.Unbegun);
     const notes = waiting.slice(0, MOST_NOTES).map((index): MemberNote => [index, `it did not begin: ${why}`]);
     this.#notes = [...this.#notes, ...notes].slice(-MOST_NOTES);
     return true;
@@ -187,13 +201,14 @@ class GroupOwner {
 
   /** A person cancels all. Members that have not begun never do. */
   cancel(): void {
-    this.#cancelledBy ??= this.#asker ?? NOBODY;
+    this.#cancelledBy ??= NOBODY;
     this.#hasNews = true;
   }
 
+  /** The cancel request follows, or came before. A reset of this workflow drops the request and keeps the note, which is enough. */
   #takeNote(asker: Asker): void {
-    this.#asker = asker;
-    if (this.#cancelledBy?.by === '') this.#cancelledBy = asker;
+    if (this.#cancelledBy === undefined || this.#cancelledBy.by === '') this.#cancelledBy = asker;
+    this.#hasNews = true;
   }
 
   // State ------------------------------------------------------------------------------------------------------------
@@ -295,6 +310,17 @@ class GroupOwner {
       throw refusal(`group ${this.#group} was retried by somebody else meanwhile: look at it, and ask again`);
   }
 
+  #mayBegin(call: BeginCall): void {
+    mustBeForm(beginForm, call);
+    if (this.#cancelledBy !== undefined) throw refusal(`group ${this.#group} is being cancelled`);
+  }
+
+  #begin(): { readonly message: string } {
+    if (this.#hasBegun) return { message: `group ${this.#group} waits for no others: nothing was changed` };
+    this.#others.over();
+    return { message: `group ${this.#group} waits for no others any more: its members begin` };
+  }
+
   #retry({ round, authorization }: RetryCall): { readonly message: string } {
     const indexes = this.#members.retry();
     for (const index of indexes) this.#asked.delete(index);
@@ -312,10 +338,16 @@ class GroupOwner {
     return { ...view, ...(isCancelling && { isCancelling }), ...(this.#awaited !== '' && { awaited: this.#awaited }) };
   }
 
+  /** In Temporal's Web UI, and in lists, which ask no worker. */
   #show(): void {
-    const counts = countsText(this.#members.state.marks);
+    const counts = countsByWord(this.#members.state.marks);
     const awaited = this.#awaited === '' ? [] : [`Waits for ${plain(this.#awaited)}`];
-    setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(counts)}`, ...awaited], ''));
+    setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(countsText(counts))}`, ...awaited], ''));
+    const memo = { counts, awaited: this.#awaited } satisfies Partial<GroupMemo>;
+    const shown = JSON.stringify(memo);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    upsertMemo(memo);
   }
 }
 

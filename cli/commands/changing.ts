@@ -37,7 +37,10 @@ of a job records who cancelled it, and on which computer.
     place: 'either',
     arguments: [['<group>', "the group's id"]],
     flags: [
-      ['--failed', 'members that failed, were terminated or refused, or were skipped by fail_fast'],
+      [
+        '--failed',
+        'members that failed, were terminated or refused, or that fail_fast or `after` kept from their turn',
+      ],
       BY,
       outputOption(),
     ],
@@ -45,7 +48,7 @@ of a job records who cancelled it, and on which computer.
 The jobs of a retry have ids of their own: GROUP-r1-INDEX for the first retry. The group counts them in place of those that failed.
 `,
     examples: ['jobctl retry exp-7f3k --failed'],
-    run: async () => (await import('../jobs/group.js')).retry,
+    run: async () => (await import('../jobs/groups/changes.js')).retry,
   }),
   defineVerb({
     name: 'stop',

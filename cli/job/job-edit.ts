@@ -80,7 +80,7 @@ async function readEdit(
 }
 
 async function readAssignments(set: readonly string[], isPacked: boolean, context: CliContext): Promise<JobEdit> {
-  const options = set.map(parseSetOption);
+  const options = set.map((option) => parseSetOption(option));
   const problems = options.flatMap((option) => ('message' in option ? [option] : []));
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
   const values = options.flatMap((option) => ('message' in option ? [] : [{ path: option.path, value: option.value }]));

@@ -261,7 +261,7 @@ function unreadable(
 export function placed({ file, source, set, overrides }: WrittenJob, problem: Problem): Problem {
   if (problem.path[0] === 'bundle' && overrides?.bundle !== undefined) return { file: '--bundle', ...problem };
   const flag = set.findLast((option) => isAbove(option.slice(0, option.indexOf('=')), formatPath(problem.path)));
-  if (flag !== undefined) return { file: `--set ${flag}`, ...problem };
+  if (flag !== undefined) return { file: overrides?.saidAs?.get(flag) ?? `--set ${flag}`, ...problem };
   return file === BY_FLAGS ? { file, ...problem } : { file, ...new YamlSource(source).locate(problem) };
 }
 

@@ -1,6 +1,7 @@
 import type { TaskQueuePolls } from '../../client/temporal-calls.js';
 import { noWorkerText, failingText, userColumn, untilText } from '../terminal/render/job-phrases.js';
 import type { Board, PhaseTotal } from '../../client/job-board.js';
+import type { GroupRow } from '../../client/group-rows.js';
 import type { JobRow, ShownPhase } from '../../client/job-rows.js';
 import { count, type EpochMs } from '../../domain/units.js';
 import type { PlaceInLine, WaitingLine } from '../../quota/waiting-line.js';
@@ -11,9 +12,11 @@ import { type Colour, type Look, type Column, renderOneLineTable } from '../term
 import { formatDuration, clockTime } from '../terminal/render/quantities.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { openReader } from '../place/connect.js';
+import { groupLines } from './groups/board.js';
 import type { CliContext } from '../place/context.js';
 
 export interface ShownBoard extends Omit<Board, 'lines'> {
+  readonly groups: readonly GroupRow[];
   readonly places: Places;
   /** Age limit of the ended jobs, in words; absent: no limit. */
   readonly endedWithin?: string;
@@ -24,6 +27,8 @@ export interface ShownBoard extends Omit<Board, 'lines'> {
 interface RenderedBoard {
   /** Facts about all rows, such as the label REHEARSAL. */
   readonly heading: readonly string[];
+  /** Titles, one line per group, and an empty line; empty without groups. */
+  readonly groups: readonly string[];
   /** Titles, then one line per job. */
   readonly table: readonly string[];
   /** The number of jobs per phase, and missing information. */
@@ -33,10 +38,11 @@ interface RenderedBoard {
 /** The board of `jobctl list`. A label (REHEARSAL) is in the heading, and also in the rows if not all have it. */
 export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): RenderedBoard {
   const { rows, endedWithin } = board;
+  const groups = groupLines(board.groups, now, look);
   if (rows.length === 0) {
     const why = endedWithin === undefined ? 'no jobs' : `no jobs that are open or ended ${endedWithin}`;
     const hint = endedWithin === undefined ? '' : '; --all shows those that ended before';
-    return { heading: [], table: [], summary: wrapped(`${why}${hint}`, look) };
+    return { heading: [], groups, table: [], summary: wrapped(`${why}${hint}`, look) };
   }
   const labels = [...new Set(rows.map(({ label }) => label))];
   const isMixed = labels.length > 1;
@@ -45,14 +51,15 @@ export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): Render
     heading: named.flatMap((label) =>
       wrapped(`${label}: ${isMixed ? 'rows so labelled' : 'these jobs'} do not run on real Cloud TPUs`, look),
     ),
+    groups,
     table: renderOneLineTable({ columns: columnsOf(board, isMixed, now, look), rows }, look),
     summary: summaryOf(board, look, now),
   };
 }
 
 /** The lines for a pipe or a terminal. The summary comes last, where users look after the command has ended. */
-export function boardLines({ heading, table, summary }: RenderedBoard): readonly string[] {
-  return [...heading, ...table, ...summary];
+export function boardLines({ heading, groups, table, summary }: RenderedBoard): readonly string[] {
+  return [...heading, ...groups, ...table, ...summary];
 }
 
 function columnsOf(

@@ -8,6 +8,7 @@ import { sliceWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import type { Outcome, JobResult } from '../../domain/job-state.js';
 import { attemptObject, jobPrefix, outcomeObject } from '../../domain/store-layout.js';
 import { JobEncrypted, JobNotFound } from '../errors.js';
+import { isGroup } from '../job-executions.js';
 import { storedJobLog } from '../job-logs.js';
 import { TemporalCalls } from '../temporal-calls.js';
 import { HistoryReader, type Run } from './history-reader.js';
@@ -113,10 +114,10 @@ export async function exportJob(id: string, sources: ExportSources, write: Write
   const names = new Pseudonyms();
   const reader = new HistoryReader(temporal, new TemporalCalls(temporal, server));
   const runs = await reader.runsOf(id);
-  if (runs.found.length > 0 && runs.type !== WorkflowType.Job) throw notFound(id, sources);
+  if (runs.found.length > 0 && runs.type !== WorkflowType.Job) throw await notFound(id, sources);
   for (const { firstRunId, runId } of runs.found) for (const run of [firstRunId, runId]) names.keepRunId(run);
   const records = await readRecords(id, store, missing);
-  if (runs.found.length === 0 && records.isEmpty) throw notFound(id, sources);
+  if (runs.found.length === 0 && records.isEmpty) throw await notFound(id, sources);
   missing.push(...runs.missing);
   if (runs.found.length === 0)
     missing.push(
@@ -153,8 +154,15 @@ export async function exportJob(id: string, sources: ExportSources, write: Write
   return { attempts: attempts.length, histories: histories.count, missing };
 }
 
-const notFound = (id: string, { temporal, server }: ExportSources): JobNotFound =>
-  new JobNotFound(id, `in namespace ${temporal.options.namespace} of ${server}`);
+/** A group has no record of its own: each member has. */
+async function notFound(id: string, { temporal, server }: ExportSources): Promise<JobNotFound> {
+  const calls = new TemporalCalls(temporal, server);
+  return new JobNotFound(
+    id,
+    `in namespace ${temporal.options.namespace} of ${server}`,
+    await isGroup({ temporal, calls }, id),
+  );
+}
 
 // Histories ------------------------------------------------------------------------------------------------------------
 

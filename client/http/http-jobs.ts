@@ -10,6 +10,7 @@ import type { Asker, Outcome } from '../../domain/job-state.js';
 import {
   JobInvalid,
   JobNameTaken,
+  JobRefused,
   JobTerminated,
   ServerRefused,
   GroupNotFound,
@@ -19,7 +20,8 @@ import {
 } from '../errors.js';
 import type { GroupView } from '../../contract/group.js';
 import type { GroupState } from '../../domain/array/group-state.js';
-import type { GroupRow, RetryOptions } from '../groups.js';
+import type { GroupFilter, GroupRow } from '../group-rows.js';
+import type { RetryOptions } from '../groups.js';
 import type { JobEdit, JobWish } from '../job-calls.js';
 import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
@@ -174,6 +176,12 @@ export class HttpJobs implements JobPort {
     return (await this.#of<JobVerb>(verb, id, { body: body as BodySent<JobVerb> })).message;
   }
 
+  async groups(filter: GroupFilter, most: number): Promise<readonly GroupRow[]> {
+    const { project, user, pool, group, name, since, endedSince } = filter;
+    const query = { project, user, pool, group, name, since, endedSince, limit: Math.min(most, PAGE) };
+    return (await this.#calls.json('listGroups', { query })).rows as readonly GroupRow[];
+  }
+
   async group(id: string): Promise<GroupRow> {
     return (await this.#ofGroup('group', id)) as GroupRow;
   }
@@ -183,7 +191,9 @@ export class HttpJobs implements JobPort {
   }
 
   async waitGroup(id: string): Promise<GroupState> {
-    while ((await this.group(id)).endedAt === undefined) await sleep(GROUP_LOOK_MS);
+    let row = await this.group(id);
+    for (; row.endedAt === undefined; row = await this.group(id)) await sleep(GROUP_LOOK_MS);
+    if (row.end !== undefined) throw new JobRefused(id, `group ${id} was ${row.end} in Temporal, and left no state`);
     return (await this.describeGroup(id)).state;
   }
 
@@ -196,6 +206,11 @@ export class HttpJobs implements JobPort {
   async retryGroup(id: string, _by: string, { from }: RetryOptions = {}): Promise<string> {
     const body = from === undefined ? {} : { from };
     return (await this.#ofGroup('retryGroup', id, { body })).message;
+  }
+
+  async beginGroup(id: string, _by: string, { from }: Pick<RetryOptions, 'from'> = {}): Promise<string> {
+    const body = from === undefined ? {} : { from };
+    return (await this.#ofGroup('beginGroup', id, { body })).message;
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
@@ -250,7 +265,7 @@ export class HttpJobs implements JobPort {
   }
 }
 
-type GroupOperation = 'group' | 'describeGroup' | 'cancelGroup' | 'retryGroup';
+type GroupOperation = 'group' | 'describeGroup' | 'cancelGroup' | 'retryGroup' | 'beginGroup';
 type JobOperation = 'status' | 'describe' | 'wait' | 'cancel' | 'openSlices' | JobVerb;
 type Query = NonNullable<Ask<'list'>['query']>;
 

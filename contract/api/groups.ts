@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jobFilterSchema } from './jobs.js';
 import { epochMs, jobId, noControl } from './values.js';
 
 export const groupRowSchema = z
@@ -11,8 +12,24 @@ export const groupRowSchema = z
     members: z.int(),
     submittedAt: epochMs,
     endedAt: epochMs.optional().describe('Absent: members wait or are open.'),
+    counts: z
+      .record(z.string(), z.int())
+      .optional()
+      .describe('Members by their state, as the group last told. Absent: no worker has taken it yet.'),
+    awaited: z.string().optional().describe('Others that it waits for before it starts a member. Absent: none.'),
+    end: z
+      .enum(['terminated', 'refused'])
+      .optional()
+      .describe('It was ended in Temporal from outside, or its input was refused: it left no state. Absent: neither.'),
   })
   .meta({ id: 'Group' });
+
+export const groupFilterSchema = jobFilterSchema
+  .pick({ project: true, user: true, pool: true, name: true, since: true, endedSince: true, limit: true })
+  .extend({ group: jobId.optional().describe('This group only.') });
+export const groupPageSchema = z
+  .object({ rows: z.array(groupRowSchema).describe('Open ones first, the newest before; then those that ended last.') })
+  .meta({ id: 'GroupPage' });
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -31,6 +48,12 @@ export const groupViewSchema = z
     }),
     notes: z.array(z.tuple([z.int(), z.string()])).describe('Sentences about members that have no job to say them.'),
     awaited: z.string().optional().describe('Others that it waits for before it starts a member. Absent: none.'),
+    isFromLists: z
+      .boolean()
+      .optional()
+      .describe(
+        'No worker answered: members that lists do not know count as waiting. Absent: the own word of the group.',
+      ),
   })
   .meta({ id: 'GroupDescription' });
 

@@ -20,6 +20,8 @@ export const MemberMark = {
   Skipped: 'k',
   /** Another workflow has its id. */
   Taken: 'x',
+  /** The group waited for others (`after`), and one of them ended so that no member could begin. */
+  Unbegun: 'n',
 } as const;
 export type MemberMark = (typeof MemberMark)[keyof typeof MemberMark];
 
@@ -39,8 +41,9 @@ const FAILED_MARKS: ReadonlySet<string> = new Set([
 ]);
 /** Whether a member of this mark makes `fail_fast` end the others. */
 export const hasFailed = (mark: string): boolean => FAILED_MARKS.has(mark);
-/** Whether `retry --failed` runs a member of this mark again: it failed, or `fail_fast` skipped it. */
-export const isRetried = (mark: string): boolean => hasFailed(mark) || mark === MemberMark.Skipped;
+/** Whether `retry --failed` runs a member of this mark again: it failed, or `fail_fast` skipped it, or its group never began. */
+export const isRetried = (mark: string): boolean =>
+  hasFailed(mark) || mark === MemberMark.Skipped || mark === MemberMark.Unbegun;
 
 /** The mark of a job that ended. */
 export const markOfResult = (result: JobResult | 'refused'): MemberMark => MARK_OF[result];
@@ -104,17 +107,26 @@ export const MARK_WORDS: readonly (readonly [MemberMark, string])[] = [
   [MemberMark.Refused, 'refused'],
   [MemberMark.Taken, 'not started (id taken)'],
   [MemberMark.Skipped, 'skipped by fail_fast'],
+  [MemberMark.Unbegun, 'never begun'],
   [MemberMark.Cancelled, 'cancelled'],
 ];
 
-/** `3 open, 2 waiting, 7 succeeded`. */
-export function countsText(marks: string): string {
+/** Numbers of members by the words of their marks, in the order of a summary; marks without members are absent. */
+export type GroupCounts = Readonly<Record<string, number>>;
+
+export function countsByWord(marks: string): GroupCounts {
   const counts = countMarks(marks);
-  return MARK_WORDS.flatMap(([mark, word]) => {
-    const number = counts.get(mark) ?? 0;
-    return number === 0 ? [] : [`${number} ${word}`];
-  }).join(', ');
+  return Object.fromEntries(
+    MARK_WORDS.flatMap(([mark, word]) => {
+      const number = counts.get(mark);
+      return number === undefined ? [] : [[word, number] as const];
+    }),
+  );
 }
+
+/** `3 open, 2 waiting, 7 succeeded`. */
+export const countsText = (counts: GroupCounts): string =>
+  MARK_WORDS.flatMap(([, word]) => (counts[word] === undefined ? [] : [`${counts[word]} ${word}`])).join(', ');
 
 // Names ---------------------------------------------------------------------------------------------------------------
 

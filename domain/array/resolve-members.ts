@@ -1,5 +1,5 @@
-import { substituteEnvironment } from '../job-file/interpolation.js';
-import { isMapping, type Mapping, valueAt } from '../job-file/plain-tree.js';
+import { halfReference, substituteEnvironment } from '../job-file/interpolation.js';
+import { isMapping, type Mapping, mapStrings, valueAt } from '../job-file/plain-tree.js';
 import { tidy } from '../job-file/report.js';
 import type { ResolvedJob, ResolveOptions } from '../job-file/resolved-job.js';
 import { localFilesOf } from '../modules/set-up.js';
@@ -20,6 +20,8 @@ export function resolveMembers(raw: Mapping, options: ResolveOptions, resolveOne
   const read = readArray(environment.tree);
   if (!read.ok) return { ok: false, problems: tidy(read.problems, raw) };
   const { array } = read;
+  const half = halfReferences(environment.tree);
+  if (half.length > 0) return { ok: false, problems: tidy(half, raw) };
   let first: Extract<ResolvedJob, { ok: true }> | undefined;
   const problems = new Map<string, Problem>();
   const [firstIndex] = sampleOf(array);
@@ -36,6 +38,21 @@ export function resolveMembers(raw: Mapping, options: ResolveOptions, resolveOne
   }
   if (problems.size > 0 || first === undefined) return { ok: false, problems: tidy([...problems.values()], raw) };
   return { ...first, raw: environment.tree, warnings: [...environment.warnings, ...first.warnings], array };
+}
+
+/** `${array.lr` without its end would reach the shell, which takes it for no text either. */
+function halfReferences(tree: Mapping): readonly Problem[] {
+  const problems: Problem[] = [];
+  mapStrings(tree, (text, path) => {
+    const found = halfReference(text, 'array');
+    if (found !== undefined)
+      problems.push({
+        ...{ path, value: found, message: `'${found}' is no whole reference` },
+        hint: `write \${array.NAME}; as text of your shell or program it is \$${found}`,
+      });
+    return text;
+  });
+  return problems;
 }
 
 /** Problems of values that all members must share, since they are submitted, signed or built once. */

@@ -79,6 +79,22 @@ export function replaceOf(
   });
 }
 
+/** The beginning of a reference to `section` that is no whole reference, such as `${array.lr`, or undefined. */
+export function halfReference(text: string, section: string): string | undefined {
+  const opening = `{${section}.`;
+  for (let at = text.indexOf(opening); at !== -1; at = text.indexOf(opening, at + opening.length)) {
+    let first = at;
+    while (text[first - 1] === '$') first -= 1;
+    const isText = (at - first) % 2 === 0 || text[first - 1] === '\\';
+    const from = text.slice(at - 1, at + opening.length + MOST_NAME);
+    if (!isText && !/^\$\{[\w-]+(?:\.[\w-]+(?:\[\d+\])*)+\}/.test(from)) return /^[^\s}]*\}?/.exec(from)?.[0];
+  }
+  return undefined;
+}
+
+/** Longer names are of no axis. */
+const MOST_NAME = 200;
+
 /**
  * Writes a text of another program so that it comes out of a job file as it is: each `${a.b}` in it gets a second dollar. A
  * reference behind an even number of dollars has no such form, and loses one of them.

@@ -29,6 +29,8 @@ export interface JobOverrides {
   readonly command?: readonly string[] | undefined;
   /** `${section.key}` in several words is not a reference, but text for the program. */
   readonly isLiteral?: boolean | undefined;
+  /** The flags for which options of `--set` stand, by option. Absent: none. */
+  readonly saidAs?: ReadonlyMap<string, string> | undefined;
 }
 
 /** One value from outside the file, and the flag to name if the value is wrong. */
@@ -47,7 +49,7 @@ export interface Overridden {
 export function applyOverrides(tree: Mapping, set: readonly string[], overrides: JobOverrides): Overridden {
   const problems: Problem[] = [];
   const fromSet = set.flatMap((option) => {
-    const assignment = parseSetOption(option);
+    const assignment = parseSetOption(option, overrides.saidAs?.get(option));
     if ('message' in assignment) problems.push(assignment);
     return 'message' in assignment ? [] : [assignment];
   });
@@ -55,7 +57,7 @@ export function applyOverrides(tree: Mapping, set: readonly string[], overrides:
   const applied: Assignment[] = [];
   const apply = (assignments: readonly Assignment[]): void => {
     for (const assignment of assignments) {
-      const assigned = assign(result, assignment);
+      const assigned = assign(withLongAfter(result, assignment.path), assignment);
       if ('blocked' in assigned) {
         problems.push(notASection(assignment, assigned.blocked, valueAt(result, assigned.blocked)));
         continue;
@@ -73,6 +75,15 @@ export function applyOverrides(tree: Mapping, set: readonly string[], overrides:
   return { tree: result, problems, flagAt };
 }
 
+/** `after: prep` is short for a section, below which `--set after.any=x` sets a key. */
+function withLongAfter(tree: unknown, [key, below]: Path): unknown {
+  const short = valueAt(tree, ['after']);
+  const isShort = typeof short === 'string' || Array.isArray(short);
+  return key === 'after' && below !== undefined && isShort && isMapping(tree)
+    ? { ...tree, after: { ok: short } }
+    : tree;
+}
+
 function notASection({ flag }: Assignment, path: Path, value: unknown): Problem {
   return { file: flag, path, value, message: `${showValue(value)} is not a section, so no key can be set below it` };
 }
@@ -80,9 +91,9 @@ function notASection({ flag }: Assignment, path: Path, value: unknown): Problem 
 /** Most characters of an option that a message repeats. */
 const MOST_SHOWN = 200;
 
-/** `tpu.zones[0]=us-east1-d`: a dotted path and a YAML value. */
-export function parseSetOption(option: string): Assignment | Problem {
-  const flag = `--set ${option.length > MOST_SHOWN ? `${option.slice(0, MOST_SHOWN)}..` : option}`;
+/** `tpu.zones[0]=us-east1-d`: a dotted path and a YAML value. @param saidAs the flag for which it stands */
+export function parseSetOption(option: string, saidAs?: string): Assignment | Problem {
+  const flag = saidAs ?? `--set ${option.length > MOST_SHOWN ? `${option.slice(0, MOST_SHOWN)}..` : option}`;
   const equals = option.indexOf('=');
   const key = option.slice(0, Math.max(equals, 0)).trim();
   if (equals === -1 || !/^[\w-]+(\.[\w-]+|\[\d+\])*$/.test(key)) {

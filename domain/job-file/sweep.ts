@@ -9,12 +9,12 @@ const OWN_NAMES = ['index', 'count'];
 /**
  * Turns `--sweep env.LR=0.1,0.01` into values to set: an axis of the array, and a reference to it in the key. An axis is named
  * for the last part of its key, or for the whole key if another axis has that name.
- * @returns options as `--set` takes them, or the problem of the first sweep that is wrong
+ * @returns options as `--set` takes them, each with the flag that messages name, or the problem of the first sweep that is wrong
  */
-export function sweepOptions(sweeps: readonly string[]): readonly string[] | Problem {
+export function sweepOptions(sweeps: readonly string[]): ReadonlyMap<string, string> | Problem {
   const names = new Set<string>();
   const keys = new Set<string>();
-  const options: string[] = [];
+  const options = new Map<string, string>();
   for (const sweep of sweeps) {
     const equals = sweep.indexOf('=');
     const key = sweep.slice(0, Math.max(equals, 0)).trim();
@@ -30,12 +30,18 @@ export function sweepOptions(sweeps: readonly string[]): readonly string[] | Pro
     const name = nameOf(key, names);
     names.add(name.toLowerCase());
     const axis = RANGE.test(values) || values.startsWith('[') ? values : `[${values}]`;
-    options.push(`array.matrix.${name}=${axis}`, `${key}=\${array.${name}}`);
+    for (const option of [`array.matrix.${name}=${axis}`, `${key}=\${array.${name}}`])
+      options.set(option, flagOf(sweep));
   }
   return options;
 }
 
+const flagOf = (sweep: string): string => `--sweep ${sweep.length > 200 ? `${sweep.slice(0, 200)}..` : sweep}`;
+
 const RANGE = /^-?\d+\.\.-?\d+$/;
+/** A range without one of its ends, or both. */
+const HALF_RANGE = /^(?:-?\d+\.\.|\.\.-?\d+|\.\.)$/;
+const HALF_LIST = /^\[.*[^\]]$|^\[$/;
 
 function nameOf(key: string, taken: ReadonlySet<string>): string {
   const last =
@@ -54,10 +60,18 @@ interface Parts {
 }
 
 function problemOf(sweep: string, { equals, key, values }: Parts): Problem | undefined {
-  const file = `--sweep ${sweep.length > 200 ? `${sweep.slice(0, 200)}..` : sweep}`;
+  const file = flagOf(sweep);
   const hint = 'write --sweep KEY=value,value or --sweep KEY=1..5, such as --sweep env.LR=0.1,0.01';
   if (equals === -1) return { file, path: [], value: sweep, message: `${showValue(sweep)} has no =`, hint };
   if (!KEY.test(key) || key === 'array' || key.startsWith('array.'))
     return { file, path: [], value: sweep, message: `${showValue(key)} is not a key of a job`, hint };
-  return values === '' ? { file, path: [], value: sweep, message: 'names no values', hint } : undefined;
+  const wrong = VALUES.find(({ is }) => is(values))?.message;
+  return wrong === undefined ? undefined : { file, path: [], value: sweep, message: wrong, hint };
 }
+
+const VALUES: readonly { readonly is: (values: string) => boolean; readonly message: string }[] = [
+  { is: (values) => values === '', message: 'names no values' },
+  { is: (values) => HALF_RANGE.test(values), message: 'is a range without one of its ends' },
+  { is: (values) => HALF_LIST.test(values), message: 'is a list without its closing ]' },
+  { is: (values) => values.startsWith(',') || values.endsWith(','), message: 'has a comma without a value beside it' },
+];

@@ -1,4 +1,4 @@
-import type { GroupRow } from '../../client/groups.js';
+import type { GroupRow } from '../../client/group-rows.js';
 import type { AccessObject } from '../../domain/access.js';
 import type { Services } from '../services.js';
 import type { Serve } from './serve.js';
@@ -6,6 +6,11 @@ import type { Serve } from './serve.js';
 /** Routes of groups, each of which is one submitted array (docs/adr/0157). The gate treats a group like a job. */
 export function registerGroups(serve: Serve, { client, gate, signer }: Services): void {
   const asksItself = { asksItself: true } as const;
+
+  serve('listGroups', async ({ query: { limit, ...filter } }) => {
+    const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+    return { rows: (await client.groups(Object.fromEntries(given), limit)).map((row) => ({ ...row })) as never };
+  });
 
   serve(
     'group',
@@ -45,6 +50,15 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
         authorize: (prefix, submission) => signer.signRetry(id, prefix, submission, Date.now()),
       });
       return { message };
+    },
+    asksItself,
+  );
+
+  serve(
+    'beginGroup',
+    async ({ call, params: { id }, body: { from } }) => {
+      await gate.about(call, 'restart', objectOf(await client.group(id)));
+      return { message: await client.beginGroup(id, call.caller.id, from === undefined ? {} : { from }) };
     },
     asksItself,
   );

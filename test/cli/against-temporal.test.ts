@@ -361,6 +361,64 @@ describe('verbs against a real Temporal server without any worker', function () 
     assert.match(all.stderr, new RegExp(`^group ${group}: its cancel is recorded`, 'm'));
   });
 
+  it('submit of several jobs tells the verdict of each, once all are there', async () => {
+    const two = join(folder, 'two.yaml');
+    writeFileSync(two, `name: uno\n${JOB}---\nname: due\nafter: uno\n${JOB}`);
+    const { exitCode, stdout, stderr } = await run('submit', two, '--user', 'alice');
+    assert.equal(exitCode, 0, stderr);
+    const ids = stdout.trim().split('\n');
+    assert.equal(ids.length, 2);
+    for (const id of ids) assert.match(stderr, new RegExp(`^${id}: queued: no worker polls task queue '${name}'`, 'm'));
+    assert.equal((await run('submit', two, '--no-verdict')).stderr.includes('no worker polls'), false);
+  });
+
+  it('a group is in the list before any member is, status says what is not known, and it stands beside other ids', async () => {
+    const [group, job, gone] = [`${name}-grid`, `${name}-lone`, `${name}-gone`];
+    for (const words of [
+      ['--name', job],
+      ['--name', group, '--sweep', 'env.N=1..3', '--set', `after=${job}`],
+    ])
+      assert.equal((await run('submit', file, ...words, '--user', 'yve')).exitCode, 0);
+    const listed = () => run('list', '--user', 'yve');
+    const { stdout: board } = await eventually('it is in the list', listed, ({ stdout }) => stdout.includes(group));
+    assert.match(board, new RegExp(`^${group} +- +yve +3 +\\S+ +not begun: no worker has taken it yet$`, 'm'));
+    const both = await run('status', job, group);
+    assert.equal(both.exitCode, 0, both.stderr);
+    assert.match(both.stdout, new RegExp(`^${job}$`, 'm'));
+    assert.match(
+      both.stdout,
+      /No worker answers for it\. The table has what lists know of its jobs; of other members nothing is known\.\n/,
+    );
+    assert.match(both.stdout, new RegExp(`^1 +2 +not known +${group}-1`, 'm'));
+    const [one] = (JSON.parse((await run('status', group, '--output', 'json')).stdout) as { members: object[] })
+      .members;
+    assert.deepEqual(one, { index: 0, id: `${group}-0`, parameters: { N: 1 }, phase: 'not known' });
+    const nothing = await run('stop', group, '--yes');
+    assert.deepEqual(
+      [nothing.exitCode, nothing.stderr.split('\n')[1]],
+      [ExitCode.Refused, `jobctl stop: no member of group ${group} is in a phase for that. Nothing was changed`],
+    );
+    const edited = await run('resume', group, '--set', 'env.A=1');
+    assert.match(edited.stderr, /--set env\.A=1 changes the file of one job, and .* is a group/);
+    const exported = await run('export', group);
+    assert.deepEqual(
+      [exported.exitCode, exported.stderr.split('\n')[0]],
+      [3, `'${group}' is a group of jobs, and one job is wanted`],
+    );
+    const asked = await run('cancel', job, group, '--by', 'bob');
+    assert.match(asked.stderr, /2 of 2 jobs are not yours \(you are bob\): yve 2/);
+    const cancelled = await run('cancel', job, group, gone, '--yes', '--output', 'json');
+    const { jobs } = JSON.parse(cancelled.stdout) as { jobs: { id: string; state?: string; error?: string }[] };
+    assert.deepEqual(
+      jobs.map(({ id, state, error }) => [id, state ?? error?.split('\n')[0]?.slice(0, 6)]),
+      [
+        [job, 'cancelling'],
+        [group, 'cancelling'],
+        [gone, 'no job'],
+      ],
+    );
+  });
+
   it('cancel says what happens', async () => {
     const { exitCode, stdout } = await run('cancel', name, '--yes');
     assert.equal(exitCode, 0);

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Board } from '../../client/job-board.js';
 import { inBoardOrder } from '../../client/job-board.js';
+import type { GroupRow } from '../../client/group-rows.js';
+import type { JobClient } from '../../client/job-client.js';
 import type { JobRow, ShownPhase } from '../../client/job-rows.js';
 import { stripVTControlCharacters } from 'node:util';
 import { type Terminal, textWidth } from '../../cli/terminal/render/columns.js';
+import { groupsOfBoard } from '../../cli/jobs/groups/board.js';
 import { boardLines, renderBoard, type ShownBoard } from '../../cli/jobs/render-job-list.js';
 import { lookOf, cutAtWord } from '../../cli/terminal/render/look.js';
 import type { WaitingLine } from '../../quota/waiting-line.js';
@@ -22,7 +25,7 @@ function board(rows: readonly JobRow[], over: Partial<ShownBoard> = {}): ShownBo
     const before = phases.get(phase) ?? { jobs: 0, chips: 0 };
     phases.set(phase, { jobs: before.jobs + 1, chips: before.chips + chips });
   }
-  return { rows, total: rows.length, open: rows.length, phases, places: { byJob: new Map() }, ...over };
+  return { groups: [], rows, total: rows.length, open: rows.length, phases, places: { byJob: new Map() }, ...over };
 }
 const shown = (of: ShownBoard, look = PIPE, now = T0 + 190 * S): readonly string[] =>
   boardLines(renderBoard(of, now, look));
@@ -51,6 +54,57 @@ describe('jobctl list', () => {
       '1 running (16 chips), 1 queued (16 chips); ended in the last day: 1 failed, 1 terminated',
     ]);
   });
+
+  it('has the groups above the jobs: open ones, and the last ten that ended, by what they last told', () => {
+    const group = (over: Partial<GroupRow>): GroupRow => ({
+      ...{ id: 'exp-7f3k', name: 'exp', user: 'alice', project: 'vision', pool: 'default', members: 12 },
+      ...{ submittedAt: T0, ...over },
+    });
+    const ended = Array.from({ length: 11 }, (_, at) =>
+      group({ id: `old-${at}`, endedAt: T0 + 60 * S, counts: { succeeded: 10, failed: 2 } }),
+    );
+    const groups = [
+      group({ counts: { waiting: 12 }, awaited: 'prep-0q1d to succeed' }),
+      group({ id: 'new-1', user: 'bob' }),
+      group({ id: 'lost-1', endedAt: T0 + 60 * S, counts: { open: 3 }, end: 'terminated' }),
+      ...ended,
+    ];
+    const lines = shown(board([row({})], { groups }));
+    assert.deepEqual(lines.slice(0, 5), [
+      'GROUP     PROJECT  USER (unverified)  JOBS  TIME    MEMBERS',
+      'exp-7f3k  vision   alice              12    3m 10s  waits for prep-0q1d to succeed',
+      'new-1     vision   bob                12    3m 10s  not begun: no worker has taken it yet',
+      'lost-1    vision   alice              12    1m 00s  2m 10s ago: ended in Temporal from outside, last 3 open',
+      'old-0     vision   alice              12    1m 00s  2m 10s ago: 10 succeeded, 2 failed',
+    ]);
+    assert.deepEqual(lines.slice(13, 16), [
+      '.. and 2 groups that ended before: `--output json` has all',
+      '',
+      shown(board([row({})]))[0],
+    ]);
+    assert.deepEqual(shown(board([], { groups: groups.slice(0, 1) })).at(-1), 'no jobs', 'a group that waits has none');
+  });
+
+  for (const [phase, want] of [
+    [undefined, ['a', 'b', 'c']],
+    [
+      ['queued', 'running'],
+      ['a', 'b'],
+    ],
+    [['running'], []],
+  ] as const)
+    it(`of phases ${phase ?? 'of all kinds'} it has the groups ${want.join(', ') || 'of none'}, by one call`, async () => {
+      const of = (over: Partial<GroupRow>): GroupRow => ({ id: 'a', members: 2, ...over }) as GroupRow;
+      const all = [of({ awaited: 'x to end' }), of({ id: 'b' }), of({ id: 'c', counts: { open: 1, waiting: 1 } })];
+      const asked: object[] = [];
+      const client = { groups: async (...call: object[]) => (asked.push(...call), all) } as unknown as JobClient;
+      const found = await groupsOfBoard(client, { user: 'alice', ...(phase && { phase }), state: 'open' }, 7);
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        want,
+      );
+      assert.deepEqual(asked, want.length === 0 ? [] : [{ user: 'alice' }, 7]);
+    });
 
   it('counts no chips for jobs that hold none, and says that no worker goes on with them', () => {
     const rows = [row({ chips: 16 }), row({ id: 'rest-1', phase: 'released', chips: 16 })];

@@ -55,6 +55,10 @@ describe('the first verdict on a job that is submitted', () => {
       told: { rows: [unheard, waits] },
       lines: [`queued: ${waits.why}`, '  its place in line is not known yet; `jobctl why train` tells it'],
     },
+    'it waits for others, of which its pool hears nothing': {
+      told: { rows: [unheard, { phase: 'queued', why: 'waits for prep-1 to succeed' }, { phase: 'running' }] },
+      lines: ['queued: waits for prep-1 to succeed; its pool hears of it then'],
+    },
     'nobody polls its task queue': {
       told: { rows: [unheard] },
       lines: [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JobClient } from '../../client/job-client.js';
-import { memberJob } from '../../cli/jobs/group.js';
+import { memberJob } from '../../cli/jobs/groups/members.js';
 import { ExitCode } from '../../cli/terminal/cli-error.js';
 import { type GroupState } from '../../domain/array/group-state.js';
 

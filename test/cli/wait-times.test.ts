@@ -21,7 +21,7 @@ function shown(more: Partial<JobView>): Readonly<Record<'why' | 'status' | 'list
   const waits = row({ phase: 'provisioning', attempts: 0, why: 'asking', waitsUntil: UNTIL });
   const view = { id: waits.id, spec, phase: 'provisioning', slices: [], events: [], ...more } as unknown as JobView;
   const nowhere = { bucket: undefined, uiUrl: undefined, namespace: undefined };
-  const board = { rows: [waits], total: 1, open: 1, phases: new Map(), places: { byJob: new Map() } };
+  const board = { groups: [], rows: [waits], total: 1, open: 1, phases: new Map(), places: { byJob: new Map() } };
   return {
     why: renderWhy(waits, view, T0).join('\n'),
     status: renderJobStatus(waits, { view }, nowhere, T0).join('\n'),

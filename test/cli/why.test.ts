@@ -182,7 +182,7 @@ describe('jobctl why of a job whose workflow stands still', () => {
     const failingTask = { attempt: 3, since: ago(1), error: 'bad' };
     const places = { byJob: new Map([['q', { position: 1, of: 1, why: 'the pool' }]]) };
     const rows = [row({ failingTask }), row({ id: 'q', phase: 'queued', failingTask }), row({ id: 'well' })];
-    const board = { rows, total: 3, open: 3, phases: new Map(), places };
+    const board = { groups: [], rows, total: 3, open: 3, phases: new Map(), places };
     const { table } = renderBoard(board, T0, lookOf({}, {}));
     const text = 'stands still, attempt 3 of its workflow task after 1m 00s: bad';
     assert.deepEqual(

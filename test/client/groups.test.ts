@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { JobClient } from '../../client/job-client.js';
+import type { GroupFilter } from '../../client/group-rows.js';
 import { groupWorkflowId } from '../../contract/workflow-ids.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -83,6 +84,23 @@ describe('groups of a client', function () {
     it(`are refused: ${name}`, () =>
       rejects(jobs.submit({ job: jobOf(more), ...(id !== undefined && { name: id }) }), 'JobInvalid', why));
 
+  it('are listed without a worker, by one call, with what they last told', async () => {
+    for (const name of ['seen-a', 'seen-b']) await jobs.submit({ job: jobOf(ARRAY), name, user: 'zoe' });
+    await jobs.submit({ job: jobOf(), name: 'seen-c', user: 'zoe' });
+    await client.workflow.getHandle(groupWorkflowId('seen-a')).terminate('test');
+    const listed = (filter: GroupFilter) => jobs.groups({ user: 'zoe', ...filter });
+    await until('Visibility has both', async () => {
+      const ends = (await listed({})).map(({ id, end }) => `${id} ${end ?? 'open'}`);
+      return ends.join() === 'seen-b open,seen-a terminated';
+    });
+    const [row] = await listed({ group: 'seen-b' });
+    assert.deepEqual([row?.id, row?.user, row?.members, row?.counts], ['seen-b', 'zoe', 3, undefined]);
+    const idsOf = async (filter: GroupFilter) => (await listed(filter)).map(({ id }) => id);
+    assert.deepEqual(await idsOf({ name: 'seen-?', endedSince: Date.now() + 60_000 }), ['seen-b']);
+    assert.deepEqual(await idsOf({ name: 'een-a' }), []);
+    assert.deepEqual(await idsOf({ project: 'no-such' }), []);
+  });
+
   it('are cancelled without a worker, with the name of who asks', async () => {
     await jobs.submit({ job: jobOf(ARRAY), name: 'gone-b' });
     assert.equal(await jobs.cancelGroup('gone-b', { by: 'alice', verb: 'cancel' }), 'cancelling');
@@ -95,10 +113,35 @@ describe('groups of a client', function () {
     await jobs.submit({ job: jobOf(ARRAY), name: 'gone-c' });
     await client.workflow.getHandle(groupWorkflowId('gone-c')).terminate('test');
     assert.equal(await jobs.cancelGroup('gone-c'), 'done');
-    await rejects(jobs.describeGroup('gone-c'), 'JobRefused', /gone-c was terminated in Temporal, and left no state/);
+    await rejects(jobs.waitGroup('gone-c'), 'JobRefused', /gone-c was terminated in Temporal, and left no state/);
     assert.match(await jobs.retryGroup('gone-c', 'alice'), /^group gone-c was ended in Temporal: it begins again/);
     const row = await jobs.group('gone-c');
     assert.deepEqual([row.endedAt, row.members], [undefined, 3]);
+  });
+
+  const memberOf = async (group: string, id: string): Promise<void> => {
+    const attributes = { JobGroup: group, JobPhase: 'running' };
+    const typedSearchAttributes = Object.entries(attributes).map(([key, value]) => ({
+      key: defineSearchAttributeKey(key, SearchAttributeType.KEYWORD),
+      value,
+    }));
+    await client.workflow.start('job', {
+      ...{ workflowId: id, taskQueue: 'nobody-polls-group-clients', typedSearchAttributes },
+    });
+  };
+
+  it('are described by what lists know if no worker answers: each member in its last round', async () => {
+    const array = { array: { matrix: { n: '1..5' }, exclude: [{ n: 2 }] } };
+    await jobs.submit({ job: jobOf(array), name: 'old-a' });
+    for (const id of ['old-a-0', 'old-a-2', 'old-a-r1-2', 'old-a-3']) await memberOf('old-a', id);
+    await client.workflow.getHandle('old-a-2').terminate('test');
+    await client.workflow.getHandle('old-a-3').terminate('test');
+    const marks = async () => (await jobs.describeGroup('old-a')).state.marks;
+    await until('Visibility has all', async () => (await marks()) === 'o-otw');
+    const { state, isFromLists, array: own } = await jobs.describeGroup('old-a');
+    assert.deepEqual([state.rounds, isFromLists, own.size], ['00100', true, 5]);
+    await client.workflow.getHandle(groupWorkflowId('old-a')).terminate('test');
+    assert.deepEqual([await marks(), (await jobs.group('old-a')).end], ['o-otw', 'terminated']);
   });
 
   it('that were terminated are cancelled with what they had started', async () => {

@@ -50,6 +50,7 @@ const UPDATES: Readonly<Record<string, Verdict>> = {
   // The history of a job has each request of a person.
   ...Object.fromEntries(JOB_VERBS.map((verb) => [verb, 'kept' as const])),
   retry: 'removed',
+  begin: 'removed',
   ...{ apply: 'removed', admission: 'removed', priority: 'removed', release: 'removed' },
 };
 const ACTIVITIES: Readonly<

@@ -28,6 +28,7 @@ export const SAMPLE_BODIES = {
   setUp: { from, modules: ['venv'], force: true },
   cancelGroup: { from, verb: 'cancel' },
   retryGroup: { from },
+  beginGroup: { from },
   priority: { priority: 3 },
   uploads: { files: [{ path: 'a', sha256: HEX, size: 1 }] },
   completeUpload: { path: 'a', sha256: HEX, upload: HEX.slice(32) },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { toldText } from '../../domain/job-events/kinds.js';
 import { afterDue, awaitedText, idsAfter, isAwaitedText, MOST_AFTER, type PastState } from '../../domain/after.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
+import { parseJobFile } from '../../domain/job-file/parse.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
 
@@ -37,6 +38,19 @@ describe('after', () => {
     assert.ok(job.ok);
     assert.equal(job.spec.after, undefined);
   });
+
+  for (const [written, want] of [
+    ['after: a', { ok: ['a'], any: ['b'] }],
+    ['after: [a, c]', { ok: ['a', 'c'], any: ['b'] }],
+    ['after: {ok: a}', { ok: ['a'], any: ['b'] }],
+    ['', { any: ['b'] }],
+  ] as const)
+    it(`--set after.any=b adds to ${written || 'none'}`, () => {
+      const text = `name: x\ntpu: {accelerator: v5litepod-1, zone: us-central1-a}\ncommand: {run: x}\n${written}\n`;
+      const parsed = parseJobFile(text, { file: 'a.yaml', env: {}, set: ['after.any=b'] });
+      assert.ok(parsed.ok, parsed.ok ? '' : formatProblems(parsed.problems));
+      assert.deepEqual(parsed.spec.after, want);
+    });
 
   const BAD: readonly [unknown, RegExp][] = [
     ['Prep_1', /^after: 'Prep_1' is the id of no job or group\n/],

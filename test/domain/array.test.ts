@@ -69,6 +69,8 @@ describe('the members of an array', () => {
 
   it('leave references of other programs and of the shell alone', () => {
     const run = 'echo ${X} $${array.lr} \\${array.lr} ${array}';
+    for (const text of ['$${array.lr', '\\${array.', '{array.lr', 'an array.', '${array[0]'])
+      assert.ok(resolveJob({ ...SWEEP, command: { run: text } }, { mayBeArray: true }).ok, text);
     const file = fileOf({ ...SWEEP, command: { run } }, 0);
     assert.deepEqual(file['command'], { run });
     assert.equal(specOf(file).spec.command?.run, 'echo ${X} ${array.lr} \\${array.lr} ${array}');
@@ -195,6 +197,18 @@ describe('an array that is wrong', () => {
     'a reference to no axis': [
       { env: { X: '${array.x}' }, array: { matrix: { lr: [1] } } },
       /env\.X: '\$\{array\.x\}': the array has no axis x.*\n.*known: lr, index, count/,
+    ],
+    'a reference without its end': [
+      { env: { A: 'x ${array.lr --seed' }, array: { matrix: { lr: [1] } } },
+      /env\.A: '\$\{array\.lr' is no whole reference\n {2}write \$\{array\.NAME\}; as text .* \$\$\{array\.lr$/,
+    ],
+    'a reference without a name': [
+      { env: { A: '$$${array.}' }, array: { matrix: { lr: [1] } } },
+      /'\$\{array\.\}' is no whole/,
+    ],
+    'a reference in the words of the shell': [
+      { env: { A: '${array.lr} ${array.lr:-1}' }, array: { matrix: { lr: [1] } } },
+      /'\$\{array\.lr:-1\}' is no whole reference/,
     ],
     'a name that differs': [
       { name: 'exp-${array.lr}', array: { matrix: { lr: [1] } } },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { memberIndexes, memberOf } from '../../domain/array/array.js';
 import {
+  countsByWord,
   countsText,
   freshState,
   groupIdProblem,
@@ -16,6 +17,10 @@ import { sweepOptions } from '../../domain/job-file/sweep.js';
 import { formatProblem, formatProblems } from '../../domain/problem.js';
 
 const FILE = 'name: exp\ntpu: {accelerator: v5litepod-1, zone: us-central1-a}\ncommand: {run: train}\n';
+
+const setOf = (sweeps: readonly string[]): readonly string[] => [
+  ...(sweepOptions(sweeps) as ReadonlyMap<string, string>).keys(),
+];
 
 describe('--sweep', () => {
   const swept: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
@@ -39,7 +44,7 @@ describe('--sweep', () => {
     "a name of jobctl's": [['env.INDEX=1,2'], ['array.matrix.env_INDEX=[1,2]', 'env.INDEX=${array.env_INDEX}']],
   };
   for (const [name, [sweeps, options]] of Object.entries(swept))
-    it(`is an axis and a reference to it: ${name}`, () => assert.deepEqual(sweepOptions(sweeps), options));
+    it(`is an axis and a reference to it: ${name}`, () => assert.deepEqual(setOf(sweeps), options));
 
   const wrong: Readonly<Record<string, RegExp>> = {
     'env.LR': /^--sweep env\.LR: 'env\.LR' has no =/,
@@ -47,6 +52,10 @@ describe('--sweep', () => {
     'env.LR=': /env\.LR=: names no values/,
     'array.matrix.x=1': /'array\.matrix\.x' is not a key of a job/,
     'a b=1': /'a b' is not a key of a job/,
+    'env.LR=1..': /env\.LR=1\.\.: is a range without one of its ends/,
+    'env.LR=..5': /is a range without one of its ends/,
+    'env.LR=[1, 2': /is a list without its closing \]/,
+    'env.LR=1,2,': /has a comma without a value beside it/,
   };
   for (const [sweep, why] of Object.entries(wrong))
     it(`refuses ${sweep}`, () => {
@@ -61,8 +70,28 @@ describe('--sweep', () => {
     assert.match(formatProblem(options), /--sweep env\.LR: 'env\.LR' is swept twice\n {2}name all its values at once/);
   });
 
+  it('is what messages name, not the --set for which it stands', () => {
+    for (const [sweep, why] of [
+      ['env.A=5..1', /^--sweep env\.A=5\.\.1: array\.matrix\.A: '5\.\.1' is an empty range/],
+      ['env.A=1,1', /^--sweep env\.A=1,1: array\.matrix\.A: .* is a list with 1 twice/],
+      ['name=a,b', /^--sweep name=a,b: name: .*differs from member to member/],
+    ] as const) {
+      const saidAs = sweepOptions([sweep]) as ReadonlyMap<string, string>;
+      const options = {
+        file: 'a.yaml',
+        env: {},
+        set: [...saidAs.keys()],
+        overrides: { saidAs },
+        mayBeArray: true,
+      } as const;
+      const parsed = parseJobFile(FILE, options);
+      assert.ok(!parsed.ok, sweep);
+      assert.match(formatProblems(parsed.problems), why);
+    }
+  });
+
   it('makes of a file without an array the same as an array in it', () => {
-    const set = sweepOptions(['env.LR=0.1,0.01', 'env.SEED=1..3']) as readonly string[];
+    const set = setOf(['env.LR=0.1,0.01', 'env.SEED=1..3']);
     const parsed = parseJobFile(FILE, { file: 'a.yaml', env: {}, set, mayBeArray: true });
     assert.ok(parsed.ok, parsed.ok ? '' : formatProblems(parsed.problems));
     assert.equal(parsed.array && memberIndexes(parsed.array).length, 6);
@@ -73,7 +102,7 @@ describe('--sweep', () => {
   });
 
   it('names the flag of a value that is wrong', () => {
-    const set = sweepOptions(['slices=1,0']) as readonly string[];
+    const set = setOf(['slices=1,0']);
     const parsed = parseJobFile(FILE, { file: 'a.yaml', env: {}, set, mayBeArray: true });
     assert.ok(!parsed.ok);
     assert.match(
@@ -112,7 +141,10 @@ describe('the state of a group', () => {
   it('begins with all members waiting, and says how many are how', () => {
     const { marks } = freshState(4, (index) => index !== 1);
     assert.equal(marks, 'w-ww');
-    assert.equal(countsText('w-osffk'), '1 open, 1 waiting, 1 succeeded, 2 failed, 1 skipped by fail_fast');
+    assert.equal(
+      countsText(countsByWord('w-osffkn')),
+      '1 open, 1 waiting, 1 succeeded, 2 failed, 1 skipped by fail_fast, 1 never begun',
+    );
   });
 
   it('is of no group whose members could not be named, or would be those of a retry', () => {

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import type { ShownPhase } from '../../client/job-rows.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -119,9 +120,9 @@ describe('an array of twelve, on the local stack', function () {
     assert.equal(none.code, 3);
     assert.match(none.stderr, /no group 'never-was'/);
 
-    const stopped = await user.here('stop', id);
-    assert.equal(stopped.code, 3);
-    assert.match(stopped.stderr, /is a group of jobs, and one job is wanted/);
+    const ended = await user.here('stop', id);
+    assert.equal(ended.code, 4);
+    assert.match(ended.stderr, new RegExp(`no member of group ${id} is in a phase for that`));
   });
 
   it('leaves nothing when it is cancelled in the middle, with its worker killed meanwhile', async () => {
@@ -130,7 +131,15 @@ describe('an array of twelve, on the local stack', function () {
       job: jobFile('sleep 600', { tpu: { accelerator: 'v5litepod-1' }, array }),
     });
     assert.equal(members, 12);
-    await until('three are open', async () => (await open(id)) === 3, 60_000);
+    const inPhase = async (phase: ShownPhase): Promise<number> => (await stack.jobs.find({ group: id, phase })).length;
+    await until('three run', async () => (await inPhase('running')) === 3, 60_000);
+    const stopped = await user.here('stop', id, '--yes');
+    assert.equal(stopped.code, 0, stopped.stderr);
+    assert.equal(stopped.stdout.split('\n').filter(Boolean).length, 3, stopped.stdout);
+    await until('three are paused', async () => (await inPhase('paused')) === 3, 60_000);
+    const resumed = await user.here('resume', id);
+    assert.equal(resumed.code, 0, resumed.stderr);
+    await until('three run again', async () => (await inPhase('running')) === 3, 60_000);
     await stack.killWorker();
     await stack.startWorker();
     const cancelled = await user.here('cancel', id, '--yes');

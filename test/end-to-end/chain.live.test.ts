@@ -102,6 +102,25 @@ describe('jobs that wait for others, on the local stack', function () {
     assert.equal((await stack.jobs.wait(cleans)).result, 'succeeded');
   });
 
+  it('a group is listed while it waits, and begins when a person lets it', async () => {
+    const { id: holds } = await stack.jobs.submit({ job: jobFile('sleep 600', TPU) });
+    const { id } = await stack.jobs.submit({
+      job: jobFile('true', { name: 'grid', ...TPU, after: holds, array: { matrix: { i: '1..2' } } }),
+    });
+    const listed = async (): Promise<string> => (await user.here('list', '--group', id)).stdout;
+    await until('it is listed', async () => (await listed()).includes(`waits for ${holds} to succeed`));
+    const begun = await user.here('restart', id, '--set', 'after=null');
+    assert.equal(begun.stdout, `group ${id} waits for no others any more: its members begin\n`, begun.stderr);
+    const waited = await user.here('wait', id, '--timeout', '2m');
+    assert.equal(waited.code, 0, waited.stderr);
+    assert.match(waited.stderr, new RegExp(`^group ${id}: 2 succeeded$`, 'm'));
+    await until('its end is listed', async () => /ago: 2 succeeded$/m.test(await listed()));
+    await stack.jobs.cancel(holds);
+    const { code, stderr } = await user.here('wait', holds, id);
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`^group ${id}: 2 succeeded$`, 'm'));
+  });
+
   async function written(more: Readonly<Record<string, unknown>>): Promise<string> {
     const path = join(folder, 'one.yaml');
     writeFileSync(path, stringify(jobFile('true', more)));

@@ -114,6 +114,7 @@ FILTER = {
     **{"project": "vision", "user": "alice", "pool": "default", "group": "exp", "phase": ["running", "queued"], "name": "lr-*"},
     **{"since": EPOCH, "ended_since": EPOCH, "state": "open", "ids": ["a", "b"]},
 }
+GROUPS = {key: FILTER[key] for key in ("project", "user", "pool", "group", "name", "since", "ended_since")}
 FILES = {"requirements.txt": b"jax\n"}
 PLAN = {"files": [{"path": "requirements.txt", "object": "files/x", "state": "exists"}]}
 WANTED = {"files": [{**PLAN["files"][0], "state": "wanted"}]}
@@ -146,10 +147,12 @@ CALLS = (
     (lambda client: client.log_bytes("a", attempt=1, host=0), []),
     (lambda client: client.follow_logs("a", attempt=1, host=0), []),
     (lambda client: client.cancel("a"), []),
+    (lambda client: client.list_groups(**GROUPS), []),
     (lambda client: client.group("a"), []),
     (lambda client: client.describe_group("a"), []),
     (lambda client: client.cancel_group("a"), []),
     (lambda client: client.retry_group("a"), []),
+    (lambda client: client.begin_group("a"), []),
     (lambda client: client.resume("a", **EDIT), [PLAN]),
     (lambda client: client.resume("a", edit=__file__), []),
     (lambda client: client.restart("a", **EDIT, replace=[0]), [PLAN]),

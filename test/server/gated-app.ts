@@ -7,7 +7,8 @@ import { PoolFileReader } from '../../activities/operator-file.js';
 import { poolSource } from '../../activities/pool-source.js';
 import { quotaSource } from '../../activities/quota-source.js';
 import { GroupNotFound, JobInvalid, JobNotFound } from '../../client/errors.js';
-import type { GroupRow, RetryOptions } from '../../client/groups.js';
+import type { GroupFilter, GroupRow } from '../../client/group-rows.js';
+import type { RetryOptions } from '../../client/groups.js';
 import type { JobRow } from '../../client/job-rows.js';
 import type { Submission } from '../../client/submissions.js';
 import { bucketPlace, splitStore } from '../../cloud/store/open-store.js';
@@ -167,6 +168,14 @@ export class GatedApp {
       describe: async (id: string) => ({ ...this.rows.get(id), attempt: 1, slices: [], events: [] }),
       find: async () => [...this.rows.values()],
       count: async () => ({ total: this.rows.size, open: 0, ended: {} }),
+      groups: async ({ user }: GroupFilter, most: number): Promise<readonly GroupRow[]> =>
+        [...this.rows.values()]
+          .filter((row) => user === undefined || row.user === user)
+          .slice(0, most)
+          .map(({ id, user: of, project, pool, submittedAt }) => ({
+            ...{ id, name: id, user: of, project, pool, submittedAt, members: 2 },
+            ...{ counts: { waiting: 2 }, awaited: 'prep to succeed' },
+          })),
       // Each job of `rows` is also a group of its id.
       group: async (id: string): Promise<GroupRow> => {
         const row = this.rows.get(id);
@@ -187,6 +196,10 @@ export class GatedApp {
         const authorization = submission && authorize?.(`${id}-r1`, submission);
         this.told.push({ verb: 'retryGroup', id, by, ...wish, ...(authorization && { authorization }) });
         return 'they run again';
+      },
+      beginGroup: async (id: string, by: string, wish: object) => {
+        this.told.push({ verb: 'beginGroup', id, by, ...wish });
+        return 'its members begin';
       },
       openSlices: async () => [],
       deletions: async () => [],

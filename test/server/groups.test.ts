@@ -31,13 +31,22 @@ describe('a group over HTTP', () => {
     assert.deepEqual(view.body['state'], { marks: 'sf', rounds: '00' });
   });
 
+  it('is listed with what it waits for, for everybody', async () => {
+    const { status, body, text } = await app.call('mallory', 'GET', '/v1/groups?user=alice@example.org&limit=1');
+    assert.equal(status, 200, text);
+    const [row, ...others] = body['rows'] as readonly Record<string, unknown>[];
+    assert.deepEqual([row?.['id'], row?.['awaited'], row?.['counts']], ['mine', 'prep to succeed', { waiting: 2 }]);
+    assert.equal(others.length, 0);
+    assert.deepEqual((await app.call('mallory', 'GET', '/v1/groups?user=bob')).body, { rows: [] });
+  });
+
   it('is not there where none is', async () => {
     const { status, text } = await app.call('alice', 'GET', '/v1/groups/none');
     assert.equal(status, 404);
     assert.match(text, /no group 'none'/);
   });
 
-  for (const what of ['cancel', 'retry'])
+  for (const what of ['cancel', 'retry', 'begin'])
     it(`${what} is refused to others, and written into the audit log`, async () => {
       const before = app.told.length;
       const answer = await app.call('mallory', 'POST', `/v1/groups/mine/${what}`, {});
@@ -51,6 +60,12 @@ describe('a group over HTTP', () => {
     const { status } = await app.call('alice', 'POST', '/v1/groups/mine/cancel', { from: 'wks', verb: 'cancel' });
     assert.equal(status, 200);
     assert.deepEqual(app.told.at(-1), { id: 'mine', by: 'alice@example.org', from: 'wks', verb: 'cancel' });
+  });
+
+  it("begins in the caller's name without those that it waits for", async () => {
+    const { status, text } = await app.call('alice', 'POST', '/v1/groups/mine/begin', { from: 'wks' });
+    assert.equal(status, 200, text);
+    assert.deepEqual(app.told.at(-1), { verb: 'beginGroup', id: 'mine', by: 'alice@example.org', from: 'wks' });
   });
 
   it('is signed for a retry as the server signed the group itself', async () => {

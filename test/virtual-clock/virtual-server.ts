@@ -51,6 +51,8 @@ export class VirtualServer {
   readonly #agenda: Agenda;
   readonly #open = new Map<string, Run>();
   readonly #known = new Set<string>();
+  /** What each workflow has told lists, open or not. */
+  readonly #memos = new Map<string, Readonly<Record<string, unknown>>>();
   readonly #ends = new Map<string, (end: Ended) => void>();
   readonly #due: Run[] = [];
   /** Of updates that are not answered yet. */
@@ -88,6 +90,10 @@ export class VirtualServer {
         reject(signal.reason as Error);
       });
     });
+  }
+
+  memoOf(id: string): Readonly<Record<string, unknown>> {
+    return this.#memos.get(id) ?? {};
   }
 
   isOpen(id: string): boolean {
@@ -239,6 +245,8 @@ export class VirtualServer {
       await this.#end(run, { kind: 'completed', value: valueOf(command.completeWorkflowExecution.result) });
     else if (command.failWorkflowExecution)
       await this.#end(run, { kind: 'failed', error: errorOf(command.failWorkflowExecution.failure) });
+    else if (command.modifyWorkflowProperties)
+      this.#tellLists(run, command.modifyWorkflowProperties.upsertedMemo?.fields);
     else if (command.updateResponse) this.#answer(command.updateResponse);
     else if (command.cancelWorkflowExecution) await this.#end(run, { kind: 'cancelled' });
     else if (command.continueAsNewWorkflowExecution) {
@@ -247,6 +255,11 @@ export class VirtualServer {
       run.runId = `run-${(this.#runs += 1)}`;
       await this.#begin(run, command.continueAsNewWorkflowExecution.arguments ?? [], before);
     }
+  }
+
+  #tellLists({ id }: Run, fields: Readonly<Record<string, Payload>> | null | undefined): void {
+    const told = Object.entries(fields ?? {}).map(([name, value]) => [name, valueOf(value)] as const);
+    this.#memos.set(id, { ...this.memoOf(id), ...Object.fromEntries(told) });
   }
 
   #answer(answer: Answer): void {

@@ -270,6 +270,20 @@ describe('a group of members', function () {
     assert.equal(new Set(members.cancelled.map(({ id }) => id)).size, 250);
   });
 
+  it('that is reset while it is cancelled goes on to end, though a reset drops the request and keeps signals alone', async () => {
+    const members = await Members.of((index) => (index < 2 ? { ms: Infinity, result: 'succeeded' } : succeeds(MINUTE)));
+    const input = inputOf({ matrix: { i: '0..9' }, max_parallel: 2 });
+    members.start(input);
+    await members.until(MINUTE);
+    members.server.signal(ID, cancelNoteSignal.name, { v: 1, by: 'alice', verb: 'cancel' });
+    await members.reset(input);
+    members.server.signal(ID, cancelNoteSignal.name, { v: 1, by: 'alice', verb: 'cancel' });
+    await members.until(30 * MINUTE);
+    assert.deepEqual(members.counts(), { c: 10 });
+    assert.equal(members.started.length, 2);
+    assert.deepEqual(new Set(members.cancelled.map(({ by }) => by)), new Set(['alice']));
+  });
+
   it('with fail_fast ends the others once one has failed', async () => {
     const members = await Members.of((index) =>
       index === 1 ? { ms: MINUTE, result: 'failed' } : { ms: Infinity, result: 'succeeded' },
@@ -332,6 +346,7 @@ describe('a group of members', function () {
     members.start(input);
     await members.until(5 * MINUTE);
     assert.deepEqual(members.started, ['exp-r1-1']);
+    assert.deepEqual(members.server.memoOf(ID)['counts'], { succeeded: 3 });
     assert.deepEqual(members.result.state, { marks: 'sss', rounds: '010' });
   });
 
@@ -341,6 +356,7 @@ describe('a group of members', function () {
     await members.until(3 * MINUTE);
     const view = await members.server.query<GroupView>(ID, describeGroupQuery.name);
     assert.equal(view.state.marks, 'sow');
+    assert.deepEqual(members.server.memoOf(ID), { counts: { open: 1, waiting: 1, succeeded: 1 }, awaited: '' });
     assert.deepEqual(view.array.axes, [{ name: 'i', from: 0, to: 2 }]);
   });
 

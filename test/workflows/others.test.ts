@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { followedSignal, type LookedAt } from '../../contract/after.js';
-import type { GroupResult } from '../../contract/group.js';
+import { beginUpdate, type GroupResult } from '../../contract/group.js';
 import { type JobView, cancelNoteSignal, describeQuery } from '../../contract/job.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
 import { groupWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
@@ -291,10 +291,27 @@ describe('a job that waits for others', function () {
     chain.submit('sum', '10', { after: { ok: 'exp' } });
     await chain.until(9 * MINUTE);
     assert.equal(chain.began.has('members'), false);
+    const told = { counts: { waiting: 5 }, awaited: 'prep to succeed' };
+    assert.deepEqual(chain.server.memoOf(groupWorkflowId('exp')), told, 'lists, which ask no worker, know it');
     await chain.until(12 * MINUTE);
+    assert.equal(chain.server.memoOf(groupWorkflowId('exp'))['awaited'], '');
     const at = chain.began.get('members') ?? 0;
     assert.ok(at >= 10 * MINUTE && at < 10 * MINUTE + SLACK_MS, `its members began after ${at} ms`);
     assert.equal(chain.outcome('sum').result, 'succeeded');
+  });
+
+  it('a group begins without waiting on if a person lets it, once', async () => {
+    const chain = await Chain.open();
+    chain.submit('prep', '999999');
+    chain.submitGroup('exp', { matrix: { i: '1..5' } }, { after: 'prep' });
+    await chain.until(MINUTE);
+    const begin = () => chain.server.update(groupWorkflowId('exp'), beginUpdate.name, { v: 1, by: 'alice' });
+    await assert.rejects(chain.server.update(groupWorkflowId('exp'), beginUpdate.name, { by: '' }), /form/);
+    assert.equal(await begin(), 'group exp waits for no others any more: its members begin');
+    assert.equal(await begin(), 'group exp waits for no others: nothing was changed');
+    await chain.until(2 * MINUTE);
+    assert.ok(chain.began.has('members'));
+    assert.equal(chain.server.memoOf(groupWorkflowId('exp'))['awaited'], '');
   });
 
   it('no member begins if the group can never begin', async () => {
@@ -303,7 +320,8 @@ describe('a job that waits for others', function () {
     chain.submitGroup('exp', { matrix: { i: '1..3' } }, { after: 'prep' });
     await chain.until(5 * MINUTE);
     const result = chain.ends.get('exp')?.value as GroupResult | undefined;
-    assert.equal(result?.state.marks, 'ccc');
+    assert.equal(result?.state.marks, 'nnn');
+    assert.deepEqual(chain.server.memoOf(groupWorkflowId('exp')), { counts: { 'never begun': 3 }, awaited: '' });
     assert.match(result?.notes[0]?.[1] ?? '', /did not begin: prep failed/);
     assert.equal(chain.began.has('members'), false);
   });

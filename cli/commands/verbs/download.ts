@@ -4,7 +4,7 @@ import { outputContentObject } from '../../../domain/store-layout.js';
 import { type OutputEntry, ManifestWrong } from '../../../domain/stored-outputs.js';
 import { count } from '../../../domain/units.js';
 import { type HostOutputs, jobOutputs } from '../../../client/job-records.js';
-import { orGroup } from '../../jobs/or-group.js';
+import { orGroup } from '../../jobs/groups/or-group.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf, type CliContext } from '../../place/context.js';
 import { asksSeveral, type HostChoice } from '../../jobs/job-filter.js';
@@ -40,7 +40,7 @@ export const download = (job: string, directory: string | undefined, flags: Down
   orGroup(
     () => downloadJob(job, directory, flags),
     async (id) => {
-      const { groupDownload } = await import('../../jobs/group.js');
+      const { groupDownload } = await import('../../jobs/groups/members.js');
       return groupDownload(id, directory, flags, (member, folder) => downloadJob(member, folder, flags));
     },
   );

@@ -1,7 +1,7 @@
 import { type AskFlags, asking } from '../../job/ask-job.js';
 import type { EditFlags } from '../../job/job-edit.js';
 import { ExitCode, CliError } from '../../terminal/cli-error.js';
-import { orGroup } from '../../jobs/or-group.js';
+import { orGroup } from '../../jobs/groups/or-group.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import type { Replaced } from '../../../contract/job.js';
 import { asTyped } from '../../terminal/print.js';
@@ -23,6 +23,7 @@ export function stop(jobs: readonly string[], flags: StopFlags): Promise<number>
     verb: 'stop',
     act: 'stop',
     among: { state: 'open' },
+    groups: 'members',
     isMeant: ({ phase }) => STOPPABLE.has(phase) || (release && phase === 'paused'),
     answer: async (client, { id }, { by, from }) => {
       const wish = { ...(from !== undefined && { from }), ...(release && { release }) };
@@ -37,8 +38,29 @@ export function stop(jobs: readonly string[], flags: StopFlags): Promise<number>
 
 export async function resume(job: string, flags: EditFlags): Promise<number> {
   const { askWithEdit } = await import('../../job/job-edit.js');
-  return askWithEdit(job, flags, (client, by, edit) => client.resume(job, by, edit));
+  return orGroup(
+    () => askWithEdit(job, flags, (client, by, edit) => client.resume(job, by, edit)),
+    async (id) => {
+      const wrong = editFlagsOf(flags)[0];
+      if (wrong !== undefined) throw forOneJob('resume', id, wrong);
+      return (await import('../../jobs/groups/changes.js')).resumeMembers(id, flags);
+    },
+  );
 }
+
+/** Flags that change a job's file. */
+const editFlagsOf = ({ file, set = [], bundle }: EditFlags): readonly string[] => [
+  ...(file === undefined ? [] : ['--file']),
+  ...set.map((each) => `--set ${each}`),
+  ...(bundle === undefined ? [] : ['--bundle']),
+];
+
+const forOneJob = (verb: string, id: string, flag: string): CliError =>
+  new CliError(
+    ExitCode.Usage,
+    `jobctl ${verb}: ${flag} changes the file of one job, and ${id} is a group`,
+    `name a member, such as ${id}-0; \`jobctl status ${id}\` lists them`,
+  );
 
 export interface RestartFlags extends EditFlags {
   /** The slices to replace; true: all. */
@@ -48,8 +70,28 @@ export interface RestartFlags extends EditFlags {
 export async function restart(job: string, { replace, ...flags }: RestartFlags): Promise<number> {
   const { askWithEdit } = await import('../../job/job-edit.js');
   const also = replace === undefined ? {} : { replace: replacedOf(replace) };
-  return askWithEdit(job, flags, (client, by, edit) => client.restart(job, by, { ...edit, ...also }));
+  return orGroup(
+    () => askWithEdit(job, flags, (client, by, edit) => client.restart(job, by, { ...edit, ...also })),
+    async (id) => {
+      const edits = editFlagsOf(flags);
+      const wrong = edits.find((edit) => !LETS_BEGIN.test(edit));
+      if (wrong !== undefined) throw forOneJob('restart', id, wrong);
+      if (edits.length === 0 || replace !== undefined) throw restartOfGroup(id);
+      return (await import('../../jobs/groups/changes.js')).begin(id, flags);
+    },
+  );
 }
+
+/** The only edit of a group: it no longer waits for others. */
+const LETS_BEGIN = /^--set after=(null|~|)$/;
+
+const restartOfGroup = (id: string): CliError =>
+  new CliError(
+    ExitCode.Usage,
+    `jobctl restart: '${id}' is a group of jobs, and one job is wanted`,
+    `name a member, such as ${id}-0; \`jobctl retry ${id} --failed\` runs those that failed again`,
+    `\`jobctl restart ${id} --set after=null\` lets a group begin that waits for others`,
+  );
 
 /** @throws CliError if the text is not a list of slices */
 function replacedOf(written: true | string): Replaced {
@@ -65,23 +107,21 @@ function replacedOf(written: true | string): Replaced {
   return [...new Set(parts.map(Number))];
 }
 
-export const cancel = (jobs: readonly string[], flags: ManyFlags): Promise<number> =>
-  orGroup(
-    () => cancelJobs(jobs, flags),
-    async (id) => (await import('../../jobs/group.js')).groupCancel(id, flags),
-  );
-
-function cancelJobs(jobs: readonly string[], flags: ManyFlags): Promise<number> {
+export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<number> {
   const isOne = jobs.length === 1;
   const noWorkerOf = unattendedOnce();
   return actOnJobs(jobs, flags, {
     verb: 'cancel',
     act: 'cancel',
     among: { state: 'open' },
+    groups: async (client, group, by) => (await import('../../jobs/groups/changes.js')).cancelGroup(client, group, by),
     // A filter covers groups too: a group that continues would start another member for each one that is cancelled.
     ...(jobs.length === 0 && {
       before: async (client, rows, by) =>
-        (await import('../../jobs/group.js')).cancelGroupsOf(client, rows, { by, isWhole: flags.phase === undefined }),
+        (await import('../../jobs/groups/changes.js')).cancelGroupsOf(client, rows, {
+          by,
+          isWhole: flags.phase === undefined,
+        }),
     }),
     answer: async (client, row, by) => {
       const { id } = row;

@@ -4,6 +4,7 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { asKnown } from '../../place/asker.js';
 import { withClient, openReader } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
+import { groupsOfBoard } from '../../jobs/groups/board.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import {
@@ -19,7 +20,7 @@ import { clockTime } from '../../terminal/render/quantities.js';
 import { unattended } from '../../jobs/unattended.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { isOutage, pause } from '../../../client/outage.js';
-import { asTyped, painted, printErr, printPainted } from '../../terminal/print.js';
+import { painted, printPainted } from '../../terminal/print.js';
 import type { FailingWorkflows } from '../../../contract/janitor.js';
 import { failingWorkflowsObject } from '../../../domain/store-layout.js';
 import type { JobRow } from '../../../client/job-rows.js';
@@ -38,8 +39,6 @@ export function list(flags: ListFlags): Promise<number> {
     const boardNow = (): Promise<ShownBoard> => boardOf(client, context, known, flags);
     if (flags.watch === true) return watch(boardNow);
     const board = await boardNow();
-    // A wrong id would look like a group without members.
-    if (flags.group !== undefined && board.total === 0) await tellOfGroup(client, flags.group);
     const text =
       flags.output === 'json'
         ? JSON.stringify(asJson(board), null, 2)
@@ -47,13 +46,6 @@ export function list(flags: ListFlags): Promise<number> {
     printPainted(`${text}\n`);
     return ExitCode.Done;
   });
-}
-
-/** @throws GroupNotFound */
-async function tellOfGroup(client: JobClient, id: string): Promise<void> {
-  const { endedAt } = await client.group(id);
-  if (endedAt === undefined)
-    printErr(asTyped(`group ${id}: no member has begun; \`jobctl status ${id}\` says what it waits for\n`));
 }
 
 async function boardOf(
@@ -66,10 +58,14 @@ async function boardOf(
   let published: PublishedLines = { lines: [] };
   const linesOf = async (pools: readonly string[]): Promise<Board['lines']> =>
     (published = await publishedLines(pools, context)).lines;
-  const [board, failing] = await Promise.all([
+  const [board, found, failing] = await Promise.all([
     gatherBoard(client, filter, { limit: flags.limit, sort: flags.sort, linesOf }),
+    groupsOfBoard(client, filter, flags.limit),
     knownToFail(context),
   ]);
+  // A name that is wrong looks like a group without members, and one that was just submitted is in no index yet.
+  const isUnseen = flags.group !== undefined && board.total + found.length === 0 && flags.phase === undefined;
+  const groups = isUnseen ? [await client.group(flags.group)] : found;
   const open = board.rows.find(({ endedAt }) => endedAt === undefined);
   const [rows, places, noWorker] = await Promise.all([
     withFailingTasks(board.rows, failing, client),
@@ -78,6 +74,7 @@ async function boardOf(
   ]);
   return {
     ...board,
+    groups,
     rows,
     places,
     ...(noWorker && { noWorker }),
@@ -86,8 +83,9 @@ async function boardOf(
 }
 
 /** The JSON form. docs/cli.md documents each key, because scripts read it. */
-function asJson({ rows, total, open, phases, places, noWorker }: ShownBoard): object {
+function asJson({ groups, rows, total, open, phases, places, noWorker }: ShownBoard): object {
   return {
+    groups,
     jobs: rows.map((row) => ({ ...row, ...places.byJob.get(row.id) })),
     total,
     open,
@@ -131,8 +129,8 @@ async function watch(boardNow: () => Promise<ShownBoard>): Promise<number> {
 /** The screen of `--watch`. The summary comes first, because a screen is cut at its end. */
 function watchLines(board: ShownBoard, look: Look): readonly string[] {
   const now = Date.now();
-  const { heading, table, summary } = renderBoard(board, now, look);
-  return [`${new Date(now).toLocaleTimeString('en-GB')}   Ctrl-C ends it`, ...heading, ...summary, ...table];
+  const { heading, groups, table, summary } = renderBoard(board, now, look);
+  return [`${new Date(now).toLocaleTimeString('en-GB')}   Ctrl-C ends it`, ...heading, ...summary, ...groups, ...table];
 }
 
 const CLEAR = '\u001b[2J\u001b[H';

@@ -10,7 +10,7 @@ import { inTurns, JobLogReader, storedAttempts } from '../../../client/job-logs.
 import { hostsWithChunks } from '../../../cloud/store/log-chunks.js';
 import { logStart, type LogStart } from '../../../cloud/store/log-starts.js';
 import { failedSteps, newestSetUp, readSetUp, type StoredSetUp } from '../../../client/job-records.js';
-import { orGroup } from '../../jobs/or-group.js';
+import { orGroup } from '../../jobs/groups/or-group.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, type StorePlace, storeOf } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -57,12 +57,12 @@ export async function logs(id: string, flags: LogsFlags): Promise<number> {
   const { member } = flags;
   return orGroup(
     () => (member === undefined ? logsOfJob(id, flags) : logsOfMember(id, member, flags)),
-    async (group) => (await import('../../jobs/group.js')).whichMember(group),
+    async (group) => (await import('../../jobs/groups/members.js')).whichMember(group),
   );
 }
 
 async function logsOfMember(group: string, index: number, flags: LogsFlags): Promise<number> {
-  const { memberJob } = await import('../../jobs/group.js');
+  const { memberJob } = await import('../../jobs/groups/members.js');
   return logsOfJob(await withClient(resolveContext(flags), (client) => memberJob(client, group, index)), flags);
 }
 

@@ -5,7 +5,6 @@ import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import { asKnown } from '../../place/asker.js';
-import { orGroup } from '../../jobs/or-group.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { boardFilter, type FilterFlags } from '../../jobs/job-filter.js';
@@ -26,30 +25,29 @@ export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
 
 export function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
   refuseUnclear({ verb: 'status', ids, flags });
-  return orGroup(
-    () => statusOfJobs(ids, flags),
-    async (id) => (await import('../../jobs/group.js')).groupStatus(id, flags),
-  );
-}
-
-function statusOfJobs(ids: readonly string[], flags: StatusFlags): Promise<number> {
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
     const { filter } = boardFilter(flags, Date.now(), await asKnown(client, context, flags));
-    const chosen = await chooseJobs(client, { verb: 'status', ids, flags, filter });
+    const isWhole = flags.timeline !== true;
+    const meaning = isWhole && { groups: 'whole' as const };
+    const chosen = await chooseJobs(client, { verb: 'status', ids, flags, filter, ...meaning });
     if (flags.timeline === true) return timelines(client, context, chosen, flags);
     let isFirst = true;
+    const apart = ({ text, json }: JobAnswer): JobAnswer => {
+      const gap = isFirst ? '' : '\n';
+      isFirst = false;
+      return { text: `${gap}${text}`, json };
+    };
     return forEachJob(
       chosen,
       flags,
-      async (row) => {
-        // A row that a filter found may be out of date, and lists do not know of a blocked workflow.
-        const { text, json } = await shown(client, context, chosen.isFound ? await client.row(row.id) : row, flags);
-        const gap = isFirst ? '' : '\n';
-        isFirst = false;
-        return { text: `${gap}${text}`, json };
+      // A row that a filter found may be out of date, and lists do not know of a blocked workflow.
+      async (row) => apart(await shown(client, context, chosen.isFound ? await client.row(row.id) : row, flags)),
+      {
+        width: VIEWS_AT_ONCE,
+        ofGroup: async (group) =>
+          apart(await (await import('../../jobs/groups/status.js')).groupStatus(client, group, flags)),
       },
-      VIEWS_AT_ONCE,
     );
   });
 }
@@ -64,7 +62,7 @@ async function timelines(
   flags: StatusFlags,
 ): Promise<number> {
   const { timelineAnswer } = await import('./status-timeline.js');
-  return forEachJob(chosen, flags, (row) => timelineAnswer(client, context, row), VIEWS_AT_ONCE);
+  return forEachJob(chosen, flags, (row) => timelineAnswer(client, context, row), { width: VIEWS_AT_ONCE });
 }
 
 async function shown(

@@ -1,4 +1,5 @@
 import { outsideOf, withIds } from '../../../domain/job-file/documents.js';
+import type { Submitted } from '../../../client/submissions.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type GoodJob, placed } from '../../job/job-file.js';
@@ -11,6 +12,8 @@ interface Flags {
   readonly wait?: true;
   readonly host?: unknown;
   readonly dryRun?: true;
+  readonly verdict?: boolean;
+  readonly output?: string;
 }
 
 /** Means to read and submit one job of the file. */
@@ -21,7 +24,12 @@ interface Several {
   /** Those of these ids that neither a job nor a group has. */
   readonly missingOf: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** @param onSubmitted hears of the job as soon as it is there */
-  readonly submit: (job: GoodJob, onSubmitted: (submitted: { readonly id: string }) => void) => Promise<unknown>;
+  readonly submit: (
+    job: GoodJob,
+    onSubmitted: (submitted: Pick<Submitted, 'id' | 'members'>) => void,
+  ) => Promise<unknown>;
+  /** Tells the first verdicts on jobs. @returns an exit code */
+  readonly verdicts: (ids: readonly string[]) => Promise<number>;
 }
 
 /** Submits the jobs of one file, each behind those that its `after` names. All are checked first. */
@@ -29,7 +37,7 @@ export async function submitSeveral(
   file: string,
   documents: readonly string[],
   flags: Flags,
-  { command, read, missingOf, submit }: Several,
+  { command, read, missingOf, submit, verdicts }: Several,
 ): Promise<number> {
   const forOne = Object.entries({ '--name': flags.name, '--wait': flags.wait, '--host': flags.host, '--': command });
   const [wrong] = forOne.find(([, value]) => value !== undefined) ?? [];
@@ -43,12 +51,16 @@ export async function submitSeveral(
   const order = mustHaveOrder(file, documents, jobs);
   if (flags.dryRun !== true) await mustBeThere(file, documents, jobs, missingOf);
   const ids = new Map<string, string>();
+  const jobIds: string[] = [];
   for (const index of order) {
     const job = jobs[index] as GoodJob;
     if (flags.dryRun === true && index !== order[0]) printOut('---\n');
     const linked = { ...job, raw: withIds(job.raw, ids) };
     try {
-      await submit(linked, ({ id }) => ids.set(job.spec.name, id));
+      await submit(linked, ({ id, members }) => {
+        ids.set(job.spec.name, id);
+        if (members === undefined) jobIds.push(id);
+      });
     } catch (error) {
       const there = [...ids.values()];
       if (there.length > 0)
@@ -60,7 +72,9 @@ export async function submitSeveral(
       throw error;
     }
   }
-  return ExitCode.Done;
+  // After all are there: a verdict is waited for, and none is of a group.
+  const isTold = flags.verdict !== false && flags.dryRun !== true && flags.output !== 'json' && jobIds.length > 0;
+  return isTold ? verdicts(jobIds) : ExitCode.Done;
 }
 
 /** @throws CliError for ids of other jobs that are not there, before anything is submitted */

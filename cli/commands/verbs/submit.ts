@@ -83,8 +83,27 @@ export async function submit(
       read: (text) => readJob(file, text, flags, command),
       missingOf: (ids) => missingOf(ids, flags),
       submit: (job, onSubmitted) => submitRead(job, file, { ...flags, verdict: false }, onSubmitted),
+      verdicts: (ids) => verdictsOf(ids, flags),
     });
   return submitRead(await readJob(file, source, flags, command), file, flags);
+}
+
+/** The first verdicts on jobs that were submitted together. @returns 4 if one of them was refused */
+async function verdictsOf(ids: readonly string[], flags: SubmitFlags): Promise<number> {
+  const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
+  const words = await import('../../jobs/submitting/first-verdict.js');
+  return withClient(context, async (client) => {
+    const signal = watchEnd();
+    const verdicts = await Promise.all(ids.map((id) => words.firstVerdict({ client, context, id, signal })));
+    for (const [at, id] of ids.entries()) {
+      const verdict = verdicts[at];
+      if (verdict === undefined) continue;
+      const refused = verdict.kind === 'refused' ? words.refusalLines(id, verdict.message) : [];
+      const [first = '', ...more] = words.verdictLines(id, verdict, Date.now());
+      for (const line of refused.length > 0 ? refused : [`${id}: ${first}`, ...more]) tellLine(line);
+    }
+    return verdicts.some((verdict) => verdict?.kind === 'refused') ? ExitCode.Refused : ExitCode.Done;
+  });
 }
 
 async function missingOf(ids: readonly string[], flags: SubmitFlags): Promise<ReadonlySet<string>> {
@@ -159,9 +178,10 @@ function readJob(
   command: readonly string[] | undefined,
 ): Promise<GoodJob> {
   const { project, user, priority, slices, tpu, zone, spot, dryRun: isDry } = flags;
-  const set = [...(flags.set ?? []), ...sweptSet(flags)];
+  const swept = sweptSet(flags);
+  const set = [...(flags.set ?? []), ...swept.keys()];
   const pricing = spot === true ? 'spot' : flags.pricing;
-  const known = { project, user, priority, slices, tpu, zone, pricing, isSpot: spot, command };
+  const known = { project, user, priority, slices, tpu, zone, pricing, isSpot: spot, command, saidAs: swept };
   const dry = { mayBeArray: true as const, ...(isDry === undefined ? {} : { isDry }) };
   if (flags.bundle === '')
     throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');
@@ -181,7 +201,7 @@ function readJob(
 }
 
 /** @throws CliError for a sweep that is wrong */
-function sweptSet({ sweep = [] }: SubmitFlags): readonly string[] {
+function sweptSet({ sweep = [] }: SubmitFlags): ReadonlyMap<string, string> {
   const options = sweepOptions(sweep);
   if ('message' in options) throw new CliError(ExitCode.Usage, formatProblem(options));
   return options;
@@ -295,7 +315,12 @@ async function afterGroup(
     else if (wait !== true) printOut(`${id}\n`);
   }
   if (wait === true)
-    return (await import('../../jobs/group.js')).waitForGroup(client, id, { ...(output && { output }) }, watchEnd());
+    return (await import('../../jobs/groups/wait.js')).waitForGroup(
+      client,
+      id,
+      { ...(output && { output }) },
+      watchEnd(),
+    );
   if (isTerminal)
     printOut(
       asTyped(

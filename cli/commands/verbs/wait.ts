@@ -1,8 +1,9 @@
 import { count } from '../../../domain/units.js';
+import type { GroupRow } from '../../../client/group-rows.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { resultOf, isOver, type JobRow } from '../../../client/job-rows.js';
 import { asKnown } from '../../place/asker.js';
-import { orGroup } from '../../jobs/or-group.js';
+import { orGroup } from '../../jobs/groups/or-group.js';
 import { withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -26,7 +27,7 @@ export function wait(ids: readonly string[], flags: WaitFlags): Promise<number> 
   refuseUnclear({ verb: 'wait', ids, flags });
   return orGroup(
     () => waitForJobs(ids, flags),
-    async (id) => (await import('../../jobs/group.js')).groupWait(id, flags),
+    async (id) => (await import('../../jobs/groups/wait.js')).groupWait(id, flags),
   );
 }
 
@@ -40,7 +41,7 @@ function waitForJobs(ids: readonly string[], flags: WaitFlags): Promise<number> 
     if (only !== undefined && ids.length === 1 && !isFiltered(flags))
       return waitForOne(client, context, only, flags, signal);
     const filter = { ...ownFilter(flags, Date.now(), await asKnown(client, context, flags)), state: 'open' } as const;
-    const chosen = await chooseJobs(client, { verb: 'wait', ids, flags, filter });
+    const chosen = await chooseJobs(client, { verb: 'wait', ids, flags, filter, groups: 'whole' });
     return waitForAll(client, chosen, flags, signal);
   });
 }
@@ -66,26 +67,43 @@ async function waitForOne(
 /** Returns 0 if all succeeded, otherwise 1; a job that does not exist counts as failed. */
 async function waitForAll(
   client: JobClient,
-  { rows, missing }: ChosenJobs,
+  { rows, groups, missing }: ChosenJobs,
   { output, timeout = 0 }: WaitFlags,
   signal: AbortSignal,
 ): Promise<number> {
   for (const [id, error] of missing) printErr(`${id}: ${error.message}\n`);
-  if (rows.length + missing.size === 0) printErr('no job matches: there is nothing to wait for\n');
-  const over = await waitForMany(client, rows, openScreen(output === 'json'), signal);
-  const left = rows.length - over.length;
+  const all = rows.length + groups.length;
+  if (all + missing.size === 0) printErr('no job matches: there is nothing to wait for\n');
+  const screen = openScreen(output === 'json');
+  const [over, overGroups] = await Promise.all([
+    waitForMany(client, rows, screen, signal),
+    groups.length === 0 ? [] : waitForGroups(client, groups, screen, signal),
+  ]);
+  const left = all - over.length - overGroups.length;
   if (output === 'json') {
-    const ended = over.map(({ id, phase, outcome }) => ({ id, phase, outcome }));
+    const ended = [
+      ...over.map(({ id, phase, outcome }) => ({ id, phase, outcome })),
+      ...overGroups.map(({ id, counts, end }) => ({ id, counts, end })),
+    ];
     const errors = [...missing].map(([id, { message }]) => ({ id, error: message }));
     printOut(`${JSON.stringify({ jobs: [...ended, ...errors], left }, null, 2)}\n`);
   }
   if (left > 0 && signal.reason === 'timeout')
-    throw timedOut(`${count(left, 'job')} of ${rows.length}`, 'JOB..', timeout, left > 1);
+    throw timedOut(
+      groups.length === 0 ? `${count(left, 'job')} of ${all}` : `${left} of ${all} jobs and groups`,
+      'JOB..',
+      timeout,
+      left > 1,
+    );
   if (left > 0) {
     printErr(`\n${count(left, 'job')} ${left === 1 ? 'goes' : 'go'} on\n`);
     return ExitCode.Interrupted;
   }
-  const isGood = missing.size === 0 && over.every((row) => resultOf(row) === 'succeeded');
+  const words = overGroups.length === 0 ? undefined : await import('../../jobs/groups/wait.js');
+  const isGood =
+    missing.size === 0 &&
+    over.every((row) => resultOf(row) === 'succeeded') &&
+    overGroups.every((row) => words?.hasSucceeded(row));
   return isGood ? ExitCode.Done : ExitCode.Failed;
 }
 
@@ -130,6 +148,28 @@ async function waitForMany(
   return over;
 }
 
+/** The same for groups, which are few: a look is a call for each. */
+async function waitForGroups(
+  client: Pick<JobClient, 'group'>,
+  groups: readonly GroupRow[],
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<readonly GroupRow[]> {
+  const { groupEndLine } = await import('../../jobs/groups/wait.js');
+  const waiting = new Set(groups.map(({ id }) => id));
+  const over: GroupRow[] = [];
+  for (;;) {
+    const seen = await Promise.all([...waiting].map((id) => client.group(id))).catch(throwUnlessOutage<GroupRow>);
+    for (const row of seen.filter(({ id, endedAt }) => endedAt !== undefined && waiting.delete(id))) {
+      over.push(row);
+      const line = groupEndLine(row);
+      screen.line({ live: line, plain: line });
+    }
+    if (waiting.size === 0 || signal.aborted) return over;
+    await pause(LOOK_MS, signal);
+  }
+}
+
 async function look(client: Pick<JobClient, 'find'>, ids: readonly string[]): Promise<readonly JobRow[]> {
   const rows: JobRow[] = [];
   for (let from = 0; from < ids.length; from += MOST_IDS)
@@ -137,7 +177,7 @@ async function look(client: Pick<JobClient, 'find'>, ids: readonly string[]): Pr
   return rows;
 }
 
-function throwUnlessOutage(error: unknown): readonly JobRow[] {
+function throwUnlessOutage<Row = JobRow>(error: unknown): readonly Row[] {
   if (isOutage(error)) return [];
   throw error;
 }

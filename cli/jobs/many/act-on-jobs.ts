@@ -1,7 +1,8 @@
 import type { Asker } from '../../../domain/job-state.js';
 import type { JobClient } from '../../../client/job-client.js';
+import type { GroupRow } from '../../../client/group-rows.js';
 import type { JobFilter } from '../../../client/job-query.js';
-import type { JobRow } from '../../../client/job-rows.js';
+import type { JobRow, ShownPhase } from '../../../client/job-rows.js';
 import { nothingChanged, ask, mustBeAskable } from '../../terminal/ask.js';
 import { askerAt, asKnown } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
@@ -37,6 +38,8 @@ interface Deed {
   /** Number of answers awaited at the same time. */
   readonly width?: number;
   readonly answer: (client: JobClient, row: JobRow, by: Asker) => Promise<JobAnswer>;
+  /** Meaning of a group's id. A function: it is taken as a whole. Absent: an error. */
+  readonly groups?: 'members' | ((client: JobClient, group: GroupRow, by: Asker) => Promise<JobAnswer>);
 }
 
 /** Acts on the named or described jobs once the user agreed. @returns the exit code */
@@ -44,15 +47,18 @@ export async function actOnJobs(ids: readonly string[], flags: ManyFlags, deed: 
   refuseUnclear({ verb: deed.verb, ids, flags });
   const context = contextToChange(flags);
   return withClient(context, async (client) => {
-    const { verb, act, among, isMeant, check, warning, before, width, answer } = deed;
+    const { verb, act, among, isMeant, check, warning, before, width, answer, groups } = deed;
     const filter = { ...ownFilter(flags, Date.now(), await asKnown(client, context, flags)), ...among };
-    const chosen = await chooseJobs(client, { verb, ids, flags, filter, ...(isMeant && { isMeant }) });
+    const meaning = groups && { groups: groups === 'members' ? groups : ('whole' as const) };
+    const chosen = await chooseJobs(client, { verb, ids, flags, filter, ...(isMeant && { isMeant }), ...meaning });
     await check?.(client, chosen);
     const by = await askerAt(client, flags.by, context);
     const intent = { verb, act, by: by.by, warning: warning?.(chosen) };
     if (!(await isAgreed(chosen, flags, intent))) return nothingChanged();
     await before?.(client, chosen.rows, by);
-    return forEachJob(chosen, flags, (row) => answer(client, row, by), width);
+    const ofGroup = typeof groups === 'function' ? (row: GroupRow) => groups(client, row, by) : undefined;
+    const options = { ...(width !== undefined && { width }), ...(ofGroup && { ofGroup }) };
+    return forEachJob(chosen, flags, (row) => answer(client, row, by), options);
   });
 }
 
@@ -78,11 +84,9 @@ const NOBODY: ReadonlySet<string> = new Set(['-', 'unknown']);
  * Asks for agreement about jobs that a filter found, after they were shown, and about other people's.
  * @throws CliError if a question is needed and there is no terminal, and no `--yes`
  */
-async function isAgreed(
-  { rows, isFound }: Pick<ChosenJobs, 'rows' | 'isFound'>,
-  flags: ConsentFlags,
-  { verb, act, by, warning }: Intent,
-): Promise<boolean> {
+async function isAgreed(chosen: ChosenJobs, flags: ConsentFlags, { verb, act, by, warning }: Intent): Promise<boolean> {
+  const { isFound } = chosen;
+  const rows: readonly Shown[] = [...chosen.rows, ...chosen.groups.map(shownGroup)];
   const others = rows.filter(({ user }) => user !== by && !NOBODY.has(user));
   if (rows.length === 0 || (!isFound && others.length === 0 && warning === undefined)) return true;
   const [only] = rows;
@@ -99,8 +103,18 @@ async function isAgreed(
   return ask(`${capital(act)} ${what}? [y/N] `);
 }
 
+/** A job or a group, as it is shown before a question. */
+interface Shown extends Pick<JobRow, 'id' | 'project' | 'user' | 'phaseSince' | 'slice'> {
+  readonly phase: string;
+}
+
+const shownGroup = ({ id, project, user, members, submittedAt, endedAt }: GroupRow): Shown => ({
+  ...{ id, project, user, phaseSince: endedAt ?? submittedAt, slice: count(members, 'job') },
+  phase: endedAt === undefined ? 'group' : 'group that has ended',
+});
+
 /** `train-7f3k is alice's, and you are bob`; `3 of 5 jobs are not yours (you are bob): alice 2, carol 1`. */
-function othersText(rows: readonly JobRow[], others: readonly JobRow[], by: string): string {
+function othersText(rows: readonly Shown[], others: readonly Shown[], by: string): string {
   const [only] = others;
   if (rows.length === 1 && only) return oneLine(`${only.id} is ${only.user}'s, and you are ${by}`);
   const counts = new Map<string, number>();
@@ -110,20 +124,20 @@ function othersText(rows: readonly JobRow[], others: readonly JobRow[], by: stri
 }
 
 /** The first jobs, as rows of the board. */
-function shownJobs(rows: readonly JobRow[]): readonly string[] {
+function shownJobs(rows: readonly Shown[]): readonly string[] {
   const look = lookOf(process.stderr, process.env);
   const now = Date.now();
   const columns = [
-    { title: 'JOB', cell: ({ id }: JobRow) => id },
-    { title: 'PROJECT', cell: ({ project }: JobRow) => project, droppedBelow: 12 },
-    { title: 'USER', cell: ({ user }: JobRow) => user },
+    { title: 'JOB', cell: ({ id }: Shown) => id },
+    { title: 'PROJECT', cell: ({ project }: Shown) => project, droppedBelow: 12 },
+    { title: 'USER', cell: ({ user }: Shown) => user },
     {
       title: 'PHASE',
-      cell: ({ phase }: JobRow) => phase,
-      paint: ({ phase }: JobRow, text: string) => paintPhase(phase, text, look),
+      cell: ({ phase }: Shown) => phase,
+      paint: ({ phase }: Shown, text: string) => paintPhase(phase as ShownPhase, text, look),
     },
-    { title: 'TIME', cell: ({ phaseSince }: JobRow) => formatDuration(now - phaseSince) },
-    { title: 'SLICE', cell: ({ slice }: JobRow) => slice },
+    { title: 'TIME', cell: ({ phaseSince }: Shown) => formatDuration(now - phaseSince) },
+    { title: 'SLICE', cell: ({ slice }: Shown) => slice },
   ];
   const more = rows.length - MOST_SHOWN;
   return [

@@ -1,5 +1,6 @@
 import { eachOf } from '../../../domain/semaphore.js';
 import type { JobClient } from '../../../client/job-client.js';
+import type { GroupRow } from '../../../client/group-rows.js';
 import type { JobFilter } from '../../../client/job-query.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -15,6 +16,10 @@ export const WIDTH = 16;
 /** The jobs that a command line selects. */
 export interface ChosenJobs {
   readonly rows: readonly JobRow[];
+  /** Named groups that the verb takes as a whole. */
+  readonly groups: readonly GroupRow[];
+  /** Members of named groups are among the rows. */
+  readonly isOfMembers: boolean;
   /** Named ids that could not be read, with the error. */
   readonly missing: ReadonlyMap<string, Error>;
   /** True if a filter found the jobs, so that the user has not yet seen their names. */
@@ -29,28 +34,58 @@ interface Choice {
   readonly filter: JobFilter;
   /** Returns whether the verb applies to a job that a filter found. */
   readonly isMeant?: (row: JobRow) => boolean;
+  /** Meaning of a group's id: the group, or those of its members that the filter finds. Absent: an error. */
+  readonly groups?: 'whole' | 'members';
 }
 
 /**
  * Jobs by id, strongly consistent, or those that the flags describe.
- * @throws JobNotFound for a single id
+ * @throws JobNotFound for a single id; CliError if no member of a group is meant
  */
 export async function chooseJobs(client: JobClient, choice: Choice): Promise<ChosenJobs> {
   const { ids, flags, filter, isMeant = () => true } = choice;
-  if (isFiltered(flags))
-    return { rows: (await client.find(filter)).filter(isMeant), missing: new Map(), isFound: true };
+  if (isFiltered(flags)) {
+    const found = (await client.find(filter)).filter(isMeant);
+    return { rows: found, groups: [], isOfMembers: false, missing: new Map(), isFound: true };
+  }
   const named = [...new Set(ids)];
-  const rows = new Map<string, JobRow>();
+  const rows = new Map<string, readonly JobRow[]>();
+  const groups = new Map<string, GroupRow>();
   const missing = new Map<string, Error>();
+  let isOfMembers = false;
   await eachOf(named, WIDTH, async (id) => {
     try {
-      rows.set(id, await client.row(id));
+      rows.set(id, [await client.row(id)]);
     } catch (error) {
-      if (named.length === 1 || (error as Error).name !== 'JobNotFound') throw error;
-      missing.set(id, error as Error);
+      const { name, isGroup } = error as Error & { readonly isGroup?: boolean };
+      if (name !== 'JobNotFound') throw error;
+      if (isGroup === true && choice.groups === 'whole') groups.set(id, await client.group(id));
+      else if (isGroup === true && choice.groups === 'members') {
+        isOfMembers = true;
+        const members = await client.find({ ...filter, group: id });
+        rows.set(id, membersMeant(choice, id, members.filter(isMeant)));
+      } else if (named.length === 1) throw error;
+      else missing.set(id, error as Error);
     }
   });
-  return { rows: named.flatMap((id) => rows.get(id) ?? []), missing, isFound: false };
+  const inOrder = <T>(found: ReadonlyMap<string, T>): readonly T[] => named.flatMap((id) => found.get(id) ?? []);
+  // One may be named by its own id too.
+  const once = new Map(
+    inOrder(rows)
+      .flat()
+      .map((row) => [row.id, row]),
+  );
+  return { rows: [...once.values()], groups: inOrder(groups), isOfMembers, missing, isFound: false };
+}
+
+/** @throws CliError for none */
+function membersMeant({ verb, ids }: Choice, id: string, members: readonly JobRow[]): readonly JobRow[] {
+  if (members.length > 0 || ids.length > 1) return members;
+  throw new CliError(
+    ExitCode.Refused,
+    `jobctl ${verb}: no member of group ${id} is in a phase for that. Nothing was changed`,
+    `\`jobctl status ${id}\` shows its members`,
+  );
 }
 
 /** Checks the flags without a server. @throws CliError unless jobs are either named or described */
@@ -74,8 +109,21 @@ export interface JobAnswer {
   readonly exitCode?: number;
 }
 
+interface ForEachOptions {
+  /** Number of answers awaited at the same time. */
+  readonly width?: number;
+  /** The answer for a group that is taken as a whole. */
+  readonly ofGroup?: (group: GroupRow) => Promise<JobAnswer>;
+}
+
+interface Subject {
+  readonly id: string;
+  readonly answer: () => Promise<JobAnswer>;
+}
+
 /** Returns whether a single job was named: its answer is printed alone, and its error ends the command. */
-const isOne = ({ rows, missing, isFound }: ChosenJobs): boolean => !isFound && rows.length + missing.size === 1;
+const isOne = ({ rows, groups, missing, isFound, isOfMembers }: ChosenJobs): boolean =>
+  !isFound && !isOfMembers && rows.length + groups.length + missing.size === 1;
 
 /**
  * Does `act` to each job, some at a time, and prints the results: one line per job when it is done, on stderr if it failed, or
@@ -86,13 +134,17 @@ export async function forEachJob(
   chosen: ChosenJobs,
   { output }: OutputFlag,
   act: (row: JobRow) => Promise<JobAnswer>,
-  width = WIDTH,
+  { width = WIDTH, ofGroup }: ForEachOptions = {},
 ): Promise<number> {
   const isJson = output === 'json';
+  const subjects: readonly Subject[] = [
+    ...chosen.rows.map((row) => ({ id: row.id, answer: () => act(row) })),
+    ...chosen.groups.flatMap((row) => (ofGroup ? [{ id: row.id, answer: () => ofGroup(row) }] : [])),
+  ];
   if (isOne(chosen)) {
-    for (const row of chosen.rows) {
-      const { text, json, exitCode = ExitCode.Done } = await act(row);
-      printPainted(`${isJson ? JSON.stringify({ id: row.id, ...json }, null, 2) : text}\n`);
+    for (const { id, answer } of subjects) {
+      const { text, json, exitCode = ExitCode.Done } = await answer();
+      printPainted(`${isJson ? JSON.stringify({ id, ...json }, null, 2) : text}\n`);
       return exitCode;
     }
   }
@@ -106,19 +158,19 @@ export async function forEachJob(
   };
   for (const [id, error] of chosen.missing) failed(id, error);
   let isInterrupted = false;
-  await eachOf(chosen.rows, width, async (row) => {
+  await eachOf(subjects, width, async ({ id, answer }) => {
     try {
       if (isInterrupted) throw new CliError(ExitCode.Interrupted, 'not asked: interrupted before its turn');
-      const { text, json, exitCode } = await act(row);
-      answers.set(row.id, json);
+      const { text, json, exitCode } = await answer();
+      answers.set(id, json);
       if (exitCode !== undefined) codes.push(exitCode);
       if (!isJson) printPainted(`${text}\n`);
     } catch (error) {
       isInterrupted ||= error instanceof Error && error.name === 'WaitInterrupted';
-      failed(row.id, error);
+      failed(id, error);
     }
   });
-  const ids = [...chosen.rows.map(({ id }) => id), ...chosen.missing.keys()];
+  const ids = [...subjects.map(({ id }) => id), ...chosen.missing.keys()];
   if (isJson) printOut(`${JSON.stringify({ jobs: ids.map((id) => ({ id, ...answers.get(id) })) }, null, 2)}\n`);
   else if (ids.length === 0) printErr('no job matches: nothing was done\n');
   else if (codes.length > 0) printErr(`${codes.length} of ${count(ids.length, 'job')} failed\n`);

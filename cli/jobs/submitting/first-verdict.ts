@@ -57,6 +57,8 @@ export async function firstVerdict(question: VerdictQuestion): Promise<FirstVerd
     // The workflow gives a reason in its first task.
     if (row.why !== undefined) acceptedAt ??= now;
     last = row.why;
+    // Its pool hears of it when the others have ended.
+    if (last !== undefined && isAwaitedText(last)) return { kind: 'queued', why: last };
     if (acceptedAt === undefined && polls === undefined && now - since >= BEFORE_POLLS_MS) {
       polls = await pollsOf(question);
       if (polls && !isPolled(polls, now)) return { kind: 'no-worker', ...polls };

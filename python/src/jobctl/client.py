@@ -29,6 +29,7 @@ from .models import (
     Capacity,
     Deleted,
     Group,
+    GroupPage,
     GroupDescription,
     HostAccess,
     Job,
@@ -270,6 +271,28 @@ class Client:
 
     # Groups -------------------------------------------------------------------------------------------------------------
 
+    def list_groups(
+        self,
+        *,
+        project: Optional[str] = None,
+        user: Optional[str] = None,
+        pool: Optional[str] = None,
+        group: Optional[str] = None,
+        name: Optional[str] = None,
+        since: Optional[datetime] = None,
+        ended_since: Optional[datetime] = None,
+        limit: int = 100,
+    ) -> Tuple[Group, ...]:
+        """
+        The groups that match: open ones first, the newest of them first, then those that ended last. At most `limit`, up to 1,000.
+
+        group: this one alone. name: an id or a job file's name, or a pattern with * and ?.
+        since: submitted or ended then or later. ended_since: open, or ended then or later.
+        """
+        query = _filter(project, user, pool, group, None, name, since, ended_since, None, None)
+        page = self._run(self._calls.ask(routes.LIST_GROUPS, GroupPage, query=(*query, ("limit", limit))))
+        return page.rows
+
     def group(self, group: str) -> Group:
         """The jobs of one array: who submitted them, and whether any is open."""
         return self._run(self._calls.ask(routes.GROUP, Group, group))
@@ -285,6 +308,10 @@ class Client:
     def retry_group(self, group: str) -> Message:
         """Runs the failed members again, as jobs of their own."""
         return self._run(self._calls.ask(routes.RETRY_GROUP, Message, group, body=self._asked()))
+
+    def begin_group(self, group: str) -> Message:
+        """A group that waits for others (`after`) begins without them."""
+        return self._run(self._calls.ask(routes.BEGIN_GROUP, Message, group, body=self._asked()))
 
     # --------------------------------------------------------------------------------------------------------------------
 

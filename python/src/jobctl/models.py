@@ -169,7 +169,18 @@ class Group:
     submitted_at: datetime
     # None: members wait or are open.
     ended_at: Optional[datetime] = None
+    # Members by their state, as in {"open": 3, "waiting": 9}. None: no worker has taken the group yet.
+    counts: Optional[Mapping[str, int]] = None
+    # Others that it waits for before it starts a member.
+    awaited: Optional[str] = None
+    # It left no state. None: it is open, or ended by itself.
+    end: Optional[Literal["terminated", "refused"]] = None
     raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class GroupPage:
+    rows: Tuple[Group, ...]
 
 
 @dataclass(frozen=True)
@@ -181,6 +192,8 @@ class GroupDescription:
     state: Json
     notes: Tuple[Any, ...]
     awaited: Optional[str] = None
+    # True: no worker answered, and members that lists do not know count as waiting.
+    is_from_lists: Optional[bool] = None
     raw: Json = field(default_factory=dict, repr=False, compare=False)
 
 

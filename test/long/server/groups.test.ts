@@ -5,8 +5,10 @@ import { WorkflowType } from '../../../contract/workflow-ids.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { ServerStack } from '../../server/server-stack.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { until } from '../../until.js';
 
 const ALICE = 'alice@example.org';
+const TPU = { tpu: { accelerator: 'v5litepod-1' } };
 /** Member 1 fails in the first round. */
 const COMMAND = 'case "$JOBCTL_JOB_ID" in *-r1-*) ;; *-1) exit 3;; esac';
 
@@ -40,6 +42,20 @@ describe('an array in a pool in verified mode', function () {
     assert.deepEqual(new Set(rows.map(({ user, isVerified }) => `${user} ${isVerified}`)), new Set([`${ALICE} true`]));
     assert.match(await jobs.retryGroup(id, ''), new RegExp(`^1 member of group ${id} runs again`));
     assert.deepEqual(await jobs.waitGroup(id), { marks: 'sss', rounds: '010' });
+  });
+
+  it('is listed while it waits for others, and begins when its user lets it', async () => {
+    const { id: holds } = await jobs.submit({ job: jobFile('sleep 600', { project: 'vision', ...TPU }) });
+    const { id } = await jobs.submit({ job: { ...arrayOf('true'), after: holds } });
+    await until('it is listed', async () => (await jobs.groups({ group: id }))[0]?.awaited === `${holds} to succeed`);
+    assert.equal((await jobs.describeGroup(id)).awaited, `${holds} to succeed`);
+    assert.equal(await jobs.beginGroup(id, ''), `group ${id} waits for no others any more: its members begin`);
+    assert.equal((await jobs.waitGroup(id)).marks, 'sss');
+    await until(
+      'so is its end',
+      async () => (await jobs.groups({ user: ALICE, group: id }))[0]?.counts?.['succeeded'] === 3,
+    );
+    await jobs.cancel(holds);
   });
 
   it('lets in no job that its signature does not cover', async () => {

@@ -1,0 +1,105 @@
+import type { GroupRow } from '../../../client/group-rows.js';
+import type { JobClient } from '../../../client/job-client.js';
+import type { JobRow } from '../../../client/job-rows.js';
+import { groupOfMember } from '../../../domain/array/group-state.js';
+import type { Asker } from '../../../domain/job-state.js';
+import { askerAt } from '../../place/asker.js';
+import { withClient } from '../../place/connect.js';
+import { type ContextFlags, contextToChange } from '../../place/context.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
+import { chooseJobs, forEachJob, type JobAnswer } from '../many/chosen-jobs.js';
+
+/** `cancel GROUP`, beside other ids too. */
+export async function cancelGroup(client: JobClient, { id }: GroupRow, by: Asker): Promise<JobAnswer> {
+  const state = await client.cancelGroup(id, { ...by, verb: 'cancel' });
+  const text =
+    state === 'done'
+      ? `group ${id} has ended already. Nothing was changed.`
+      : asTyped(
+          `${id}: its cancel is recorded. Members that run are cancelled, and no other begins.\n  jobctl wait ${id}   until all have ended`,
+        );
+  return { text, json: { state } };
+}
+
+/**
+ * Cancels the groups of members that a filter found, before these: a group starts another member in the place of each that ends.
+ * @param isWhole false if the filter means some members of a group and not others; then it is only said which groups go on
+ */
+export async function cancelGroupsOf(
+  client: JobClient,
+  rows: readonly Pick<JobRow, 'id'>[],
+  { by, isWhole }: { readonly by: Asker; readonly isWhole: boolean },
+): Promise<void> {
+  const ids = new Set(rows.flatMap(({ id }) => groupOfMember(id) ?? []));
+  for (const id of ids) {
+    const group = await client.group(id).catch((error: unknown) => {
+      // A job may be named like a member.
+      if ((error as Partial<Error>).name === 'GroupNotFound') return undefined;
+      throw error;
+    });
+    if (group === undefined || group.endedAt !== undefined) continue;
+    if (isWhole) await client.cancelGroup(id, { ...by, verb: 'cancel' });
+    const said = isWhole
+      ? `group ${id}: its cancel is recorded, and no other member begins`
+      : `group ${id} goes on: its other members are not cancelled; \`jobctl cancel ${id}\` ends them all`;
+    printErr(`${asTyped(said)}\n`);
+  }
+}
+
+interface ChangeFlags extends ContextFlags, OutputFlag {
+  readonly by?: string;
+}
+
+export interface RetryFlags extends ChangeFlags {
+  readonly failed?: true;
+}
+
+/** `retry GROUP --failed` */
+export function retry(id: string, flags: RetryFlags): Promise<number> {
+  if (flags.failed !== true)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl retry: which members?',
+      `jobctl retry ${id} --failed runs again those that failed, were terminated or refused, or were kept from beginning`,
+      'a job that is no member runs again with `jobctl restart JOB` while it is open, else with `jobctl submit` of its file',
+    );
+  return askGroup(id, flags, (client, { by, from }) => client.retryGroup(id, by, from === undefined ? {} : { from }));
+}
+
+/** `restart GROUP --set after=null`: the group begins without waiting on for others. */
+export const begin = (id: string, flags: ChangeFlags): Promise<number> =>
+  askGroup(id, flags, (client, { by, from }) => client.beginGroup(id, by, from === undefined ? {} : { from }));
+
+function askGroup(
+  id: string,
+  flags: ChangeFlags,
+  call: (client: JobClient, asker: Asker) => Promise<string>,
+): Promise<number> {
+  const context = contextToChange(flags);
+  return withClient(context, async (client) => {
+    const message = await call(client, await askerAt(client, flags.by, context));
+    printOut(flags.output === 'json' ? `${JSON.stringify({ id, message }, null, 2)}\n` : `${message}\n`);
+    return ExitCode.Done;
+  });
+}
+
+/** Phases of a stopped job. */
+const STOPPED: ReadonlySet<string> = new Set(['paused', 'released']);
+
+/** `resume GROUP`: continues its stopped members, each with the file that it has. */
+export function resumeMembers(id: string, flags: ChangeFlags): Promise<number> {
+  const context = contextToChange(flags);
+  return withClient(context, async (client) => {
+    const { by, from } = await askerAt(client, flags.by, context);
+    const chosen = await chooseJobs(client, {
+      ...{ verb: 'resume', ids: [id], flags: {}, filter: { state: 'open' }, groups: 'members' },
+      isMeant: ({ phase }) => STOPPED.has(phase),
+    });
+    return forEachJob(chosen, flags, async (row) => {
+      const message = await client.resume(row.id, by, from === undefined ? {} : { from });
+      return { text: message, json: { message } };
+    });
+  });
+}

@@ -1,0 +1,136 @@
+import type { GroupRow } from '../../../client/group-rows.js';
+import { withSeenEnds } from '../../../client/group-view.js';
+import type { JobClient } from '../../../client/job-client.js';
+import { type JobRow, resultOf } from '../../../client/job-rows.js';
+import type { GroupView } from '../../../contract/group.js';
+import { assignmentAt, type JobArray, memberIndexes } from '../../../domain/array/array.js';
+import {
+  countMarks,
+  countsByWord,
+  countsText,
+  type GroupState,
+  isRetried,
+  MARK_WORDS,
+  memberId,
+  MemberMark,
+  roundAt,
+} from '../../../domain/array/group-state.js';
+import { count } from '../../../domain/units.js';
+import type { OutputFlag } from '../../terminal/options.js';
+import { asTyped } from '../../terminal/print.js';
+import { oneLine, renderTable, terminalWidth } from '../../terminal/render/columns.js';
+import type { JobAnswer } from '../many/chosen-jobs.js';
+
+/** One member, as tables and JSON show it. */
+interface ShownMember {
+  readonly index: number;
+  readonly id: string;
+  readonly parameters: Readonly<Record<string, string | number | boolean>>;
+  readonly phase: string;
+  readonly why?: string;
+  readonly exitCode?: number;
+  readonly endedAt?: number;
+}
+
+/** The answer of `jobctl status GROUP`. */
+export async function groupStatus(client: JobClient, row: GroupRow, { output }: OutputFlag): Promise<JobAnswer> {
+  const { id } = row;
+  const [told, rows] = await Promise.all([client.describeGroup(id), client.find({ group: id })]);
+  // A group hears of a terminated member within ten minutes, and its row tells of it now.
+  const view = { ...told, state: withSeenEnds(id, told.state, rows) };
+  const members = membersOf(view, rows);
+  if (output !== 'json')
+    return { text: [...headLines(row, view), '', ...memberTable(view.array, members)].join('\n'), json: {} };
+  const { isCancelling, awaited, isFromLists } = view;
+  const counts = Object.fromEntries(namedCounts(view.state));
+  const { awaited: _, ...known } = row;
+  const now = {
+    ...(isCancelling && { isCancelling }),
+    ...(awaited !== undefined && { awaited }),
+    ...(isFromLists && { isFromLists }),
+  };
+  return { text: '', json: { ...known, ...now, counts, members } };
+}
+
+/** All words, with the number of members of each. */
+export const namedCounts = ({ marks }: GroupState): readonly (readonly [string, number])[] => {
+  const counts = countMarks(marks);
+  return MARK_WORDS.map(([mark, word]) => [word, counts.get(mark) ?? 0]);
+};
+
+function membersOf(
+  { group, array, state, notes, isFromLists }: GroupView,
+  rows: readonly JobRow[],
+): readonly ShownMember[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const noted = new Map(notes);
+  return memberIndexes(array).map((index) => {
+    const id = memberId({ group, index, round: roundAt(state, index) });
+    const mark = state.marks[index];
+    const row = mark === MemberMark.Waiting ? undefined : byId.get(id);
+    const known = MARK_WORDS.find(([each]) => each === mark)?.[1] ?? 'unknown';
+    const word = mark === MemberMark.Waiting && isFromLists === true ? 'not known' : known;
+    const why =
+      row?.outcome?.cause?.message ?? (row && resultOf(row) === 'succeeded' ? undefined : row?.why) ?? noted.get(index);
+    const exitCode = row?.outcome?.exitCode;
+    return {
+      ...{ index, id, parameters: assignmentAt(array, index), phase: row === undefined ? word : resultOf(row) },
+      ...(why === undefined ? {} : { why }),
+      ...(exitCode === undefined ? {} : { exitCode }),
+      ...(row?.endedAt === undefined ? {} : { endedAt: row.endedAt }),
+    };
+  });
+}
+
+function headLines({ id, user, project, pool, members, endedAt, counts }: GroupRow, view: GroupView): string[] {
+  const { array, state, isCancelling, awaited, isFromLists } = view;
+  const { maxParallel, isFailFast } = array;
+  const how = [
+    ...(maxParallel === undefined ? [] : [`${maxParallel} at a time`]),
+    ...(isFailFast ? ['fail_fast'] : []),
+    ...(isCancelling ? ['being cancelled'] : []),
+  ];
+  const isWorthARetry = Array.from(state.marks).some(isRetried);
+  const why = endedAt === undefined ? 'No worker answers for it' : 'It was ended in Temporal from outside';
+  const last = counts === undefined ? '' : ` It last told: ${countsText(counts)}.`;
+  return [
+    `${id}   group of ${count(members, 'member')}${how.length === 0 ? '' : `, ${how.join(', ')}`}   ${user}, project ${project}, pool ${pool}`,
+    isFromLists === true
+      ? `  ${why}. The table has what lists know of its jobs; of other members nothing is known.${last}`
+      : `  ${countsText(countsByWord(state.marks))}`,
+    ...(awaited === undefined
+      ? []
+      : [
+          `  no member begins yet: the group waits for ${awaited}`,
+          asTyped(`  jobctl restart ${id} --set after=null   begins without waiting on`),
+        ]),
+    ...(isWorthARetry ? [asTyped(`  jobctl retry ${id} --failed   runs the failed members again`)] : []),
+  ];
+}
+
+/** Most rows of a table for people. */
+const MOST_ROWS = 200;
+
+function memberTable({ axes }: JobArray, members: readonly ShownMember[]): readonly string[] {
+  const isDull = ({ phase }: ShownMember): boolean => phase === 'succeeded' || phase === 'waiting';
+  // A long table has only those that a person looks for.
+  const chosen = members.length <= MOST_ROWS ? members : members.filter((each) => !isDull(each));
+  const shown = chosen.slice(0, MOST_ROWS);
+  const left = members.length - shown.length;
+  const names = axes.map(({ name }) => name);
+  const rows = shown.map(({ index, id, parameters, phase, why = '' }) => [
+    String(index),
+    ...names.map((name) => oneLine(String(parameters[name]))),
+    phase,
+    id,
+    oneLine(why),
+  ]);
+  const more = left === 0 ? [] : [`.. and ${left} more: \`--output json\` has all of them`];
+  return [
+    ...renderTable(
+      [['INDEX', ...names.map((name) => name.toUpperCase()), 'PHASE', 'JOB', 'WHY'], ...rows],
+      terminalWidth(process.stdout),
+    ),
+    ...more,
+  ];
+}
