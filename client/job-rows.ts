@@ -30,6 +30,8 @@ export interface JobRow {
   readonly why?: string;
   /** While it waits for its pool or for chips: when `timeouts.queue` ends it. Absent: it does not wait, or without a bound. */
   readonly waitsUntil?: EpochMs;
+  /** The schedule that started the job. Absent: none. */
+  readonly schedule?: string;
   /** REHEARSAL if the job runs on simulated machines. */
   readonly label?: string;
   readonly outcome?: Outcome;
@@ -85,6 +87,7 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
     ...(why === undefined ? {} : { why }),
     // A job that was ended from outside has the memo of its last wait.
     ...(waitsUntil === undefined || execution.closeTime ? {} : { waitsUntil }),
+    ...(memo.schedule === undefined ? {} : { schedule: memo.schedule }),
     ...(label === undefined ? {} : { label }),
     ...(outcome === undefined ? {} : { outcome }),
     ...(encryptedWith === undefined ? {} : { encryptedWith }),

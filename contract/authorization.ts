@@ -11,7 +11,7 @@ import { type Form, form } from './form.js';
  */
 export interface JobAuthorization {
   readonly v: 1;
-  /** The job's id. For members of an array: their group's, and in a retry that with `-r<round>`. */
+  /** The job's id. For members of an array: their group's, and in a retry that with `-r<round>`. For firings of a schedule: `schedule/<name>`. */
   readonly job: string;
   readonly pool: string;
   /** The quota project that the job runs in. */
@@ -53,13 +53,20 @@ interface SignedInput {
   readonly authorization?: unknown;
   readonly carry?: unknown;
   readonly member?: unknown;
+  readonly firing?: unknown;
 }
 
 /**
  * The signed part of a job's input: all of it except the signature itself, the state that its workflow carries over, and its
- * place in an array. The id of a member says its place, and the statement its group (docs/adr/0157).
+ * place in an array or a schedule. The id says that place, and the statement the group or schedule (docs/adr/0157, 0159).
  */
-export function submittedText({ authorization: _, carry: __, member: ___, ...submitted }: SignedInput): string {
+export function submittedText({
+  authorization: _,
+  carry: __,
+  member: ___,
+  firing: ____,
+  ...submitted
+}: SignedInput): string {
   return canonicalJson(submitted);
 }
 
