@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { authorizationForm, type JobAuthorization, signedText, submittedText } from '../contract/authorization.js';
 import { roundPrefix } from '../domain/array/group-state.js';
+import { firingJobId, scheduleId } from '../domain/schedule/schedule.js';
 import { memberIn } from '../contract/group.js';
 import type { AcceptJobInput } from '../contract/job-activities.js';
 import { invalidJob } from './failures.js';
@@ -54,10 +55,14 @@ export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput):
 }
 
 /**
- * The id that a signed statement admits: the job's own or, for a member, the group's with the member's index. The file must have
- * that member: `acceptJob` notices if not, when it takes the member's own file.
+ * The id that a signed statement admits: the job's own, that of a firing of its schedule, or for a member the group's with the
+ * member's index. The file must have that member: `acceptJob` notices if not, when it takes the member's own file.
  */
 function signedId(signed: string, input: AcceptJobInput['input']): string {
+  const { firing } = input;
+  // No job's id has a slash, so nothing else is signed by the name of a schedule.
+  if (firing !== undefined && firing !== null)
+    return signed === scheduleId(firing.schedule) ? firingJobId(firing) : signed;
   const member = memberIn(input);
   if (member === undefined) return signed;
   // Else the statement of a group `a-r1` would let in a member of group `a`.

@@ -6,10 +6,12 @@ import type { JobActivities } from '../contract/job-activities.js';
 import type { NoticesActivities } from '../contract/notices.js';
 import type { MachinesActivities } from '../contract/machines.js';
 import type { QuotaActivities } from '../contract/quota-activities.js';
+import type { FiringActivities } from '../contract/schedule.js';
 import type { SliceActivities } from '../contract/slice.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { attemptActivities } from './attempt.js';
 import { doneTwiceActivity } from './done-twice.js';
+import { firingActivities } from './firings.js';
 import { groupActivities } from './groups.js';
 import { buildActivities } from './image-builds.js';
 import { janitorActivities } from './janitor.js';
@@ -33,6 +35,7 @@ export function createActivities(
   BuildActivities &
   GroupActivities &
   AfterActivities &
+  FiringActivities &
   NoticesActivities {
   return {
     ...jobRecordActivities(dependencies),
@@ -46,5 +49,6 @@ export function createActivities(
     ...noticesActivities(dependencies),
     ...groupActivities(dependencies),
     ...otherActivities(),
+    ...firingActivities(dependencies),
   };
 }

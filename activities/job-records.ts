@@ -26,6 +26,7 @@ import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job
 import type { JobRef } from '../contract/workflow-ids.js';
 import { ownFile } from '../contract/group-forms.js';
 import { memberIn } from '../contract/group.js';
+import { firingJobId } from '../domain/schedule/schedule.js';
 import { memberId } from '../domain/array/group-state.js';
 import { buildChoices, choicesOf } from '../domain/job-choices.js';
 import { inputSizeProblem } from '../domain/bounds.js';
@@ -140,9 +141,13 @@ async function acceptJob(
 
 /**
  * The input of one job. A member gets its own file, which is also the file that the store keeps: run alone, it does the same.
- * @throws InvalidJob for an array without a member, a member that its array does not have, or under another id
+ * @throws InvalidJob for an array without a member, a member that its array does not have, or a member or firing under another id
  */
 function ownInput({ job, input }: AcceptJobInput): JobInput {
+  const { firing } = input;
+  // Not in the workflow: in an export both are redacted, and differ.
+  if (firing !== undefined && firing !== null && firingJobId(firing) !== job.id)
+    throw invalidJob(`workflow id: '${job.id}' is not '${firingJobId(firing)}', the id of this firing`);
   const own = ownFile(input);
   if (!own.ok) throw invalidJob(formatProblems(own.problems));
   const { member: _, source: __, ...rest } = input;

@@ -8,14 +8,16 @@ export class JobInvalid extends Error {
   override readonly name = 'JobInvalid';
 }
 
-/** A job or group with this name exists, with other content. */
+/** A job, group or schedule with this name exists, with other content. */
 export class JobNameTaken extends Error {
   override readonly name = 'JobNameTaken';
   readonly id: string;
+  readonly what: 'job' | 'group' | 'schedule';
 
-  constructor(id: string, what: 'job' | 'group' = 'job') {
+  constructor(id: string, what: 'job' | 'group' | 'schedule' = 'job') {
     super(`a ${what} named '${id}' is there already, with other content`);
     this.id = id;
+    this.what = what;
   }
 }
 
@@ -43,6 +45,17 @@ export class GroupNotFound extends Error {
   constructor(id: string, where: string) {
     super(`no group '${id}' ${where}`);
     this.id = id;
+  }
+}
+
+/** There is no schedule of this name. */
+export class ScheduleNotFound extends Error {
+  override readonly name = 'ScheduleNotFound';
+  readonly id: string;
+
+  constructor(name: string, where: string) {
+    super(`no schedule '${name}' ${where}`);
+    this.id = name;
   }
 }
 

@@ -14,6 +14,7 @@ import type { GroupState } from '../domain/array/group-state.js';
 import type { GroupFilter, GroupRow } from './group-rows.js';
 import type { RetryOptions } from './groups.js';
 import type { NotifyTest, MachinesClient, PoolClient } from './pool-client.js';
+import type { SchedulesClient } from './schedules.js';
 import type { Submission, Submitted } from './submissions.js';
 import { isPolled, type TaskQueuePolls } from './temporal-calls.js';
 import { TemporalJobs, type TemporalJobsOptions } from './temporal-jobs.js';
@@ -186,6 +187,11 @@ export class JobClient {
   /** Client for the machines that a pool owns; for operators. */
   machines(pool = 'default'): MachinesClient {
     return this.#jobs.machines(pool);
+  }
+
+  /** Client for schedules, which start jobs at the times of a cron. */
+  schedules(): SchedulesClient {
+    return this.#jobs.schedules();
   }
 
   /** Has a worker send one event to each target. Only callers with access to Temporal can do it. */

@@ -11,6 +11,7 @@ import type { JobCounts, JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
 import type { NoticesResult } from '../contract/notices.js';
 import type { NotifyTest, MachinesClient, PoolClient } from './pool-client.js';
+import type { SchedulesClient } from './schedules.js';
 import type { Submission, Submitted } from './submissions.js';
 import type { TaskQueuePolls } from './temporal-calls.js';
 
@@ -47,6 +48,7 @@ export interface JobPort {
   deletions(id: string): Promise<readonly SliceDeletion[]>;
   quota(pool: string): PoolClient;
   machines(pool: string): MachinesClient;
+  schedules(): SchedulesClient;
   testNotify(test: NotifyTest): Promise<NoticesResult>;
   whoAmI(): Promise<VerifiedCaller | undefined>;
   close(): Promise<void>;

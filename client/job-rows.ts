@@ -30,6 +30,8 @@ export interface JobRow {
   readonly why?: string;
   /** Time at which `timeouts.queue` ends the job's wait for its pool or for chips. Absent: it does not wait, or has no limit. */
   readonly waitsUntil?: EpochMs;
+  /** The schedule that started the job. Absent: none. */
+  readonly schedule?: string;
   /** REHEARSAL if the job runs on simulated machines. */
   readonly label?: string;
   readonly outcome?: Outcome;
@@ -85,6 +87,7 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
     ...(why === undefined ? {} : { why }),
     // A job that was ended from outside has the memo of its last wait.
     ...(waitsUntil === undefined || execution.closeTime ? {} : { waitsUntil }),
+    ...(memo.schedule === undefined ? {} : { schedule: memo.schedule }),
     ...(label === undefined ? {} : { label }),
     ...(outcome === undefined ? {} : { outcome }),
     ...(encryptedWith === undefined ? {} : { encryptedWith }),

@@ -95,24 +95,11 @@ export class Submissions {
     if (submission.name !== undefined && !isValidJobId(submission.name)) {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
-    // The user becomes a search attribute, which people's terminals print, before a worker has checked it.
-    if (submission.user !== undefined && !isValidUser(submission.user))
-      throw new JobInvalid(`user: ${showValue(submission.user)} is no user\n  ${USER_RULE}`);
+    mustBeUser(submission.user);
     await this.#parts.calls.refuseOldServer();
     await this.#mustKnowOthers(spec.after ?? array?.after, submission.name);
-    const files = { ...submission.uploaded, ...(await this.#parts.upload(submission.files ?? {})) };
-    const input: JobInput = {
-      v: 1,
-      job: submission.job,
-      ...(submission.source === undefined ? {} : { source: submission.source }),
-      ...(submission.user === undefined ? {} : { user: submission.user }),
-      ...(submission.sshKey === undefined ? {} : { sshKey: submission.sshKey }),
-      ...(submission.identityKeys === undefined ? {} : { identityKeys: submission.identityKeys }),
-      ...(Object.keys(files).length === 0 ? {} : { files }),
-    };
-    const size = inputSizeProblem(input);
-    if (size !== undefined) throw new JobInvalid(size);
-    const hash = contentHash({ job: submission.job, files });
+    const input = await uploadedInput(submission, this.#parts.upload);
+    const hash = contentHash({ job: submission.job, files: input.files ?? {} });
     const inputOf = (id: string): JobInput =>
       submission.authorize === undefined ? input : { ...input, authorization: submission.authorize(id, input) };
     const { name } = submission;
@@ -206,6 +193,32 @@ export class Submissions {
   }
 }
 
+/**
+ * Stores the job's local files, and makes the input of its workflow, which nobody has signed yet.
+ * @throws JobInvalid if it is too large
+ */
+export async function uploadedInput(submission: Submission, upload: UploadFiles): Promise<JobInput> {
+  const files = { ...submission.uploaded, ...(await upload(submission.files ?? {})) };
+  const input: JobInput = {
+    v: 1,
+    job: submission.job,
+    ...(submission.source === undefined ? {} : { source: submission.source }),
+    ...(submission.user === undefined ? {} : { user: submission.user }),
+    ...(submission.sshKey === undefined ? {} : { sshKey: submission.sshKey }),
+    ...(submission.identityKeys === undefined ? {} : { identityKeys: submission.identityKeys }),
+    ...(Object.keys(files).length === 0 ? {} : { files }),
+  };
+  const size = inputSizeProblem(input);
+  if (size !== undefined) throw new JobInvalid(size);
+  return input;
+}
+
+/** The user becomes a search attribute, which people's terminals print, before a worker has checked it. @throws JobInvalid */
+export function mustBeUser(user: string | undefined): void {
+  if (user !== undefined && !isValidUser(user))
+    throw new JobInvalid(`user: ${showValue(user)} is no user\n  ${USER_RULE}`);
+}
+
 interface Resolved {
   /** With an array: the spec of its first member. */
   readonly spec: JobSpec;
@@ -213,7 +226,7 @@ interface Resolved {
 }
 
 /** @throws JobInvalid with every problem */
-async function resolved({ job, spec, array }: Submission): Promise<Resolved> {
+export async function resolved({ job, spec, array }: Submission): Promise<Resolved> {
   if (spec !== undefined && (array !== undefined || !isArray(job))) return { spec, ...(array && { array }) };
   // Loaded here, because list, status and wait need no schema, and loading it takes half as long as starting Node.js.
   const { resolveJob } = await import('../domain/job-file/resolve.js');

@@ -29,6 +29,7 @@ import type { Waiter } from './wait-notes.js';
 import { countJobs, findJobs, type JobCounts, type JobFilter } from './job-query.js';
 import { type JobPage, type JobRow, rowOf } from './job-rows.js';
 import type { JobPort } from './job-port.js';
+import { type SchedulesClient, TemporalSchedules } from './schedules.js';
 import { type Submission, Submissions, type Submitted } from './submissions.js';
 import { type TaskQueuePolls, taskQueuePolls, TemporalCalls } from './temporal-calls.js';
 import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
@@ -55,6 +56,7 @@ export class TemporalJobs implements JobPort {
   readonly #submissions: Submissions;
   readonly #people: JobCalls;
   readonly #groups: Groups;
+  readonly #schedules: TemporalSchedules;
 
   private constructor(temporal: Client, options: TemporalJobsOptions, server: string, close: () => Promise<void>) {
     this.#temporal = temporal;
@@ -67,6 +69,7 @@ export class TemporalJobs implements JobPort {
     const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
     this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
     this.#groups = new Groups({ ...means, taskQueue: this.#taskQueue, polls: (taskQueue) => this.polls(taskQueue) });
+    this.#schedules = new TemporalSchedules({ ...means, taskQueue: this.#taskQueue, upload });
     this.#people = new JobCalls({ ...means, upload, polls: () => this.polls() });
   }
 
@@ -186,6 +189,10 @@ export class TemporalJobs implements JobPort {
 
   machines(pool: string): MachinesClient {
     return new TemporalMachines(pool, { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue });
+  }
+
+  schedules(): SchedulesClient {
+    return this.#schedules;
   }
 
   testNotify(test: NotifyTest): Promise<NoticesResult> {

@@ -25,6 +25,8 @@ const table = {
   edit: { scope: 'job', what: 'change its job file', roles: OWN_JOB },
   delete: { scope: 'job', what: 'delete it', roles: CHANGING_ROLES },
   priority: { scope: 'job', what: 'change its priority', roles: CHANGING_ROLES },
+  schedule: { scope: 'project', what: 'schedule a job', roles: OWN_JOB },
+  'schedule-change': { scope: 'job', what: 'pause, resume, trigger or delete the schedule', roles: CHANGING_ROLES },
   login: { scope: 'job', what: 'log in to its hosts', roles: ['owner', 'operator'] },
   'secret-names': { scope: 'project', what: 'see the names of secrets', roles: ['member', 'admin', 'operator'] },
   'quota-show': { scope: 'pool', what: 'see the quota', roles: ['authenticated'] },

@@ -11,7 +11,10 @@ import { type Form, form } from './form.js';
  */
 export interface JobAuthorization {
   readonly v: 1;
-  /** The job's id. For a member of an array: its group's id, in a retry followed by `-r<round>`. */
+  /**
+   * The job's id. For a member of an array: its group's id, in a retry followed by `-r<round>`. For a firing of a schedule:
+   * `schedule/<name>`.
+   */
   readonly job: string;
   readonly pool: string;
   /** The quota project that the job runs in. */
@@ -53,13 +56,21 @@ interface SignedInput {
   readonly authorization?: unknown;
   readonly carry?: unknown;
   readonly member?: unknown;
+  readonly firing?: unknown;
 }
 
 /**
  * The signed part of a job's input: all of it except the signature itself, the state that its workflow carries over, and its
- * place in an array. The place need not be signed: a member's id tells it, and the statement names the group (docs/adr/0157).
+ * place in an array or a schedule. The place need not be signed: the id tells it, and the statement names the group or schedule
+ * (docs/adr/0157, 0159).
  */
-export function submittedText({ authorization: _, carry: __, member: ___, ...submitted }: SignedInput): string {
+export function submittedText({
+  authorization: _,
+  carry: __,
+  member: ___,
+  firing: ____,
+  ...submitted
+}: SignedInput): string {
   return canonicalJson(submitted);
 }
 

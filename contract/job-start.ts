@@ -6,7 +6,10 @@ import type { JobSearchAttribute } from '../domain/temporal-server.js';
 import { memberIn } from './group.js';
 import type { JobInput, JobMemo } from './job.js';
 
-/** Columns of a job's row when it starts, for all who start one: a client, or a worker that starts members of an array. */
+/**
+ * Columns of a job's row when it starts, for all who start one: a client, or a worker that starts a member of an array or a firing of
+ * a schedule.
+ */
 export interface JobStart {
   readonly memo: JobMemo;
   readonly attributes: Readonly<Partial<Record<JobSearchAttribute, string>>>;
@@ -19,7 +22,10 @@ export function jobStart(spec: JobSpec, input: JobInput, contentHash: string): J
   const user = spec.user ?? input.user ?? 'unknown';
   const member = memberIn(input);
   return {
-    memo: { name: spec.name, slice, contentHash, ...(spec.keep === undefined ? {} : { keeps: true as const }) },
+    memo: {
+      ...{ name: spec.name, slice, contentHash, ...(spec.keep === undefined ? {} : { keeps: true as const }) },
+      ...(input.firing === undefined ? {} : { schedule: input.firing.schedule }),
+    },
     attributes: {
       JobPhase: JobPhase.Queued,
       // If the file names no project, the worker that takes the job finds it in the quota file.

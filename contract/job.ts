@@ -3,6 +3,7 @@ import { type HumanCall, query, signal } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
 import type { ShownEvent, ToldEvent } from '../domain/job-events/event.js';
+import type { Firing } from '../domain/schedule/schedule.js';
 import type { JobMember } from '../domain/array/group-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
@@ -39,6 +40,8 @@ export interface JobMemo {
   readonly waitsUntil?: EpochMs;
   /** Set when the job has ended, or holds its slices with its outcome known. */
   readonly outcome?: Outcome;
+  /** The schedule that started it. */
+  readonly schedule?: string;
   /** Set if its workflow may stay open long after its outcome is known (`keep`). */
   readonly keeps?: true;
 }
@@ -60,6 +63,8 @@ export interface JobInput {
   readonly identityKeys?: Readonly<Record<string, string>>;
   /** The job is a member of an array: `job` is the file of all members, and the id is `<group>-<index>` (docs/adr/0157). */
   readonly member?: JobMember;
+  /** A schedule has started the job: the id is `firingJobId` of this (docs/adr/0159). */
+  readonly firing?: Firing;
   /** Statement of `jobctl serve` about the submitter. Required in a pool in verified mode, ignored in others. */
   readonly authorization?: JobAuthorization;
   /** Set by the workflow itself when it continues as new (workflows/job/state.ts). */

@@ -116,6 +116,35 @@ const rows = {
     answer: 'messageSchema',
     isOnce: false,
   }),
+  createSchedule: op('POST /v1/schedules', 'schedule', 'Start a job at the times of a cron', {
+    body: 'scheduleWishSchema',
+    answer: 'createdScheduleSchema',
+    known: 'It was created before.',
+    isOnce: false,
+  }),
+  schedules: op('GET /v1/schedules', 'list', 'List schedules', { answer: 'schedulesSchema' }),
+  schedule: op('GET /v1/schedules/:id', 'status', 'A schedule, its next times and its last firings', {
+    answer: 'scheduleViewSchema',
+  }),
+  pauseSchedule: op('POST /v1/schedules/:id/pause', 'schedule-change', 'Start no more jobs until it is resumed', {
+    body: 'pauseBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: false,
+  }),
+  resumeSchedule: op('POST /v1/schedules/:id/resume', 'schedule-change', 'Let a paused schedule go on', {
+    answer: 'messageSchema',
+    isOnce: false,
+  }),
+  triggerSchedule: op('POST /v1/schedules/:id/trigger', 'schedule-change', 'Start its job now', {
+    description: 'Under its overlap policy; also of one that is paused.',
+    answer: 'triggeredSchema',
+    isOnce: true,
+  }),
+  deleteSchedule: op('DELETE /v1/schedules/:id', 'schedule-change', 'End a schedule; its jobs go on', {
+    answer: 'messageSchema',
+    isOnce: false,
+  }),
   priority: op('POST /v1/jobs/:id/priority', 'priority', "Change the job's priority", {
     body: 'priorityBody',
     answer: 'messageSchema',

@@ -9,6 +9,7 @@ export const WorkflowType = {
   Build: 'build',
   Notices: 'notices',
   Group: 'group',
+  Firing: 'firing',
 } as const;
 
 export { TASK_QUEUE } from '../domain/temporal-server.js';

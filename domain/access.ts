@@ -69,6 +69,8 @@ export interface AccessObject {
   readonly pool: string;
   readonly project?: string;
   readonly job?: string;
+  /** In place of a job: a schedule, whose jobs are `owner`'s. */
+  readonly schedule?: string;
   /** The job's user. */
   readonly owner?: string;
 }
@@ -83,7 +85,8 @@ export function decideAccess({ rule, subject, roles, readers = 'project', object
   const as = ACCESS_ROLES.find((role) => roles.includes(role) && allowed.includes(role));
   if (as !== undefined) return { isAllowed: true, as };
   const whose = object.owner === undefined ? '' : ` of ${object.owner}`;
-  const about = object.job === undefined ? '' : `job ${object.job}${whose}: `;
+  const what = object.schedule === undefined ? object.job && `job ${object.job}` : `schedule ${object.schedule}`;
+  const about = what === undefined ? '' : `${what}${whose}: `;
   const who = allowed.map((role) => roleWords(role, object)).join(', ');
   return { isAllowed: false, why: `${about}${subject} may not ${rule.what}; allowed: ${who}` };
 }

@@ -125,6 +125,7 @@ export const OWN_ID_PREFIXES = {
   build: 'build/',
   notices: 'notices/',
   group: 'group/',
+  schedule: 'schedule/',
 } as const;
 
 export const isOwnSignal = (name: string): boolean => (OWN_SIGNALS as readonly string[]).includes(name);

@@ -22,6 +22,7 @@ import { registerJobs } from './routes/jobs.js';
 import { registerLogs } from './routes/logs.js';
 import { registerObjects, registerUploads } from './routes/files.js';
 import { registerPools } from './routes/pools.js';
+import { registerSchedules } from './routes/schedules.js';
 import { servedBy } from './routes/serve.js';
 import { registerSystem, registerWho } from './routes/system.js';
 
@@ -129,6 +130,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       registerWho,
       registerJobs,
       registerGroups,
+      registerSchedules,
       registerJobChanges,
       registerLogs,
       registerObjects,

@@ -68,6 +68,7 @@ const CODES: Readonly<Record<string, ApiErrorCode>> = {
   JobNameTaken: 'name-taken',
   JobNotFound: 'not-found',
   GroupNotFound: 'not-found',
+  ScheduleNotFound: 'not-found',
   PoolNotFound: 'not-found',
   JobRefused: 'refused',
   PoolRefused: 'refused',

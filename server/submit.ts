@@ -1,7 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Submitted } from '../client/submissions.js';
 import { JobInvalid, JobNameTaken, JobNotFound } from '../client/errors.js';
+import type { z } from 'zod';
+import type { ScheduleWish } from '../client/schedule-wish.js';
+import type { CreatedSchedule } from '../client/schedules.js';
 import type { ApiSubmission } from '../contract/api/jobs.js';
+import type { scheduleWishSchema } from '../contract/api/schedules.js';
 import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { inputSizeProblem } from '../domain/bounds.js';
@@ -25,25 +29,15 @@ export async function submitFor(
   written: ApiSubmission,
   idempotencyKey: string | undefined,
 ): Promise<Submitted> {
-  const { client, dear, gate, rules, signer } = services;
-  const body = await withJob(dear, written, call.caller.id);
-  const { spec, array } = await specOf(services, call, body);
-  const user = userOf(call, body, spec);
-  await rules.mustExist(spec.pool);
-  const files = await rules.of(spec.pool);
-  const { spec: complete } = await specOf(services, call, body, files.defaults);
-  const wanted = { ...(spec.project !== undefined && { project: spec.project }), ...(body.name && { job: body.name }) };
-  const project = await gate.within(call, 'submit', { pool: spec.pool, owner: user, ...wanted }, () => {
-    refuseForOthers(call, user, files);
-    return projectOf(files, user, spec);
-  });
+  const { client, gate, signer } = services;
+  const of = { verb: 'submit', ...(written.name && { job: written.name }) } as const;
+  const { body, spec, array, complete, user, project } = await allowed(services, call, written, of);
   // The id is fixed before anything is done, so that the audit log has it.
   const name = body.name ?? (await idFromKey(services, spec, { user, caller: call.caller.id, key: idempotencyKey }));
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
   await mustBeUploaded(services, body.files ?? {});
   // Runs beside the submission, which must not wait for answers about buckets.
   const warnings = warningsOf(complete, services);
-  const service = user === call.caller.id ? {} : { service: call.caller.id };
   const submitted = await client.submit({
     ...body,
     user,
@@ -52,11 +46,73 @@ export async function submitFor(
     files: {},
     uploaded: body.files ?? {},
     name,
-    authorize: (job, input) => signer.sign({ job, pool: spec.pool, project, user, ...service }, input, Date.now()),
+    authorize: (job, input) =>
+      signer.sign({ job, pool: spec.pool, project, user, ...serviceOf(call, user) }, input, Date.now()),
   } as Parameters<typeof client.submit>[0]);
   const known = submitted.members === undefined ? client.row.bind(client) : client.group.bind(client);
   if (!submitted.isNew && (await known(submitted.id)).user !== user) throw new JobNameTaken(submitted.id);
   return { ...submitted, warnings: await warnings };
+}
+
+/** Turns a request into a schedule of a verified user. Its statement is of all firings (docs/adr/0159). */
+export async function scheduleFor(services: Services, call: Call, written: ApiSchedule): Promise<CreatedSchedule> {
+  const { client, gate, signer } = services;
+  const { name, cron, timeZone, overlap } = written;
+  const of = { verb: 'schedule', schedule: name } as const;
+  const { body, spec, array, complete, user, project } = await allowed(services, call, written, of);
+  await gate.about(call, 'schedule', { pool: spec.pool, project, owner: user, schedule: name });
+  await mustBeUploaded(services, body.files ?? {});
+  const warnings = warningsOf(complete, services);
+  const created = await client.schedules().create({
+    ...body,
+    ...{ name, cron, timeZone, overlap },
+    user,
+    spec,
+    array,
+    files: {},
+    uploaded: body.files ?? {},
+    authorize: (id, input) =>
+      signer.sign({ job: id, pool: spec.pool, project, user, ...serviceOf(call, user) }, input, Date.now()),
+  } as ScheduleWish);
+  if (!created.isNew && (await client.schedules().view(name)).user !== user) throw new JobNameTaken(name, 'schedule');
+  return { ...created, warnings: await warnings };
+}
+
+type ApiSchedule = z.infer<typeof scheduleWishSchema>;
+
+/** Signed too: the service that submits for `user`. */
+const serviceOf = ({ caller }: Call, user: string): { readonly service?: string } =>
+  user === caller.id ? {} : { service: caller.id };
+
+/** A submission whose user may make it. */
+interface Allowed extends ResolvedFile {
+  readonly body: ApiSubmission;
+  /** With the defaults of its pool. */
+  readonly complete: JobSpec;
+  readonly user: string;
+  readonly project: string;
+}
+
+/** @throws JobInvalid with every problem; ApiError `forbidden`, which is recorded */
+async function allowed(
+  services: Services,
+  call: Call,
+  written: ApiSubmission,
+  { verb, ...named }: { readonly verb: 'submit' | 'schedule'; readonly job?: string; readonly schedule?: string },
+): Promise<Allowed> {
+  const { dear, gate, rules } = services;
+  const body = await withJob(dear, written, call.caller.id);
+  const { spec, array } = await specOf(services, call, body);
+  const user = userOf(call, body, spec);
+  await rules.mustExist(spec.pool);
+  const files = await rules.of(spec.pool);
+  const { spec: complete } = await specOf(services, call, body, files.defaults);
+  const wanted = { ...(spec.project !== undefined && { project: spec.project }), ...named };
+  const project = await gate.within(call, verb, { pool: spec.pool, owner: user, ...wanted }, () => {
+    refuseForOthers(call, user, files);
+    return projectOf(files, user, spec);
+  });
+  return { body, spec, ...(array && { array }), complete, user, project };
 }
 
 /**

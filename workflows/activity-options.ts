@@ -17,6 +17,7 @@ import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import { DELIVERY_LIMIT_MS, type NoticesActivities } from '../contract/notices.js';
 import type { QuotaActivities } from '../contract/quota-activities.js';
+import type { FiringActivities } from '../contract/schedule.js';
 import type { SliceActivities } from '../contract/slice.js';
 import { FailureType } from '../domain/errors.js';
 import type { Timings } from '../domain/timings.js';
@@ -181,6 +182,17 @@ export const groupWork = calls<Pick<GroupActivities, 'startMembers' | 'cancelMem
   ...STUBBORN,
   startToCloseTimeout: '30s',
 });
+
+/**
+ * Starts one job. If its worker is killed meanwhile, another one finds it started, or starts it, after this time. After a few tries the
+ * firing says why it waits, and tries again.
+ */
+export const firingStart = calls<Pick<FiringActivities, 'startFiring'>>({
+  ...STUBBORN,
+  startToCloseTimeout: '30s',
+  retry: { ...STUBBORN.retry, maximumAttempts: 3 },
+});
+export const firingWork = calls<Pick<FiringActivities, 'readRefusal'>>({ ...STUBBORN, startToCloseTimeout: '30s' });
 
 /** Describes 100 workflows at most. */
 export const othersReading = calls<AfterActivities>({ ...STUBBORN, startToCloseTimeout: '1m' });

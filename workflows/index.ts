@@ -1,5 +1,6 @@
 /** Every workflow type of jobctl, by the name it is started under. The worker bundles this file. */
 export { build } from './build.js';
+export { firing } from './firing.js';
 export { group } from './group.js';
 export { janitor } from './janitor.js';
 export { job } from './job.js';

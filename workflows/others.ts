@@ -4,12 +4,13 @@ import { followedSignal, otherEndedSignal, type OthersCarry } from '../contract/
 import { followedForm, otherEndedForm } from '../contract/job-forms.js';
 import { type AfterDue, afterDue, type AfterSpec, awaitedText, idsAfter, type PastState } from '../domain/after.js';
 import { isValidJobId } from '../domain/identity.js';
+import { firingOf } from '../domain/schedule/schedule.js';
 import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 import { count, type EpochMs } from '../domain/units.js';
 import { othersReading } from './activity-options.js';
 import type { Inbox } from './inbox.js';
 
-// Jobs and groups that wait for the ends of others (docs/adr/0158).
+// Jobs, groups and firings of schedules that wait for the ends of others (docs/adr/0158).
 
 /** Time to the next look at others that have told nothing, doubled up to the last: one that is terminated tells nobody. */
 const FIRST_LOOK_MS = 20_000;
@@ -19,6 +20,7 @@ const AFTER_NEWS_MS = 500;
 /** The others that this workflow waits for. It asks each open one to tell its end, and looks by itself now and then. */
 export class Others {
   readonly #id: string;
+  readonly #lastLookMs: number;
   readonly #ends: Map<string, PastState>;
   readonly #followed = new Set<string>();
   /** Open ones that could not be told. */
@@ -28,9 +30,17 @@ export class Others {
   #hasNews = false;
   #hasWaited: true | undefined;
 
-  /** @param id of this job or group, which cannot wait for itself */
-  constructor(id: string, { ends = [], overAt, lookMs = FIRST_LOOK_MS, hasWaited }: OthersCarry = {}) {
+  /**
+   * @param id of this job or group, which cannot wait for itself
+   * @param lastLookMs the longest time between two looks
+   */
+  constructor(
+    id: string,
+    { ends = [], overAt, lookMs = FIRST_LOOK_MS, hasWaited }: OthersCarry = {},
+    lastLookMs = LAST_LOOK_MS,
+  ) {
     this.#id = id;
+    this.#lastLookMs = lastLookMs;
     this.#ends = new Map(ends.map(({ id: other, state }) => [other, state]));
     this.#overAt = overAt;
     this.#lookMs = lookMs;
@@ -53,6 +63,11 @@ export class Others {
   /** It waited, and a person has taken `after` away. */
   get isLeft(): boolean {
     return this.#hasWaited === true && this.#overAt === undefined;
+  }
+
+  /** The end of another one, if it was looked at and has ended. */
+  endOf(id: string): PastState | undefined {
+    return this.#ends.get(id);
   }
 
   over(): void {
@@ -102,7 +117,7 @@ export class Others {
   async news(isUnwanted: () => boolean): Promise<void> {
     const summary = 'until others that told nothing are looked at again';
     const isNews = await condition(() => this.#hasNews || isUnwanted(), this.#lookMs, { summary });
-    if (!isNews) this.#lookMs = Math.min(LAST_LOOK_MS, this.#lookMs * 2);
+    if (!isNews) this.#lookMs = Math.min(this.#lastLookMs, this.#lookMs * 2);
   }
 
   /** Undefined: it has not waited. */
@@ -130,7 +145,7 @@ export class Followers {
 
   listen(inbox: Inbox): void {
     inbox.on(followedSignal, followedForm, ({ follower }) => {
-      if (isJobOrGroup(follower) && this.#untold.size < MOST_FOLLOWERS) this.#untold.add(follower);
+      if (mayFollow(follower) && this.#untold.size < MOST_FOLLOWERS) this.#untold.add(follower);
     });
   }
 
@@ -148,7 +163,8 @@ export class Followers {
   }
 }
 
-const isJobOrGroup = (workflow: string): boolean =>
+const mayFollow = (workflow: string): boolean =>
+  firingOf(workflow) !== undefined ||
   isValidJobId(workflow.startsWith(OWN_ID_PREFIXES.group) ? workflow.slice(OWN_ID_PREFIXES.group.length) : workflow);
 
 /** @returns false if there is no such open workflow */

@@ -5,6 +5,15 @@ import { BUILD_FLAGS, buildPlaceOption, collect, outputOption, wholeNumber, type
 import { defineVerb, type Verb } from './define-verb.js';
 import type { InitFlags } from './verbs/init.js';
 
+/** Flags that name machines, for verbs that need no job file. */
+export const MACHINE_FLAGS: readonly Flag[] = [
+  ['--tpu <type>', 'the type of Cloud TPU slice, such as v5litepod-16 (tpu.accelerator)'],
+  ['--zone <zone>', 'its zone (tpu.zone or compute_engine.zone)'],
+  ['--slices <number>', 'number of slices (slices)', wholeNumber(1, 256)],
+  ['--pricing <pricing>', 'spot, ondemand, preemptible, reserved, flex-start or any (in the same section)'],
+  new Option('--spot', 'the same as --pricing spot').conflicts('pricing'),
+];
+
 /** Verbs that lead from a program or a job file to a job. */
 export const STARTING_VERBS: readonly Verb[] = [
   defineVerb({
@@ -44,11 +53,7 @@ On a terminal it asks for the command, the type of slice and the zone, unless fl
       ],
     ],
     flags: [
-      ['--tpu <type>', 'the type of Cloud TPU slice, such as v5litepod-16 (tpu.accelerator)'],
-      ['--zone <zone>', 'its zone (tpu.zone or compute_engine.zone)'],
-      ['--slices <number>', 'number of slices (slices)', wholeNumber(1, 256)],
-      ['--pricing <pricing>', 'spot, ondemand, preemptible, reserved, flex-start or any (in the same section)'],
-      new Option('--spot', 'the same as --pricing spot').conflicts('pricing'),
+      ...MACHINE_FLAGS,
       ['--dry-run', 'print the job file that would be submitted, and submit nothing'],
       ['--local', 'submit to the local stack, and start it if it is not up'],
       ['--wait', 'follow the job, and exit with its exit code'],

@@ -9,12 +9,13 @@ import { MACHINES, OPERATING_VERBS, PROGRAM_VERBS } from './operating.js';
 import { PLACE_VERBS } from './places.js';
 import { QUOTA } from './quota.js';
 import { REHEARSAL } from './rehearsal.js';
+import { SCHEDULE } from './schedule.js';
 import { SETUP } from './setup.js';
 import { DEV, REHEARSE } from './stack.js';
 
 /** The groups of verbs, in the order of help. */
 export const VERB_GROUPS: readonly { readonly heading: string; readonly verbs: readonly Verb[] }[] = [
-  { heading: 'Start a job:', verbs: [...STARTING_VERBS, IMPORT] },
+  { heading: 'Start a job:', verbs: [...STARTING_VERBS, SCHEDULE, IMPORT] },
   { heading: 'Look at jobs:', verbs: LOOKING_VERBS },
   { heading: 'Change jobs:', verbs: CHANGING_VERBS },
   { heading: 'Hosts and files of a job:', verbs: [...HOST_VERBS, ...STORED_VERBS] },

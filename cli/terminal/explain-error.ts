@@ -42,6 +42,8 @@ function byName(error: Error): Explained {
       return told(ExitCode.Usage, ...remedyOf(error));
     case 'GroupNotFound':
       return told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
+    case 'ScheduleNotFound':
+      return told(ExitCode.NotFound, '`jobctl schedule ls` shows those that are there');
     case 'JobNotFound':
       if ((error as { isGroup?: boolean }).isGroup === true) return told(ExitCode.NotFound, ...remedyOf(error));
       if (/[*?]/.test(id)) return told(ExitCode.NotFound, `a pattern goes behind --name: jobctl list --name '${id}'`);
@@ -52,6 +54,11 @@ function byName(error: Error): Explained {
           )
         : told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
     case 'JobNameTaken':
+      if ((error as { what?: string }).what === 'schedule')
+        return told(
+          ExitCode.Refused,
+          `see it with \`jobctl schedule status ${id}\`; delete it first, or choose another name`,
+        );
       return told(ExitCode.Refused, `see it with \`jobctl status ${id}\`; for another job choose another --name`);
     case 'MachineNotFound':
       return told(ExitCode.NotFound);

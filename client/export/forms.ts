@@ -47,6 +47,7 @@ const jobInput = inJson(
     ...{ v: z.number(), job: z.unknown(), source: z.string(), user: z.string(), sshKey: z.string() },
     ...{ files: z.record(z.string(), z.string()), identityKeys: z.record(z.string(), z.string()) },
     member: z.object({ group: z.string(), index: z.number(), round: z.number() }),
+    firing: z.object({ schedule: z.string(), at: z.number() }),
     ...{ authorization: z.unknown(), carry: z.unknown() },
   } satisfies Record<keyof job.JobInput, z.ZodType>),
 );
@@ -103,6 +104,7 @@ type OwnActivity =
 const MEMO: Readonly<Record<keyof JobMemo | keyof SliceMemo, 'own'>> = {
   ...{ name: 'own', slice: 'own', contentHash: 'own', run: 'own', isVerified: 'own', label: 'own' },
   ...{ submittedAt: 'own', attempts: 'own', phaseSince: 'own', why: 'own', outcome: 'own', keeps: 'own' },
+  schedule: 'own',
   ...{ lease: 'own', demand: 'own', ref: 'own', tier: 'own', waitsUntil: 'own' },
 };
 

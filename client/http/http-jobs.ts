@@ -27,9 +27,11 @@ import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
 import type { JobPage, JobRow } from '../job-rows.js';
 import type { MachinesClient, PoolClient, Admission, AppliedFiles } from '../pool-client.js';
+import type { SchedulesClient } from '../schedules.js';
 import type { Submission, Submitted } from '../submissions.js';
 import type { TaskQueuePolls } from '../temporal-calls.js';
 import type { LocalContents, UploadProgress } from '../uploads.js';
+import { HttpSchedules, submissionBody } from './http-schedules.js';
 import { type Meanings, meaningsOfJob, type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 import { uploadOverHttp } from './uploads.js';
@@ -62,16 +64,11 @@ export class HttpJobs implements JobPort {
 
   /** Submits a job once, even if the request is sent repeatedly: its name identifies it, or else a key made for this call. */
   async submit({ files = {}, uploaded: before, ...submission }: Submission): Promise<Submitted> {
-    const { name, job, source, user, sshKey, identityKeys } = submission;
+    const { name } = submission;
     const uploaded = { ...before, ...(await this.#upload(files)) };
     const body: ApiSubmission = {
-      job,
+      ...submissionBody(submission, uploaded),
       ...(name === undefined ? {} : { name }),
-      ...(source === undefined ? {} : { source }),
-      ...(user === undefined ? {} : { user }),
-      ...(sshKey === undefined ? {} : { sshKey }),
-      ...(identityKeys === undefined ? {} : { identityKeys: { ...identityKeys } }),
-      ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }),
     };
     const { id, isNew, spec, members, warnings } = await this.#calls.json('submit', {
       body,
@@ -225,6 +222,10 @@ export class HttpJobs implements JobPort {
 
   machines(pool: string): MachinesClient {
     return noMachines(pool, this.#calls);
+  }
+
+  schedules(): SchedulesClient {
+    return new HttpSchedules(this.#calls, (files) => this.#upload(files));
   }
 
   testNotify(): Promise<never> {

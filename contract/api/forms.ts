@@ -5,6 +5,7 @@ import { text } from '../lease-forms.js';
 import * as hosts from './hosts.js';
 import * as groups from './groups.js';
 import * as jobs from './jobs.js';
+import * as schedules from './schedules.js';
 import * as failures from './failures.js';
 import * as changes from './changes.js';
 import { askerBody } from './changes.js';
@@ -29,6 +30,7 @@ export const FORMS = {
   ...hosts,
   ...jobs,
   ...groups,
+  ...schedules,
   ...failures,
   ...changes,
   ...requestBodies,

@@ -2,6 +2,7 @@ import type { AuditLine } from '../../contract/api/callers.js';
 import type { RouteVerb } from '../../contract/operations.js';
 import { ACCESS_TABLE, type AccessVerb } from '../../contract/access.js';
 import { type AccessAnswer, type AccessObject, decideAccess } from '../../domain/access.js';
+import { scheduleId } from '../../domain/schedule/schedule.js';
 import { rolesOf } from '../../quota/membership.js';
 import type { AuditLog } from '../audit/audit-log.js';
 import type { Caller } from '../identity/verifier.js';
@@ -110,7 +111,8 @@ export class Gate {
     this.#parts.decided(verb, decision);
     if (answer.isAllowed && UNRECORDED.has(verb)) return;
     const { caller, requestId, from, inputSha256 } = call;
-    const { pool, project, job, owner } = object;
+    const { pool, project, schedule, owner } = object;
+    const job = schedule === undefined ? object.job : scheduleId(schedule);
     await this.#parts.audit.write({
       at: Date.now(),
       requestId,

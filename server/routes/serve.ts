@@ -103,7 +103,15 @@ const CHANGE_PROBLEMS = {
 } as const;
 
 const TAGS: Readonly<Record<string, string>> = {
-  ...{ jobs: 'jobs', groups: 'jobs', polls: 'jobs', objects: 'objects', uploads: 'uploads', pools: 'pools' },
+  ...{
+    jobs: 'jobs',
+    groups: 'jobs',
+    schedules: 'jobs',
+    polls: 'jobs',
+    objects: 'objects',
+    uploads: 'uploads',
+    pools: 'pools',
+  },
 };
 const PARAMS = { ':id': FORMS.jobParams, ':pool': FORMS.poolParams } as const;
 

@@ -160,6 +160,49 @@ describe('the place of a job in an array, in a pool in verified mode', () => {
     });
 });
 
+describe('the place of a job in a schedule, in a pool in verified mode', () => {
+  const at = Date.parse('2026-11-30T02:00:00Z');
+  const input: JobInput = { v: 1, job: { command: { run: 'true' } }, user: 'alice' };
+  const signedFor = (id: string, firing: unknown): JobInput => ({
+    ...overTheWire({ ...input, authorization: signer.sign({ ...WHO, job: id }, input, 1) }),
+    ...(firing === undefined ? {} : { firing: firing as NonNullable<JobInput['firing']> }),
+  });
+  const firing = { schedule: 'nightly', at };
+
+  it('is covered by the one statement of its schedule, for each of its times', () => {
+    for (const each of [at, at + 61_000]) {
+      const id = each === at ? 'nightly-20261130-0200' : 'nightly-20261130-020101';
+      assert.equal(ask(signedFor('schedule/nightly', { ...firing, at: each }), {}, id).user, 'alice');
+    }
+  });
+
+  const forged: Readonly<Record<string, readonly [string, unknown, string, RegExp]>> = {
+    'the id of another time': [
+      'schedule/nightly',
+      firing,
+      'nightly-20261130-0300',
+      /for job 'nightly-20261130-0200', not/,
+    ],
+    'another id altogether': ['schedule/nightly', firing, 'train', /for job 'nightly-20261130-0200', not 'train'/],
+    'the statement of another schedule': [
+      'schedule/weekly',
+      firing,
+      'nightly-20261130-0200',
+      /for job 'schedule\/weekly', not/,
+    ],
+    'the statement of a job': ['nightly', firing, 'nightly-20261130-0200', /for job 'nightly', not/],
+    'the statement of a schedule, and none': [
+      'schedule/nightly',
+      undefined,
+      'nightly',
+      /for job 'schedule\/nightly', not/,
+    ],
+    'that statement, and null': ['schedule/nightly', null, 'nightly-20261130-0200', /for job 'schedule\/nightly', not/],
+  };
+  for (const [name, [signedId, place, id, why]] of Object.entries(forged))
+    it(`lets nobody in with ${name}`, () => assert.throws(() => ask(signedFor(signedId, place), {}, id), why));
+});
+
 describe("a server's key", () => {
   const pem = (key: typeof pair.publicKey, type: 'spki' | 'pkcs8') => key.export({ type, format: 'pem' }).toString();
   it('is refused where a worker is given the private half, or another kind of key', () => {

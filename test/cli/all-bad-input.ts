@@ -8,6 +8,7 @@ import { BAD_REHEARSALS } from './bad-rehearsal-input.js';
 import { FOREIGN_INPUT } from './foreign-input.js';
 import { WRONG_FILES } from './wrong-files.js';
 import { WRONG_FLAGS } from './wrong-flags.js';
+import { WRONG_SCHEDULES } from './wrong-schedules.js';
 import { WRONG_WORDS } from './wrong-words.js';
 import { WRONG_SETTINGS } from './wrong-settings.js';
 
@@ -20,6 +21,7 @@ export const ALL_BAD_INPUT: Readonly<Record<string, BadInput>> = {
   ...FOREIGN_INPUT,
   ...WRONG_FILES,
   ...WRONG_FLAGS,
+  ...WRONG_SCHEDULES,
   ...WRONG_SETTINGS,
   ...WRONG_WORDS,
 };

@@ -68,6 +68,7 @@ describe('help', () => {
     assert.deepEqual(
       asking.map((command) => `${command.parent?.name()} ${command.name()}`),
       [
+        ...['pause', 'resume', 'trigger', 'delete'].map((verb) => `schedule ${verb}`),
         ...CHANGING_VERBS.map(({ name }) => `jobctl ${name}`),
         ...['apply', 'freeze', 'drain', 'thaw', 'set-priority', 'release'].map((verb) => `quota ${verb}`),
         ...['check', 'drain', 'undrain', 'forget', 'release'].map((verb) => `machines ${verb}`),

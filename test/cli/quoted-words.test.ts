@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { refuseQuotedWords } from '../../cli/commands/verbs/submit.js';
+import { refuseQuotedWords } from '../../cli/jobs/submitting/read-job.js';
 
 describe('words of a command in single quotes', () => {
   const words: Record<string, readonly string[]> = {

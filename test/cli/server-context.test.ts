@@ -145,6 +145,7 @@ describe('a context of jobctl serve', function () {
       'quota release': ['j', '--because', 'x', '--pool', 'p'],
       'quota set-priority': ['j', '2'],
       retry: ['j', '--failed'],
+      'schedule create': ['n', '--cron', '@daily', '--tpu', 'v5litepod-1', '--zone', 'us-central1-a', '--', 'true'],
       submit: ['--tpu', 'v5litepod-1', '--zone', 'us-central1-a', '--', 'true'],
     };
     const argumentsOf = (words: string, verb: Verb): readonly string[] =>

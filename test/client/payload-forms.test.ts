@@ -19,6 +19,7 @@ import type { NoticesActivities } from '../../contract/notices.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
 import * as quota from '../../contract/quota.js';
 import * as slice from '../../contract/slice.js';
+import type { FiringActivities } from '../../contract/schedule.js';
 import type { SliceActivities } from '../../contract/slice.js';
 import type { WorkflowType } from '../../contract/workflow-ids.js';
 import { OWN_SIGNALS, type OwnSignal } from '../../domain/temporal-server.js';
@@ -34,7 +35,7 @@ const WORKFLOWS: Readonly<Record<(typeof WorkflowType)[keyof typeof WorkflowType
   job: 'kept',
   slice: 'kept',
   ...{ quota: 'removed', janitor: 'removed', machines: 'removed', build: 'removed', notices: 'removed' },
-  group: 'removed',
+  ...{ group: 'removed', firing: 'removed' },
 };
 const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   ...{ granted: 'kept', revoked: 'kept', priority: 'kept', restate: 'kept', cancelNote: 'kept', sliceNews: 'kept' },
@@ -63,7 +64,8 @@ const ACTIVITIES: Readonly<
     | keyof MachinesActivities
     | keyof NoticesActivities
     | keyof AfterActivities
-    | keyof GroupActivities,
+    | keyof GroupActivities
+    | keyof FiringActivities,
     Verdict
   >
 > = {
@@ -77,6 +79,7 @@ const ACTIVITIES: Readonly<
   ...{ deliver: 'removed', loadPool: 'removed', readOpenWork: 'removed', findStrays: 'removed' },
   ...{ applyFiles: 'removed', writeHistory: 'removed', keepBook: 'removed', readBook: 'removed' },
   ...{ startMembers: 'removed', cancelMembers: 'removed', compareMembers: 'removed' },
+  ...{ startFiring: 'removed', readRefusal: 'removed' },
   ...{ sweep: 'removed', operateMachines: 'removed', deliverNotice: 'removed' },
 };
 

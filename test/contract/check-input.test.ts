@@ -5,7 +5,7 @@ import { inputProblems } from '../../workflows/job/accept.js';
 const JOB = { tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a' } };
 const EXAMPLE = '  start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';
 const VERSIONS = '  known: 1, a whole number; a later one needs later workers (docs/contract.md, "Versions")';
-const KEYS = '  known here: v, job, source, user, files, sshKey, identityKeys, member, authorization';
+const KEYS = '  known here: v, job, source, user, files, sshKey, identityKeys, member, firing, authorization';
 
 /** What another service may send, in whatever language, and every word that its author is told. */
 const WRONG: Readonly<Record<string, { readonly input: unknown; readonly want: readonly string[] }>> = {

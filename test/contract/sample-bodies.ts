@@ -29,6 +29,11 @@ export const SAMPLE_BODIES = {
   cancelGroup: { from, verb: 'cancel' },
   retryGroup: { from },
   beginGroup: { from },
+  createSchedule: {
+    job: { project: 'vision', tpu: { accelerator: 'v5litepod-1', zone: 'us-central1-a' }, command: { run: 'true' } },
+    ...{ name: 'nightly', cron: '30 2 * * *', timeZone: 'America/New_York', overlap: 'skip' },
+  },
+  pauseSchedule: { reason: 'tonight' },
   priority: { priority: 3 },
   uploads: { files: [{ path: 'a', sha256: HEX, size: 1 }] },
   completeUpload: { path: 'a', sha256: HEX, upload: HEX.slice(32) },

@@ -6,6 +6,8 @@ import { tableRows } from '../docs/tables.js';
 /** Calls by the words that docs/access.md has for them, if those are not the verb's own. */
 const SAID: Readonly<Record<string, AccessVerb>> = {
   wait: 'status',
+  'schedule a job': 'schedule',
+  'change a schedule': 'schedule-change',
   'resume or restart with another job file': 'edit',
   'log in to hosts': 'login',
   "names of a project's secrets": 'secret-names',

@@ -63,6 +63,22 @@ describe('a job, from submit to its outcome, by other ways', function () {
     await nothingLeft();
   });
 
+  it('is started by a schedule, which ends it first where the next one comes', async () => {
+    const schedules = stack.jobs.schedules();
+    const job = jobFile('sleep 600', { tpu: ONE_HOST });
+    await schedules.create({ name: 'yearly', cron: '0 0 31 12 *', overlap: 'cancel', job, user: 'alice' });
+    const { job: first = '' } = await schedules.trigger('yearly');
+    await until('it runs', async () => (await stack.jobs.row(first)).phase === 'running');
+    await schedules.trigger('yearly');
+    assert.match((await stack.jobs.wait(first)).cause?.message ?? '', /by schedule yearly/);
+    await until('another one is there', async () => (await schedules.view('yearly')).firings[0]?.state === 'open');
+    await schedules.delete('yearly');
+    const [second] = await stack.jobs.find({ name: 'yearly-*', state: 'open' });
+    await stack.jobs.cancel(second?.id ?? '');
+    assert.equal((await stack.jobs.wait(second?.id ?? '')).result, 'cancelled');
+    await nothingLeft();
+  });
+
   it('adopts the slice of a create whose answer was lost', async () => {
     await admin.post('refuse', {
       method: 'CreateQueuedResource',

@@ -23,6 +23,13 @@ type Tried = readonly ['server' | 'nowhere', ...string[]];
 const TRIED: Readonly<Record<string, Tried | string>> = {
   init: ['nowhere', 'FOLDER', '--yes', '--force'],
   submit: ['nowhere', 'FOLDER/job.yaml'],
+  'schedule create': ['nowhere', 'nightly', 'FOLDER/job.yaml', '--cron', '@daily'],
+  'schedule ls': ['server'],
+  'schedule status': ['server', 'nightly'],
+  'schedule pause': ['nowhere', 'nightly'],
+  'schedule resume': ['nowhere', 'nightly'],
+  'schedule trigger': ['nowhere', 'nightly'],
+  'schedule delete': ['nowhere', 'nightly'],
   build: ['nowhere', 'FOLDER/job.yaml'],
   launch: ['nowhere', '--instance-type', 'v5litepod-8', '--', 'true'],
   validate: ['nowhere', 'FOLDER/job.yaml'],

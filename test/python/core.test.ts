@@ -17,7 +17,7 @@ import { NOT_CALLED, type Route, routeOf } from './routes.js';
 
 const { explainedSchema, hostAccessSchema, objectsSchema, openSlicesSchema, outcomeSchema } = FORMS;
 /** Forms with an id that the client gives nobody, and one that has another name there. */
-const NOT_HERE = ['LogAttemptEnd', 'LogEnd', 'LoginSettings', 'PoolState', 'Submission'];
+const NOT_HERE = ['LogAttemptEnd', 'LogEnd', 'LoginSettings', 'PoolState', 'ScheduleWish', 'Submission'];
 /** The Python class of each answer, and of each part of one: those with an id are called by it. */
 const MODELS: Readonly<Record<string, z.ZodType>> = {
   ...Object.fromEntries([...z.globalRegistry._idmap].filter(([id]) => !NOT_HERE.includes(id))),
@@ -26,6 +26,7 @@ const MODELS: Readonly<Record<string, z.ZodType>> = {
   OpenSlices: openSlicesSchema,
   AccessHost: hostAccessSchema.shape.hosts.element,
   Objects: objectsSchema,
+  Schedules: FORMS.schedulesSchema,
   UploadTarget: FORMS.uploadsSchema.shape.files.element,
   Uploads: FORMS.uploadsSchema,
   AccessRow: explainedSchema.shape.rows.element,

@@ -7,6 +7,7 @@ import type { PythonRequest } from './ask-core.js';
 /** Keys that the client never sends, beside the `verb` of a command line: the text of a file is sent itself. */
 const UNSENT: Readonly<Partial<Record<OperationName, readonly string[]>>> = {
   submit: ['source'],
+  createSchedule: ['source'],
   resume: ['source'],
   restart: ['source'],
   count: ['limit', 'pageToken'],

@@ -79,6 +79,13 @@ export const KINDS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
       history.activities('startMembers').length > 0 && history.hasSignal('memberNews'),
     'cancelled by a person': (history) => history.activities('cancelMembers').length > 0,
   },
+  [WorkflowType.Firing]: {
+    'starts its job, and hears of its end': (history) =>
+      history.activities('startFiring').length > 0 &&
+      history.hasSignal('otherEnded') &&
+      history.has('workflowExecutionCompletedEventAttributes'),
+    'cancelled with its job': (history) => history.activities('cancelMembers').length > 0,
+  },
   [WorkflowType.Janitor]: {
     'a sweep': (history) => history.has('workflowExecutionCompletedEventAttributes'),
   },

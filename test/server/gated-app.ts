@@ -6,10 +6,12 @@ import pino from 'pino';
 import { PoolFileReader } from '../../activities/operator-file.js';
 import { poolSource } from '../../activities/pool-source.js';
 import { quotaSource } from '../../activities/quota-source.js';
-import { GroupNotFound, JobInvalid, JobNotFound } from '../../client/errors.js';
+import { GroupNotFound, JobInvalid, JobNotFound, ScheduleNotFound } from '../../client/errors.js';
 import type { GroupFilter, GroupRow } from '../../client/group-rows.js';
 import type { RetryOptions } from '../../client/groups.js';
 import type { JobRow } from '../../client/job-rows.js';
+import type { ScheduleRow } from '../../client/schedule-rows.js';
+import type { ScheduleWish } from '../../client/schedule-wish.js';
 import type { Submission } from '../../client/submissions.js';
 import { bucketPlace, splitStore } from '../../cloud/store/open-store.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
@@ -46,6 +48,13 @@ export interface GatedAppOptions {
   /** Before it listens. */
   readonly more?: (app: App) => void;
 }
+
+const scheduleOf = ({ id: name, user, project, pool, slice, why }: JobRow) =>
+  ({
+    ...{ name, user, project, pool, slice, cron: '30 2 * * *', timeZone: 'UTC', overlap: 'skip', createdAt: 1 },
+    ...{ isPaused: false, next: [2] },
+    last: { job: `${name}-20261130-0230`, at: 1, state: 'refused', ...(why !== undefined && { why }) },
+  }) as const satisfies ScheduleRow;
 
 /**
  * All of `jobctl serve` but Temporal: issuer, tokens, gate, pool files, audit log and store are real. Of jobs it knows those of
@@ -201,6 +210,31 @@ export class GatedApp {
         this.told.push({ verb: 'beginGroup', id, by, ...wish });
         return 'its members begin';
       },
+      // Each job of `rows` is also a schedule of its id.
+      schedules: () => ({
+        create: async ({ authorize, ...wish }: ScheduleWish) => {
+          const { job, user } = wish;
+          const authorization = authorize?.(`schedule/${wish.name}`, { v: 1, job, ...(user && { user }) });
+          this.told.push({ verb: 'create', ...wish, authorization });
+          return { name: wish.name, isNew: !this.rows.has(wish.name), spec: wish.spec, next: [1] };
+        },
+        list: async () => [...this.rows.values()].map(scheduleOf),
+        view: async (name: string) => {
+          const row = this.rows.get(name);
+          if (row === undefined) throw new ScheduleNotFound(name, 'here');
+          const last = scheduleOf(row).last;
+          return { ...scheduleOf(row), firings: [last], fired: 1, overlapped: 0, missed: 0 };
+        },
+        ...Object.fromEntries(
+          ['pause', 'resume', 'trigger', 'delete'].map((verb) => [
+            verb,
+            async (...given: readonly unknown[]) => {
+              this.told.push({ verb, given });
+              return verb === 'trigger' ? { message: 'it fires', job: 'mine-20261130-0200' } : 'noted';
+            },
+          ]),
+        ),
+      }),
       openSlices: async () => [],
       deletions: async () => [],
       submit: async ({ name, spec }: Submission) => ({ id: name, isNew: true, spec }),

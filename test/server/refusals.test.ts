@@ -10,6 +10,7 @@ const JOB = { project: 'vision', tpu: { accelerator: 'v5litepod-1', zone: 'us-ce
 /** Calls that zoe, who is nobody's member, may make. By hand: all others are refused to her. */
 const OF_EVERYBODY: readonly OperationName[] = [
   ...(['list', 'count', 'polls', 'login', 'whoami', 'status', 'wait', 'why', 'openSlices', 'group'] as const),
+  ...(['schedules', 'schedule'] as const),
   ...(['uploads', 'completeUpload', 'uploadContent', 'quotaShow', 'capacity', 'quotaPlan'] as const),
 ];
 /** Of calls whose form asks for one. */
@@ -73,8 +74,10 @@ describe('what a call is refused by is in the audit log', () => {
         name,
       );
       assert.equal(line?.as, undefined);
-      if (OPERATIONS[name].call.includes(':id'))
-        assert.deepEqual([line?.job, line?.owner], ['theirs', 'alice@example.org']);
+      if (OPERATIONS[name].call.includes(':id')) {
+        const named = OPERATIONS[name].access === 'schedule-change' ? 'schedule/theirs' : 'theirs';
+        assert.deepEqual([line?.job, line?.owner], [named, 'alice@example.org']);
+      }
       const body = bodyOf(name);
       const sha256 = body && createHash('sha256').update(JSON.stringify(body)).digest('hex');
       assert.equal(line?.inputSha256, sha256, name);

@@ -22,8 +22,10 @@ import { MOST_OF_A_MESSAGE } from '../../contract/form.js';
 import { cancelNoteForm } from '../../contract/job-forms.js';
 import { cancelNoteSignal, type JobInput, type JobMemo, type JobNotice } from '../../contract/job.js';
 import { memberForm, ownFile } from '../../contract/group-forms.js';
+import { firingForm } from '../../contract/schedule-forms.js';
 import { memberIn } from '../../contract/group.js';
 import { type JobMember, memberId, roundPrefix } from '../../domain/array/group-state.js';
+import { isScheduleName } from '../../domain/schedule/schedule.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { accepting } from '../activity-options.js';
@@ -149,7 +151,7 @@ function refuseRepetition(input: JobInput): void {
   if (!cronSchedule && continuedFromExecutionRunId === undefined) return;
   throw invalid(
     "a job's workflow runs once: no cron schedule and no retry policy of its own\n" +
-      '  for jobs at set times, let a Temporal Schedule start a workflow of yours that starts the job as a child',
+      '  for jobs at set times: jobctl schedule create, or let a Temporal Schedule start a workflow of yours that starts the job as a child',
   );
 }
 
@@ -209,6 +211,7 @@ const KNOWN_KEYS = [
   'sshKey',
   'identityKeys',
   'member',
+  'firing',
   'authorization',
   'carry',
 ] as const satisfies readonly (keyof JobInput)[];
@@ -233,6 +236,7 @@ export function inputProblems(input: unknown): readonly Problem[] {
     ...fileProblems(input['files']),
     ...keyProblems(input['identityKeys']),
     ...memberProblems(input['member']),
+    ...firingProblems(input['firing']),
   ];
 }
 
@@ -287,6 +291,15 @@ function memberProblems(member: unknown): Problem[] {
   if (checked.kind === 'valid') return [];
   const why = checked.kind === 'malformed' ? checked.reason : `version ${checked.version} is not known`;
   return [problem(['member'], member, `is no place in an array: ${why}`, 'such as {"group": "exp", "index": 0}')];
+}
+
+function firingProblems(firing: unknown): Problem[] {
+  if (isAbsent(firing)) return [];
+  const checked = firingForm(firing);
+  if (checked.kind === 'valid' && isScheduleName(checked.value.schedule)) return [];
+  const why = checked.kind === 'malformed' ? `: ${checked.reason}` : '';
+  const hint = 'such as {"schedule": "nightly", "at": 1796000400000}, as its schedule sets it';
+  return [problem(['firing'], firing, `is no firing of a schedule${why}`, hint)];
 }
 
 function fingerprintProblems(path: readonly string[], value: unknown): Problem[] {

@@ -1,68 +1,35 @@
-import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { jobDocuments } from '../../../domain/job-file/documents.js';
-import { sweepOptions } from '../../../domain/job-file/sweep.js';
-import { formatProblem, showValue } from '../../../domain/problem.js';
+import { showValue } from '../../../domain/problem.js';
 import { eachOf } from '../../../domain/semaphore.js';
 import { JobNotFound } from '../../../client/errors.js';
 import type { Submitted } from '../../../client/submissions.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { farBuckets, zonesOfJob } from '../../place/bucket-regions.js';
-import { makeRehearsedBuckets } from '../../place/rehearsed-buckets.js';
-import { userOf } from '../../place/asker.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
-import { storeForFiles, withClient } from '../../place/connect.js';
+import { withClient } from '../../place/connect.js';
 import { localContext, resolveContext, shortPlace, type CliContext, type ContextFlags } from '../../place/context.js';
-import { builtJob, type BuildWish } from '../../job/building/built-job.js';
-import { billedLine } from '../../place/stack/stack-record.js';
 import { lineDefaults, type LaunchFlags, launchJob } from '../../job/launching/launch-job.js';
-import { readDevContext } from '../../place/stack/context.js';
-import { stackHome } from '../../terminal/home.js';
-import {
-  BY_FLAGS,
-  jobFileText,
-  readJobFlags,
-  readJobSource,
-  readJobText,
-  tellWarnings,
-  type GoodJob,
-} from '../../job/job-file.js';
-import { checkJobKeys, type JobKeys } from '../../job/job-keys.js';
+import { BY_FLAGS, jobFileText, readJobFlags, readJobSource, tellWarnings, type GoodJob } from '../../job/job-file.js';
 import type { HostChoice } from '../../jobs/job-filter.js';
-import type { OutputFlag } from '../../terminal/options.js';
 import { agreeToOutside } from '../../job/local-files.js';
 import { removeScratchFolder } from '../../job/packing/pack-tree.js';
 import { tellLine, printErr, printOut, asTyped } from '../../terminal/print.js';
-import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { announce, answer, both, follow, header, printJson, asSubmitted } from '../../jobs/submitting/after-submit.js';
+import { type CheckedJob, configured, submissionOf, withCheckedJob } from '../../jobs/submitting/checked-job.js';
+import { readJob, type ReadFlags, refuseNoJob, refuseQuotedWords } from '../../jobs/submitting/read-job.js';
 import { hiddenText, shownLines } from '../../jobs/submitting/shown-lines.js';
 import { submitSeveral } from './submit-several.js';
 import { watchEnd } from '../../terminal/interruptions.js';
-import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { count } from '../../../domain/units.js';
 
-export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
+export interface SubmitFlags extends ReadFlags {
   readonly local?: true;
   readonly wait?: true;
   /** Hosts whose lines `--wait` shows. Absent: the first host that runs the command. */
   readonly host?: HostChoice;
   readonly name?: string;
-  readonly set?: readonly string[];
-  readonly sweep?: readonly string[];
-  readonly project?: string;
-  readonly user?: string;
-  readonly priority?: number;
-  readonly bundle?: string;
   /** False: `--no-verdict`. */
   readonly verdict?: boolean;
-  readonly literalQuotes?: true;
-  readonly tpu?: string;
-  readonly zone?: string;
-  readonly slices?: number;
-  readonly pricing?: string;
-  readonly spot?: true;
-  readonly dryRun?: true;
-  readonly allowOutside?: true;
 }
 
 /** @param file absent: `--tpu` and `command` define the job */
@@ -72,7 +39,7 @@ export async function submit(
   command: readonly string[] | undefined,
 ): Promise<number> {
   checkFlags(flags);
-  refuseNoJob(file, flags, command);
+  refuseNoJob('submit', file, flags, command);
   if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
   if (file === undefined) return submitRead(await readJob(file, '', flags, command), BY_FLAGS, flags);
   const source = readJobSource(file);
@@ -131,7 +98,6 @@ export async function submitRead(
   flags: SubmitFlags,
   onSubmitted: (submitted: Submitted) => void = () => undefined,
 ): Promise<number> {
-  const { set = [] } = flags;
   tellWarnings(named, job.warnings);
   if (flags.dryRun === true) {
     // The local stack, which need not be running here, has neither user nor project.
@@ -142,19 +108,11 @@ export async function submitRead(
   }
   await agreeToOutside(job.outside, flags);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
-  // Runs concurrently with the rest.
-  const farAway = zonesOfJob(job.spec, context).then((zones) => farBuckets({ ...job.spec, ...zones }, context));
-  const keys = await checkJobKeys({ file: named, set, source: job.source }, job.spec, context);
-  tellWarnings(named, keys.warnings);
   // Images of a rehearsed cluster are only names: it would build nothing that can be pulled.
   const wish = flags.local === true && flags.build === undefined ? { ...flags, build: 'local' as const } : flags;
-  const built = await builtJob(job, named, wish);
-  await makeRehearsedBuckets(context, [job.raw, job.spec], job.files);
-  const store = await storeForFiles(job.files, context);
-  const uploading = new TransferLine('uploading');
-  const submission = { ...built, ...keys, file: named, farAway, uploading };
-  const means = { ...(store && { store }), onUpload: uploading.show };
-  return withClient(context, (client) => submitTo(client, context, submission, flags, onSubmitted), means);
+  return withCheckedJob(job, named, { context, flags: wish }, (client, submission) =>
+    submitTo(client, context, submission, flags, onSubmitted),
+  );
 }
 
 /** Refuses flags that are wrong for any job. @throws CliError */
@@ -170,83 +128,10 @@ export function checkFlags({ name, host, wait }: SubmitFlags): void {
     );
 }
 
-/** Reads the job from a file with the flags applied, or from the flags alone. */
-function readJob(
-  file: string | undefined,
-  source: string,
-  flags: SubmitFlags,
-  command: readonly string[] | undefined,
-): Promise<GoodJob> {
-  const { project, user, priority, slices, tpu, zone, spot, dryRun: isDry } = flags;
-  const swept = sweptSet(flags);
-  const set = [...(flags.set ?? []), ...swept.keys()];
-  const pricing = spot === true ? 'spot' : flags.pricing;
-  const known = { project, user, priority, slices, tpu, zone, pricing, isSpot: spot, command, saidAs: swept };
-  const dry = { mayBeArray: true as const, ...(isDry === undefined ? {} : { isDry }) };
-  if (flags.bundle === '')
-    throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');
-  if (file === undefined)
-    return readJobFlags({
-      set,
-      overrides: {
-        ...known,
-        zone: zone ?? lineDefaults(flags, tpu).zone,
-        bundle: flags.bundle,
-        isLiteral: true,
-      },
-      ...dry,
-    });
-  const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
-  return readJobText(file, source, { set, overrides: { ...known, bundle }, ...dry });
-}
-
-/** @throws CliError for a sweep that is wrong */
-function sweptSet({ sweep = [] }: SubmitFlags): ReadonlyMap<string, string> {
-  const options = sweepOptions(sweep);
-  if ('message' in options) throw new CliError(ExitCode.Usage, formatProblem(options));
-  return options;
-}
-
-/** @throws CliError if the command or the machines are not given */
-function refuseNoJob(file: string | undefined, { tpu }: SubmitFlags, command: readonly string[] | undefined): void {
-  const help = '`jobctl submit --help` shows what there is';
-  const example = 'jobctl submit --tpu v5litepod-16 -- python3 train.py';
-  if (file === undefined && tpu === undefined)
-    throw new CliError(
-      ExitCode.Usage,
-      'jobctl submit: neither a job file nor --tpu is given',
-      `jobctl submit train.yaml, or ${example}`,
-      help,
-    );
-  if (file === undefined && command === undefined)
-    throw new CliError(
-      ExitCode.Usage,
-      'jobctl submit: --tpu without a job file needs a command after --',
-      `such as ${example}`,
-      help,
-    );
-}
-
-/** Resolves the context. A local stack on real Cloud TPU is announced, as by `dev up`: a user may take it for the rehearsal. */
-function configured(flags: ContextFlags): CliContext {
-  const context = resolveContext(flags);
-  const stack = readDevContext(stackHome());
-  const isStack = stack !== undefined && stack.temporal.address === context.temporal.address;
-  if (isStack && stack.rehearsal === undefined) printErr(`${billedLine(stack)}\n`);
-  return context;
-}
-
 async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
   const { devUp } = await import('../../local/dev/up.js');
   const stack = await devUp({ onProgress: tellLine });
   return localContext(stack, flags);
-}
-
-interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
-  readonly file: string;
-  /** Warnings; the promise never rejects. */
-  readonly farAway: Promise<readonly string[]>;
-  readonly uploading: TransferLine;
 }
 
 async function submitTo(
@@ -258,15 +143,7 @@ async function submitTo(
 ): Promise<number> {
   const { name, output, wait, verdict = true } = flags;
   const submission = await client
-    .submit({
-      job: asSubmitted(job.raw, context),
-      source: job.source,
-      ...(context.server === undefined && { user: userOf(context) }),
-      files: job.files,
-      ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
-      ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),
-      ...(name === undefined ? {} : { name }),
-    })
+    .submit({ ...submissionOf(job, context), ...(name === undefined ? {} : { name }) })
     .finally(() => job.uploading.end());
   onSubmitted(submission);
   // No archive is kept here while the job is waited for.
@@ -328,33 +205,6 @@ async function afterGroup(
       ),
     );
   return ExitCode.Done;
-}
-
-/**
- * Refuses words after `--` that are one string in single quotes, as AXLearn's Bastion requires (`-- python3 -c "'..'"`), because
- * it joins words by blanks. Here each word is quoted, so Python would get a string and do nothing, successfully.
- * @throws CliError with the form that was meant
- */
-export function refuseQuotedWords(file: string | undefined, words: readonly string[]): void {
-  const quoted = words.find(isQuoted);
-  if (quoted === undefined) return;
-  const meant = words.map((word) => (isQuoted(word) ? (splitShellWords(word)?.[0] ?? word) : word));
-  throw new CliError(
-    ExitCode.Usage,
-    `--: the word ${shown(quoted)} still has its single quotes after your shell has read it`,
-    words.length === 1
-      ? 'the hosts would look for a command of that name, blanks included'
-      : 'jobctl quotes each word itself, so the program would get the quotes too: Python takes that for a string and does nothing',
-    `without them: jobctl submit ${file === undefined ? '..' : shellQuote(file)} -- ${meant.length === 1 ? shellQuote(meant[0] ?? '') : shellWords(meant)}`,
-    '--literal-quotes passes the quotes on, if that is what you want',
-  );
-}
-
-const shown = (word: string): string => showValue(word.slice(1, -1));
-
-/** Returns whether a word is `'..'` with nothing outside of its quotes. */
-function isQuoted(word: string): boolean {
-  return word.length > 2 && /^'(?:[^']|'\\'')*'$/.test(word);
 }
 
 /** Flags of `SubmitFlags` that `jobctl launch` has too. */

@@ -68,7 +68,7 @@ export function renderJobStatus(
 type Fact = readonly [string, string];
 
 function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs, refused: string | undefined): Fact[] {
-  const { phaseSince, project, pool, slice, submittedAt, endedAt, attempts, outcome, failingTask } = row;
+  const { phaseSince, project, pool, slice, submittedAt, endedAt, attempts, outcome, failingTask, schedule } = row;
   const phase = refused === undefined ? row.phase : 'refused';
   const reason = refused === undefined ? reasonOf(row) : `it was never accepted: ${oneLine(refused)}`;
   const place = row.position === undefined ? '' : `, ${ordinal(row.position)} of ${row.of} in line`;
@@ -83,6 +83,9 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs, refused: str
     ['project', `${project} (pool ${pool}), user ${shownUser(row)}`],
     ['slice', slice],
     ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],
+    ...(schedule === undefined
+      ? []
+      : [['schedule', asTyped(`jobctl schedule status ${schedule}   it started this job`)] as const]),
     ['attempts', `${attempts}${outcome ? preemptionsOf(outcome) : ''}`],
     ...(outcome ? outcomeFacts(outcome) : []),
   ];

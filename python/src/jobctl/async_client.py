@@ -27,6 +27,7 @@ from .models import (
     AuditLines,
     Cancelled,
     Capacity,
+    CreatedSchedule,
     Deleted,
     Group,
     GroupPage,
@@ -39,11 +40,16 @@ from .models import (
     Message,
     OpenSlices,
     Outcome,
+    Overlap,
     Phase,
     QuotaPlan,
+    Schedule,
+    ScheduleDescription,
+    Schedules,
     SecretName,
     SecretNames,
     Submitted,
+    Triggered,
     WhoAmI,
     Why,
 )
@@ -312,6 +318,60 @@ class AsyncClient:
     async def begin_group(self, group: str) -> Message:
         """A group that waits for others (`after`) begins without them."""
         return await self._run(self._calls.ask(routes.BEGIN_GROUP, Message, group, body=self._asked()))
+
+    # Schedules ----------------------------------------------------------------------------------------------------------
+
+    async def create_schedule(
+        self,
+        name: str,
+        job: JobSource,
+        *,
+        cron: str,
+        time_zone: str = "UTC",
+        overlap: Overlap = "skip",
+        user: Optional[str] = None,
+        files: Optional[Files] = None,
+        ssh_key: Optional[str] = None,
+        identity_keys: Optional[Mapping[str, str]] = None,
+    ) -> CreatedSchedule:
+        """
+        Has the server start a job at the times of a cron, as it is now. The same again under its name is not new, another one raises
+        NameTaken.
+
+        cron: minute, hour, day of the month, month, day of the week. time_zone: whose clock counts.
+        overlap: what becomes of a firing if the job of the one before has not ended. The others are as of `submit`.
+        """
+        read = await self._run(do(lambda: job_files.load(job)))
+        submission = jobs.Submission(
+            read, name=name, user=user, files=files or {}, ssh_key=ssh_key, identity_keys=identity_keys
+        )
+        times = {"cron": cron, "timeZone": time_zone, "overlap": overlap}
+        return await self._run(jobs.create_schedule(self._calls, submission, times))
+
+    async def schedules(self) -> Tuple[Schedule, ...]:
+        """All schedules, by name."""
+        answer = await self._run(self._calls.ask(routes.SCHEDULES, Schedules))
+        return answer.schedules
+
+    async def schedule(self, name: str) -> ScheduleDescription:
+        """A schedule, its next times and its last firings."""
+        return await self._run(self._calls.ask(routes.SCHEDULE, ScheduleDescription, name))
+
+    async def pause_schedule(self, name: str, *, reason: Optional[str] = None) -> Message:
+        """Starts no job until `resume_schedule`."""
+        return await self._run(self._calls.ask(routes.PAUSE_SCHEDULE, Message, name, body=present(reason=reason)))
+
+    async def resume_schedule(self, name: str) -> Message:
+        """A paused schedule goes on, from its next time."""
+        return await self._run(self._calls.ask(routes.RESUME_SCHEDULE, Message, name))
+
+    async def trigger_schedule(self, name: str) -> Triggered:
+        """Starts its job now, under its overlap policy. Raises Refused if that does not let it."""
+        return await self._run(self._calls.ask(routes.TRIGGER_SCHEDULE, Triggered, name))
+
+    async def delete_schedule(self, name: str) -> Message:
+        """Ends a schedule. Jobs that it has started go on."""
+        return await self._run(self._calls.ask(routes.DELETE_SCHEDULE, Message, name))
 
     # --------------------------------------------------------------------------------------------------------------------
 

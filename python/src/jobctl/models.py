@@ -197,6 +197,97 @@ class GroupDescription:
     raw: Json = field(default_factory=dict, repr=False, compare=False)
 
 
+Overlap = Literal["skip", "queue", "cancel", "allow"]
+
+
+@dataclass(frozen=True)
+class CreatedSchedule:
+    name: str
+    # False: the very same schedule was there before.
+    is_new: bool
+    # Its next times, five at most.
+    next: Tuple[datetime, ...]
+    # The job file with defaults and checks done.
+    spec: Json
+    # Sentences for people.
+    warnings: Optional[Tuple[str, ...]] = None
+
+
+@dataclass(frozen=True)
+class Firing:
+    """One time of a schedule."""
+
+    # Id of its job, also if that was not started.
+    job: str
+    at: datetime
+    # `starting`, `open`, how the job ended, `skipped`, `not-started` or `unknown`.
+    state: str
+    # Of a job that is open.
+    phase: Optional[Phase] = None
+    # Why no job was started, or why a worker refused it.
+    why: Optional[str] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    name: str
+    cron: str
+    time_zone: str
+    overlap: Overlap
+    user: str
+    project: str
+    pool: str
+    slice: str
+    created_at: datetime
+    is_paused: bool
+    # Its next times, five at most; also of one that is paused.
+    next: Tuple[datetime, ...]
+    # Who paused or resumed it, and why.
+    note: Optional[str] = None
+    # None: it has not fired yet, or that is forgotten.
+    last: Optional[Firing] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Schedules:
+    schedules: Tuple[Schedule, ...]
+
+
+@dataclass(frozen=True)
+class ScheduleDescription:
+    name: str
+    cron: str
+    time_zone: str
+    overlap: Overlap
+    user: str
+    project: str
+    pool: str
+    slice: str
+    created_at: datetime
+    is_paused: bool
+    next: Tuple[datetime, ...]
+    # The last ones, latest first.
+    firings: Tuple[Firing, ...]
+    # Firings since it was created.
+    fired: int
+    # Those that did not start because the job before had not ended.
+    overlapped: int
+    # Those that were never made up for, because no server was there.
+    missed: int
+    note: Optional[str] = None
+    last: Optional[Firing] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Triggered:
+    message: str
+    # The job that it has started. None: none yet.
+    job: Optional[str] = None
+
+
 @dataclass(frozen=True)
 class Cancelled:
     state: Literal["cancelling", "done"]

@@ -80,6 +80,13 @@ describe('the operations of jobctl serve', function () {
       () => client.retryGroup(id, by, SAMPLE_BODIES.retryGroup),
       () => client.beginGroup(id, by, SAMPLE_BODIES.beginGroup),
       ...JOB_VERBS.map((verb) => () => ask(verb)),
+      () => client.schedules().create({ ...SAMPLE_BODIES.createSchedule, files, user: by }),
+      () => client.schedules().list(),
+      () => client.schedules().view(id),
+      () => client.schedules().pause(id, by, SAMPLE_BODIES.pauseSchedule.reason),
+      () => client.schedules().resume(id, by),
+      () => client.schedules().trigger(id),
+      () => client.schedules().delete(id),
       () => client.quota('default').setPriority(id, 1, by),
       () => client.quota('default').apply(SAMPLE_BODIES.quotaApply, by),
       () => client.quota('default').setAdmission('frozen', by, 'tonight'),
@@ -118,6 +125,7 @@ describe('the operations of jobctl serve', function () {
       'retryGroup',
       'setUp',
       'stop',
+      'triggerSchedule',
     ]);
   });
 

@@ -9,7 +9,7 @@ from typing import Dict, Mapping, Optional
 
 from ..errors import Refused, UnexpectedAnswer, WaitTimeout
 from ..job_files import JobFile
-from ..models import JobPage, Outcome, Submitted, Waited
+from ..models import CreatedSchedule, JobPage, Outcome, Submitted, Waited
 from . import routes
 from .calls import Calls, Query, present, request_of
 from .effects import Emit, Operation, do, now
@@ -34,10 +34,21 @@ class Submission:
 
 def submit(calls: Calls, wanted: Submission) -> Operation[Submitted]:
     """Uploads, then submits once: the same key goes with every try."""
-    files: Optional[Dict[str, str]] = (yield from upload(calls, wanted.files)) if wanted.files else None
+    body = yield from _body(calls, wanted)
     headers: Dict[str, str] = {}
     if wanted.name is None:
         headers["idempotency-key"] = wanted.idempotency_key or (yield from do(lambda: str(uuid.uuid4())))
+    return (yield from calls.json(request_of(routes.SUBMIT, body=body, headers=headers), Submitted))
+
+
+def create_schedule(calls: Calls, wanted: Submission, times: Mapping[str, str]) -> Operation[CreatedSchedule]:
+    """Uploads, then creates the schedule. Its name is its key: the same again is that one."""
+    body = yield from _body(calls, wanted)
+    return (yield from calls.ask(routes.CREATE_SCHEDULE, CreatedSchedule, body={**body, **times}))
+
+
+def _body(calls: Calls, wanted: Submission) -> Operation[Dict[str, object]]:
+    files: Optional[Dict[str, str]] = (yield from upload(calls, wanted.files)) if wanted.files else None
     others = present(
         name=wanted.name,
         user=wanted.user,
@@ -45,8 +56,7 @@ def submit(calls: Calls, wanted: Submission) -> Operation[Submitted]:
         sshKey=wanted.ssh_key,
         identityKeys=wanted.identity_keys,
     )
-    request = request_of(routes.SUBMIT, body={**wanted.file.keys(), **others}, headers=headers)
-    return (yield from calls.json(request, Submitted))
+    return {**wanted.file.keys(), **others}
 
 
 def pages(calls: Calls, query: Query) -> Operation[None]:

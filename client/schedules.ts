@@ -1,0 +1,296 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ScheduleDescription, ScheduleHandle, ScheduleSummary, WorkflowExecutionInfo } from '@temporalio/client';
+import { keywords } from '../contract/job-start.js';
+import type { JobInput } from '../contract/job.js';
+import type { FiringInput, FiringMemo, ScheduleMemo } from '../contract/schedule.js';
+import { WorkflowType } from '../contract/workflow-ids.js';
+import { contentHash } from '../domain/content-hash.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import { formatSlices } from '../domain/machines.js';
+import { isScheduleName, OVERLAPS, scheduleId } from '../domain/schedule/schedule.js';
+import { type JobSearchAttribute, OWN_ID_PREFIXES, queryText } from '../domain/temporal-server.js';
+import type { EpochMs } from '../domain/units.js';
+import { JobInvalid, JobNameTaken, JobRefused, ScheduleNotFound, TemporalRefused } from './errors.js';
+import type { TemporalAccess } from './job-executions.js';
+import { findJobs } from './job-query.js';
+import {
+  type FiringRow,
+  firingRow,
+  idsIn,
+  nextOf,
+  rowOf,
+  type ScheduleRow,
+  type ScheduleView,
+} from './schedule-rows.js';
+import { checkedTimes, oneJob, type ScheduleWish, type Times } from './schedule-wish.js';
+import { mustBeUser, uploadedInput } from './submissions.js';
+import type { UploadFiles } from './uploads.js';
+
+export interface CreatedSchedule {
+  readonly name: string;
+  /** False: the very same schedule is there already. */
+  readonly isNew: boolean;
+  readonly spec: JobSpec;
+  readonly next: readonly EpochMs[];
+  /** Warnings of a `jobctl serve`, for people. */
+  readonly warnings?: readonly string[];
+}
+
+/** Answer to a trigger. */
+export interface Triggered {
+  readonly message: string;
+  /** Id of the job that it has started. Absent: none yet. */
+  readonly job?: string;
+}
+
+export interface SchedulesClient {
+  /** Has Temporal start a job at the times of a cron. @throws JobInvalid, JobNameTaken, TemporalRefused; nothing was created then */
+  create(wish: ScheduleWish): Promise<CreatedSchedule>;
+  /** All schedules, by name. A new one is listed after a second or so. */
+  list(): Promise<readonly ScheduleRow[]>;
+  /** @throws ScheduleNotFound, as all below */
+  view(name: string): Promise<ScheduleView>;
+  /** Stops firing until `resume`. Jobs that run go on. Returns a sentence, as all below. */
+  pause(name: string, by: string, reason?: string): Promise<string>;
+  resume(name: string, by: string): Promise<string>;
+  /** Fires now, under its overlap policy, also if it is paused. @throws JobRefused if the policy does not let it start */
+  trigger(name: string): Promise<Triggered>;
+  /** Ends the schedule. Jobs that it has started go on. */
+  delete(name: string): Promise<string>;
+}
+
+interface SchedulesParts extends TemporalAccess {
+  readonly taskQueue: string;
+  readonly upload: UploadFiles;
+}
+
+/** Most schedules that are listed. */
+const MOST_LISTED = 1_000;
+
+/** Schedules over Temporal itself: each is a Temporal Schedule that starts the workflow `firing` (docs/adr/0159). */
+export class TemporalSchedules implements SchedulesClient {
+  readonly #parts: SchedulesParts;
+
+  constructor(parts: SchedulesParts) {
+    this.#parts = parts;
+  }
+
+  async create(wish: ScheduleWish): Promise<CreatedSchedule> {
+    const { name } = wish;
+    const times = checkedTimes(wish);
+    const spec = await oneJob(wish);
+    mustBeUser(wish.user);
+    await this.#parts.calls.refuseOldServer();
+    const input = await uploadedInput(wish, this.#parts.upload);
+    const { cron, zone, overlap } = times;
+    const hash = contentHash({ job: input.job, files: input.files ?? {}, cron, zone, overlap });
+    const authorization = wish.authorize?.(scheduleId(name), input);
+    const submission = authorization === undefined ? input : { ...input, authorization };
+    const memo: ScheduleMemo = {
+      ...{ cron, timeZone: zone, overlap, slice: formatSlices(spec), createdAt: Date.now(), contentHash: hash },
+    };
+    const isNew = await this.#start({ name, spec, submission, memo, times });
+    const { memo: known, info } = await this.#describe(name);
+    if (!isNew && (known as Partial<ScheduleMemo> | undefined)?.contentHash !== hash)
+      throw new JobNameTaken(name, 'schedule');
+    return { name, isNew, spec, next: nextOf(info) };
+  }
+
+  /** @returns false if there is one of this name */
+  async #start({ name, spec, submission, memo, times }: ScheduleStart): Promise<boolean> {
+    const { ScheduleAlreadyRunning } = await import('@temporalio/client');
+    const { temporal, taskQueue } = this.#parts;
+    const { crons, zone, overlap, catchUpMs, isOfWallClock } = times;
+    const input: FiringInput = { v: 1, submission, ...(isOfWallClock && zone !== 'UTC' && { wallClock: zone }) };
+    const first: FiringMemo = { state: 'starting' };
+    const project = spec.project ?? submission.authorization?.project;
+    const user = spec.user ?? submission.user ?? 'unknown';
+    const attributes: Partial<Record<JobSearchAttribute, string>> = {
+      ...{ JobUser: user, JobPool: spec.pool },
+      ...(project === undefined ? {} : { JobProject: project }),
+    };
+    try {
+      await this.#call(() =>
+        temporal.schedule.create({
+          scheduleId: scheduleId(name),
+          spec: { cronExpressions: [...crons], timezone: zone },
+          action: {
+            type: 'startWorkflow',
+            workflowType: WorkflowType.Firing,
+            workflowId: scheduleId(name),
+            taskQueue,
+            args: [input],
+            memo: { ...first },
+            staticSummary: `${spec.name}: ${memo.slice} for ${user}`,
+          },
+          policies: { overlap: OVERLAPS[overlap], catchupWindow: catchUpMs },
+          memo: { ...memo },
+          typedSearchAttributes: keywords(attributes),
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof ScheduleAlreadyRunning) return false;
+      // Temporal knows its own time zones.
+      if (error instanceof TypeError) throw new JobInvalid(`schedule: Temporal refuses it: ${error.message}`);
+      throw error;
+    }
+  }
+
+  async list(): Promise<readonly ScheduleRow[]> {
+    const { temporal } = this.#parts;
+    const found = await this.#call(async () => {
+      const all: ScheduleSummary[] = [];
+      for await (const each of temporal.schedule.list({ pageSize: MOST_LISTED })) {
+        // A namespace has other schedules too, that of the janitor among them.
+        if (each.scheduleId.startsWith(OWN_ID_PREFIXES.schedule)) all.push(each);
+        if (all.length === MOST_LISTED) break;
+      }
+      return all;
+    });
+    const lastIds = found.flatMap(({ info }) => idsIn(info.recentActions).at(-1) ?? []);
+    const firings = await this.#firings(lastIds);
+    const rows = found.map((each) => rowOf(each, firings.get(idsIn(each.info.recentActions).at(-1) ?? '')));
+    return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async view(name: string): Promise<ScheduleView> {
+    const schedule = await this.#describe(name);
+    const { recentActions, numActionsTaken, numActionsSkippedOverlap, numActionsMissedCatchupWindow } = schedule.info;
+    const ids = idsIn(recentActions).toReversed();
+    const found = await this.#firings(ids);
+    const firings = ids.flatMap((id) => found.get(id) ?? []);
+    return {
+      ...rowOf(schedule, firings[0]),
+      firings,
+      ...{ fired: numActionsTaken, overlapped: numActionsSkippedOverlap, missed: numActionsMissedCatchupWindow },
+    };
+  }
+
+  async pause(name: string, by: string, reason?: string): Promise<string> {
+    const why = reason === undefined ? '' : `: ${reason}`;
+    await this.#of(name, (schedule) => schedule.pause(`paused by ${by}${why}`));
+    return `schedule ${name} is paused: it starts no job until it is resumed; a job that runs goes on`;
+  }
+
+  async resume(name: string, by: string): Promise<string> {
+    await this.#of(name, (schedule) => schedule.unpause(`resumed by ${by}`));
+    const [next] = nextOf((await this.#describe(name)).info);
+    return `schedule ${name} goes on${next === undefined ? '' : `: next at ${new Date(next).toISOString()}`}; what it has passed over is not made up for`;
+  }
+
+  async trigger(name: string): Promise<Triggered> {
+    const before = await this.#describe(name);
+    const { overlap } = before.policies;
+    await this.#of(name, (schedule) => schedule.trigger(overlap));
+    const known = new Set(idsIn(before.info.recentActions));
+    let job: string | undefined;
+    for (let look = 0; look < TRIGGER_LOOKS; look++) {
+      const { info } = await this.#describe(name);
+      const id = idsIn(info.recentActions).findLast((each) => !known.has(each));
+      const firing = id === undefined ? undefined : await this.#firingNow(id);
+      job = firing?.job;
+      if (firing?.state === 'not-started')
+        throw new JobRefused(name, firing.why ?? `job ${firing.job} was not started`);
+      if (firing !== undefined && firing.state !== 'starting')
+        return { message: `schedule ${name} fires: its job is ${firing.job}`, job: firing.job };
+      if (info.numActionsSkippedOverlap > before.info.numActionsSkippedOverlap)
+        throw new JobRefused(
+          name,
+          `schedule ${name} did not fire: the job before has not ended, and its overlap is skip`,
+          `cancel that job first (\`jobctl schedule status ${name}\`), or submit the file by itself`,
+        );
+      await sleep(TRIGGER_LOOK_MS);
+    }
+    if (job === undefined)
+      return { message: `schedule ${name} fires as soon as its overlap policy lets it: the job before has not ended` };
+    return { message: `schedule ${name} fires: job ${job} starts as soon as a worker takes it`, job };
+  }
+
+  /** A firing by the id of its workflow, strongly consistent. */
+  async #firingNow(id: string): Promise<FiringRow | undefined> {
+    const { temporal } = this.#parts;
+    return firingRow(id, await this.#call(() => temporal.workflow.getHandle(id).describe()));
+  }
+
+  async delete(name: string): Promise<string> {
+    await this.#of(name, (schedule) => schedule.delete());
+    return `schedule ${name} is deleted; jobs that it has started go on`;
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------
+
+  #describe(name: string): Promise<ScheduleDescription> {
+    return this.#of(name, (schedule) => schedule.describe());
+  }
+
+  /** @throws ScheduleNotFound */
+  async #of<T>(name: string, call: (schedule: ScheduleHandle) => Promise<T>): Promise<T> {
+    const { ScheduleNotFoundError } = await import('@temporalio/client');
+    const { temporal, where } = this.#parts;
+    // A name that no schedule can have might name another object of Temporal's.
+    if (!isScheduleName(name)) throw new ScheduleNotFound(name, where);
+    try {
+      return await this.#call(() => call(temporal.schedule.getHandle(scheduleId(name))));
+    } catch (error) {
+      if (error instanceof ScheduleNotFoundError) throw new ScheduleNotFound(name, where);
+      throw error;
+    }
+  }
+
+  /** @throws TemporalRefused if the server has no schedules */
+  async #call<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#parts.calls.bounded(call);
+    } catch (error) {
+      const { code } = ((error as Partial<Error>).cause ?? {}) as { readonly code?: unknown };
+      if (code !== UNIMPLEMENTED) throw error;
+      throw new TemporalRefused(
+        `the Temporal server ${this.#parts.where} has no schedules`,
+        'upgrade it, or let its operator switch them on (dynamic configuration frontend.enableSchedules)',
+      );
+    }
+  }
+
+  /** Firings by the ids of their workflows. Those that Temporal does not show are `unknown`. */
+  async #firings(ids: readonly string[]): Promise<ReadonlyMap<string, FiringRow>> {
+    const { temporal } = this.#parts;
+    const found = new Map<string, FiringRow>();
+    for (let from = 0; from < ids.length; from += AT_ONCE) {
+      const some = ids.slice(from, from + AT_ONCE);
+      const query =
+        `WorkflowType = '${WorkflowType.Firing}' AND WorkflowId IN (${some.map(queryText).join(', ')})` +
+        " AND ExecutionStatus != 'ContinuedAsNew'";
+      const listed = await this.#call(async () => {
+        const all: WorkflowExecutionInfo[] = [];
+        for await (const each of temporal.workflow.list({ query, pageSize: AT_ONCE })) all.push(each);
+        return all;
+      });
+      const byId = new Map(listed.toReversed().map((each) => [each.workflowId, each]));
+      for (const id of some) {
+        const row = firingRow(id, byId.get(id));
+        if (row !== undefined) found.set(id, row);
+      }
+    }
+    const open = [...found].filter(([, { state }]) => state === 'open').map(([, { job }]) => job);
+    const jobs = new Map((await findJobs(this.#parts, { ids: open })).map((row) => [row.id, row]));
+    for (const [id, row] of found) {
+      const phase = row.state === 'open' ? jobs.get(row.job)?.phase : undefined;
+      if (phase !== undefined) found.set(id, { ...row, phase });
+    }
+    return found;
+  }
+}
+
+const UNIMPLEMENTED = 12;
+const AT_ONCE = 100;
+const TRIGGER_LOOKS = 20;
+const TRIGGER_LOOK_MS = 250;
+
+interface ScheduleStart {
+  readonly name: string;
+  readonly spec: JobSpec;
+  readonly submission: JobInput;
+  readonly memo: ScheduleMemo;
+  readonly times: Times;
+}
