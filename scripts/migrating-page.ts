@@ -59,6 +59,8 @@ An array of a batch script (\`sbatch --array=0-15%4\`, PBS \`-J\`, Grid Engine \
 
 A dependency of a batch script (\`sbatch --dependency=afterok:ID\`, PBS \`-W depend=\`, Grid Engine \`-hold_jid\`) is \`after\` in the job file, or \`--set after.ok=ID\`: \`afterok\` is \`after.ok\`, \`afterany\` is \`after.any\`, \`afternotok\` is \`after.not_ok\`. A job that can never begin does not wait for ever, as Slurm's does (\`DependencyNeverSatisfied\`): it ends as cancelled. The documents of a pipeline of SkyPilot are [jobs of one file](job-file.md#jobs-that-wait-for-others).
 
+A line of \`scrontab\` (Slurm) or of a crontab that submits a job is \`jobctl schedule create NAME job.yaml --cron '30 2 * * *' --time-zone ZONE\`; \`--dependency=singleton\` is the default there, \`--overlap skip\` ([jobs at set times](job-file.md#jobs-at-set-times)).
+
 \`..\` stands for what the file does not say. Nothing is submitted. Values are read as the other tool reads them: in YAML of Python tools \`1e-5\` is a text and \`yes\` is True, and \`$(NAME)\` of a manifest is filled in. A program that a line would leave in the background (\`nohup .. &\`, tmux) is the command itself, since a job ends with its command.
 `;
 
