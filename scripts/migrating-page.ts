@@ -8,10 +8,10 @@ import {
   JOBMAN_UNUSED,
   JOBMAN_RENAMED,
   JOBMAN_VARIABLES,
-} from '../cli/job/migrating/jobman-keys.js';
+} from '../cli/job/migrating/import-jobman.js';
 import { ASTERA_FLAGS } from '../cli/job/migrating/import-launch.js';
 import { submitFlags } from '../cli/commands/verbs.js';
-import type { Answer } from '../cli/job/migrating/answer.js';
+import type { Answer } from '../cli/job/migrating/launch-answer.js';
 import { answerTo } from '../cli/job/migrating/typed-line.js';
 import { BASTION_EVENTS } from '../domain/job-events/topics.js';
 import { shellWords, splitShellWords } from '../domain/shell-quote.js';

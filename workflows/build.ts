@@ -11,8 +11,10 @@ import {
   workflowInfo,
   getExternalWorkflowHandle,
 } from '@temporalio/workflow';
-import { buildLeftForm, buildWantedForm, buildInputForm } from '../contract/build-forms.js';
 import {
+  buildLeftForm,
+  buildWantedForm,
+  buildInputForm,
   type BuildCarry,
   type BuildInput,
   buildLeftSignal,

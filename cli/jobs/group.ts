@@ -17,7 +17,7 @@ import { count } from '../../domain/units.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { GroupRow } from '../../client/groups.js';
 import { type JobRow, resultOf } from '../../client/job-rows.js';
-import { isOutage, pause } from '../../client/outage.js';
+import { isOutage, pause } from '../../client/errors.js';
 import { mustBeAskable, ask, nothingChanged } from '../terminal/ask.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { oneLine, renderTable, terminalWidth } from '../terminal/render/columns.js';

@@ -17,11 +17,11 @@ import {
   refuseStranger,
   type StorePlace,
 } from './context.js';
-import { explainedBy } from './login/server-failures.js';
+import { explainedBy } from './login/server-access.js';
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fileErrorWords } from '../../domain/errors.js';
-import { modeForOthers } from '../../domain/file-mode.js';
+import { modeForOthers } from '../../domain/secrets.js';
 import type { Environment } from '../terminal/home.js';
 import type { Settings } from '../terminal/settings.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { arrayForm } from '../array/section.js';
+import { arrayForm } from '../array/array.js';
 import { buildForm } from '../build/spec.js';
 import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';

@@ -8,9 +8,9 @@ import type { JobHost } from '../../jobs/hosts/job-hosts.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { largest } from '../../../domain/extremes.js';
-import { visibleText } from '../../../domain/visible-text.js';
+import { visibleText } from '../../../domain/outside-text.js';
 import { lookOf } from '../../terminal/render/look.js';
-import { HostLines } from '../../jobs/watch/host-lines.js';
+import { HostLines } from '../../jobs/watch/screen.js';
 
 export interface ExecFlags extends ReachFlags, OutputFlag {
   readonly host: HostChoice;

@@ -1,7 +1,7 @@
 import { fileErrorWords } from '../../../domain/errors.js';
 import { readFileSync, statSync } from 'node:fs';
 import { MOST_SECRET_BYTES, type SecretStore, type StoredSecret } from '../../../cloud/secrets/port.js';
-import { SECRET_NAME, SECRET_NAME_RULE } from '../../../domain/secret-reference.js';
+import { SECRET_NAME, SECRET_NAME_RULE } from '../../../domain/secrets.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import type { OutputFlag } from '../../terminal/options.js';
@@ -52,7 +52,7 @@ async function listed(flags: SecretListFlags): Promise<{ place: string; all: rea
   const [{ secretNames }, { serverOptionsOf }, { explainedBy }] = await Promise.all([
     import('../../../client/http/access.js'),
     import('../../place/login/server-access.js'),
-    import('../../place/login/server-failures.js'),
+    import('../../place/login/server-access.js'),
   ]);
   const project = flags.project ?? context.project;
   const all = await secretNames(serverOptionsOf(context.server), project).catch((error: unknown) =>
