@@ -1,8 +1,7 @@
 /** The workflow `build`: a cluster builds an image, for all jobs that need the same one (docs/adr/0074). */
 import { query, signal } from './define.js';
 import type { JobRef } from './workflow-ids.js';
-import type { BuildEnd, BuildFault } from '../domain/build/spec.js';
-import type { RemoteBuild } from '../domain/build/remote.js';
+import type { BuildEnd, BuildFault, RemoteBuild } from '../domain/build/spec.js';
 import type { CreateAnswer } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';

@@ -1,5 +1,7 @@
 import { utf8Bytes } from './bounds.js';
 
+/** Text from hosts, stores, servers and files of others: made visible before it is shown, checked before it names a file. */
+
 /**
  * Characters that a terminal obeys, or that hide or reverse visible text: control characters (C0 and C1), marks and overrides of
  * direction, text without width, Unicode's tags, half surrogates. Joiners are left out: emoji and scripts need them.

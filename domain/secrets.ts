@@ -1,3 +1,4 @@
+/** Secrets: their names in a job file and in the store, and the mode of files that hold them. */
 
 /** A name in the secret store of an installation. Secret Manager stores it behind a prefix (docs/adr/0023). */
 export const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,99}$/;

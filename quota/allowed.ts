@@ -4,7 +4,7 @@ import { MACHINE_KINDS, machineKind } from '../domain/machines.js';
 import { formatPath, showValue, type Problem } from '../domain/problem.js';
 import type { z } from 'zod';
 import { section, texts } from '../domain/job-file/fields.js';
-import { REQUEST_SECTIONS } from '../domain/job-file/machine-request.js';
+import { REQUEST_SECTIONS } from '../domain/job-file/sections.js';
 import type { Report } from '../domain/job-file/report.js';
 import { nearestWord } from '../domain/nearest-word.js';
 import { givenByTables, type GivenByPool } from '../domain/pool-tables.js';

@@ -1,6 +1,6 @@
 import { BASTION_VARIABLES, JOBSPEC_KEYS, LAUNCH_FLAGS } from '../cli/job/migrating/bastion-keys.js';
 import type { KeyRule } from '../cli/job/migrating/draft.js';
-import { ASTERA_LINES, BASTION_LINES, type Example, JOBMAN_LINES, typedWords } from '../cli/job/migrating/examples.js';
+import { ASTERA_LINES, BASTION_LINES, type Example, JOBMAN_LINES, typedWords } from './migrating-examples.js';
 import { isForeign } from '../cli/job/migrating/foreign-words.js';
 import {
   JOBMAN_DIFFERENT,

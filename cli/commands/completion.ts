@@ -73,11 +73,7 @@ async function contextNames(): Promise<readonly string[]> {
 /** Ids of jobs, open jobs first. Empty if no server answers in time. */
 async function jobIds(): Promise<readonly string[]> {
   // Loaded first, so that the time limit counts for the server only.
-  const loading = [
-    import('../../client/job-client.js'),
-    import('@temporalio/client'),
-    import('@temporalio/envconfig'),
-  ];
+  const loading = [import('../../client/job-client.js'), import('@temporalio/client'), import('@temporalio/envconfig')];
   await Promise.all(loading);
   const late = sleep(JOBS_WITHIN_MS, []);
   const listed = async (): Promise<readonly string[]> => {

@@ -10,6 +10,8 @@ import type { JobClient } from '../../client/job-client.js';
 import type { TaskQueuePolls } from '../../client/temporal-calls.js';
 import { noWorkerText } from '../terminal/render/job-phrases.js';
 
+/** Reasons for the state of a job that its row does not tell: set-up, a missing worker, a refusal. */
+
 /**
  * Progress of a job's set-up, from the record that its worker keeps in the store. It costs one read, and nothing passes through
  * the job's workflow (docs/adr/0063). Undefined: the job is not being set up, or nothing is known yet.

@@ -6,6 +6,8 @@ import type { JobSpec } from '../../domain/job-spec.js';
 import { farBuckets as farFrom, type Zones, zonesOfJob as zonesKnownOf } from '../../client/far-buckets.js';
 import { readPoolState } from '../../client/pool-state.js';
 
+/** Buckets that a job names, as far as they concern its submitter: where they lie, and those that a simulated cloud lacks. */
+
 type Place = Pick<CliContext, 'bucket' | 'googleProject' | 'label'>;
 
 /** Most bytes of a script that are searched: a larger one names its buckets further up. */

@@ -14,7 +14,7 @@ import type { Path } from '../problem.js';
 import { given, secondsOf, textValues } from './fields.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify } from './notify.js';
-import { Report } from './report.js';
+import type { Report } from './report.js';
 import type { JobFile } from './sections.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../secrets.js';
 import { warnOfSecret } from './secret-looks.js';

@@ -17,10 +17,9 @@ import { given } from './fields.js';
 import { foreignKeyHint } from './foreign/keys.js';
 import { type Environment, interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
 import { targetKeyHint } from './notify.js';
-import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
+import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest, jobFileSchema } from './sections.js';
 import { deeperThan, hasMoreThan, isMapping, type Mapping, mapStrings, valueAt } from './plain-tree.js';
 import { Report, checkForm, tidy } from './report.js';
-import { jobFileSchema } from './sections.js';
 
 export type ResolvedJob =
   | {

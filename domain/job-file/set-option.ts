@@ -3,7 +3,7 @@ import { shellWords } from '../shell-quote.js';
 import { MACHINE_FLAGS } from '../machine-kinds/kind.js';
 import { assign, type Assignment as PlainAssignment } from './edit.js';
 import { given } from './fields.js';
-import { REQUEST_SECTIONS } from './machine-request.js';
+import { REQUEST_SECTIONS } from './sections.js';
 import { type Path, type Problem, showValue } from '../problem.js';
 import { isMapping, valueAt, type Mapping } from './plain-tree.js';
 import { inItselfAt, tooDeepAt } from './yaml-source.js';

@@ -1,13 +1,15 @@
 import type { Path } from '../problem.js';
 import { hiddenFailures, type Script } from './hidden-failures.js';
 import { isMapping, mapStrings, valueAt } from './plain-tree.js';
-import { Report } from './report.js';
+import type { Report } from './report.js';
 import { warnOfSecretIn } from './secret-looks.js';
 import type { JobFile } from './sections.js';
 import type { JobSpec } from '../job-spec.js';
 import { askedMachines } from '../machines.js';
 import { durationText } from '../units.js';
 import { backslashStays, replaceBackslashed } from './interpolation.js';
+
+/** Warnings about a job file that is right: each names what will probably surprise its user. */
 
 /** Sorts of shell text. `boot` and `options` are checked only for secrets: nobody reads the exit code of `boot`. */
 type Sort = Script['sort'] | 'boot' | 'options';

@@ -30,7 +30,7 @@ import {
   type BuildNewsFrom,
   buildNewsSignal,
 } from '../../contract/build.js';
-import { buildText, type RemoteBuild } from '../../domain/build/remote.js';
+import { buildText, type RemoteBuild } from '../../domain/build/spec.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { Inbox } from '../inbox.js';
 import { Followers, Others } from '../others.js';

@@ -13,6 +13,8 @@ import { openReader } from '../../place/connect.js';
 import { terminalWidth, oneLine, renderTable } from '../../terminal/render/columns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
 
+/** Verbs that show a pool as it was last published: `top` and `capacity`. */
+
 export interface TopFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
   readonly limit: number;

@@ -10,12 +10,20 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { contextToChange, type ContextFlags, storeOf, type CliContext } from '../../place/context.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { type ApplyEffect, applyEffect, type ConfigChange, configDifference, renderApply } from '../quota/apply-preview.js';
+import {
+  type ApplyEffect,
+  applyEffect,
+  type ConfigChange,
+  configDifference,
+  renderApply,
+} from '../quota/apply-preview.js';
 import { goodFiles, readFiles } from './quota-files.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 import { printErr, printOut } from '../../terminal/print.js';
 import { count } from '../../../domain/units.js';
 import { publishedPool } from './pool.js';
+
+/** Verbs that change a pool: `quota apply` by its files, the others by a request to its quota workflow. */
 
 export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -104,8 +112,6 @@ async function appliedFiles(store: StoreReader, pool: string): Promise<AppliedFi
   const [quotaFile, poolFile] = await Promise.all([read('quota'), read('pool')]);
   return { ...(quotaFile ? { quotaFile } : {}), ...(poolFile ? { poolFile } : {}) };
 }
-
-/** Verbs with which an operator controls a pool without changing its files. The pool's quota workflow carries them out. */
 
 export interface QuotaAdmissionFlags extends ContextFlags, OutputFlag {
   readonly pool: string;

@@ -17,6 +17,8 @@ import { writeWhole } from '../../terminal/file-on-disk.js';
 import { type CheckedFiles, checkFiles, type PoolFiles } from '../../../quota/files/pool-files.js';
 import type { AppliedFiles, PoolFileText } from '../../../client/pool-client.js';
 
+/** Quota and pool files on this computer, and the verbs that read them. They need no server. */
+
 /** Reads the files of a pool that a command names. @throws CliError if one cannot be read; `wanted` says what the verb takes */
 export function readFiles(quotaFile: string | undefined, poolFile: string | undefined, wanted: string): AppliedFiles {
   const read = (name: string): PoolFileText => ({ name, text: readText(name, wanted) });
@@ -36,8 +38,6 @@ export function goodFiles(
   if (checked.ok) return checked;
   throw new CliError(ExitCode.Usage, formatProblems(checked.problems), ...rest);
 }
-
-/** Verbs that read quota and pool files on this computer. They need no server. */
 
 export interface QuotaValidateFlags extends OutputFlag {
   /** Path of the pool file that belongs to the quota file. */

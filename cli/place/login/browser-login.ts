@@ -8,6 +8,8 @@ import type { Environment } from '../../terminal/home.js';
 import { isLoopback } from '../../../client/http/server-options.js';
 import { claimsOf, type OidcLogin } from './stored-logins.js';
 
+/** Logins at an OpenID Connect issuer: by the browser, and their renewal. */
+
 const PATH = '/callback';
 /** Time that a user has for the login at the issuer. */
 export const LOGIN_PATIENCE_MS = 10 * 60_000;

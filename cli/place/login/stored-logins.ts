@@ -10,6 +10,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { NotLoggedIn } from '../../../client/errors.js';
 
+/** A user's logins at servers: the file that keeps them, and tokens that another program or a file keeps. */
+
 /** The source of a user's tokens for one server. */
 export type StoredLogin = OidcLogin | TokenWay;
 

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { TOLERATION_EFFECTS } from './words.js';
 import { section, text, textMap, wholeNumber, duration, flag, oneOf, scalarText } from '../../job-file/fields.js';
 
+/** Forms that all kinds of machines made of pods share: of their sections in a job file, of refs and of plans. */
+
 const secret = section({
   name: text().nullish().describe('Of a Secret in the namespace.'),
   mount_path: text().nullish().describe('Folder in the container; its files have mode 0400.'),
@@ -105,7 +107,7 @@ export const kubernetesSection = (): typeof schema => schema;
 
 export type KubernetesForm = z.infer<typeof schema>;
 
-/** Forms of refs and plans that all kinds of machines made of pods share. Functions: docs/adr/0012. */
+// Refs and plans -----------------------------------------------------------------------------------------------------
 
 const plainText = z.string();
 
