@@ -3,7 +3,7 @@ import type { Admission } from '../../client/pool-client.js';
 import { BY, JOB } from '../jobs/job-filter.js';
 import { durationOption, type Flag, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
-import type { QuotaAdmissionFlags } from './verbs/quota-change.js';
+import type { QuotaAdmissionFlags } from './verbs/quota-operations.js';
 
 const DAY_MS = 86_400_000;
 const POOL: Flag = ['--pool <name>', 'the pool', undefined, 'default'];
@@ -23,7 +23,7 @@ function admissionVerb(name: string, admission: Admission, summary: string, desc
     ],
     examples: [`jobctl quota ${name}${name === 'thaw' ? '' : " --reason 'maintenance until 14:00'"}`],
     run: async () => {
-      const { quotaAdmission } = await import('./verbs/quota-change.js');
+      const { quotaAdmission } = await import('./verbs/quota-operations.js');
       return (flags: QuotaAdmissionFlags) => quotaAdmission(admission, flags);
     },
   });
@@ -141,7 +141,7 @@ configuration names a path or a URL for a file of the pool, apply is refused: ch
         'jobctl quota apply quota.toml --pool-file pool.toml --pool research',
         'jobctl quota apply quota.toml --yes --output json',
       ],
-      run: async () => (await import('./verbs/quota-change.js')).quotaApply,
+      run: async () => (await import('./verbs/quota-apply.js')).quotaApply,
     }),
     ...[
       admissionVerb(
@@ -172,7 +172,7 @@ configuration names a path or a URL for a file of the pool, apply is refused: ch
       arguments: [JOB, ['<number>', '1 (high) to 5 (low)', wholeNumber(1, 5)]],
       flags: [BY, outputOption()],
       examples: ['jobctl quota set-priority train-7f3k 2'],
-      run: async () => (await import('./verbs/quota-change.js')).quotaPriority,
+      run: async () => (await import('./verbs/quota-operations.js')).quotaPriority,
     }),
     defineVerb({
       name: 'release',
@@ -193,7 +193,7 @@ of them runs. Then release the lease: you vouch for it, and the reason is kept i
 is refused while the deletion can still end by itself. For machines of your own see \`jobctl machines forget\`.
 `,
       examples: ["jobctl quota release train-7f3k --because 'project p-old was deleted; looked at its billing'"],
-      run: async () => (await import('./verbs/quota-change.js')).quotaRelease,
+      run: async () => (await import('./verbs/quota-operations.js')).quotaRelease,
     }),
   ],
 });

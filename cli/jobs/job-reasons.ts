@@ -7,10 +7,6 @@ import { openReader } from '../place/connect.js';
 import type { CliContext } from '../place/context.js';
 import type { JobView } from '../../contract/job.js';
 import type { JobClient } from '../../client/job-client.js';
-import type { TaskQueuePolls } from '../../client/temporal-calls.js';
-import { noWorkerText } from '../terminal/render/job-phrases.js';
-
-/** Reasons for the state of a job that its row does not tell: set-up, a missing worker, a refusal. */
 
 /**
  * Progress of a job's set-up, from the record that its worker keeps in the store. It costs one read, and nothing passes through
@@ -78,24 +74,3 @@ export async function refusalOf(client: Pick<JobClient, 'wait'>, row: JobRow): P
   }
   return undefined;
 }
-
-/** The polls of an open job's task queue if no worker polls it. Never rejects: a user who may see jobs may lack the right to ask. */
-export function unattended(client: Pick<JobClient, 'unattended'>, row: JobRow): Promise<TaskQueuePolls | undefined> {
-  return client.unattended(row).catch(() => undefined);
-}
-
-/** Like `unattended`, for many jobs, with one call per task queue. */
-export function unattendedOnce(): typeof unattended {
-  const known = new Map<string, Promise<TaskQueuePolls | undefined>>();
-  return (client, row) => {
-    if (row.endedAt !== undefined) return Promise.resolve(undefined);
-    const queue = row.taskQueue ?? '';
-    const polls = known.get(queue) ?? unattended(client, row);
-    known.set(queue, polls);
-    return polls;
-  };
-}
-
-/** Text after the answer to a request that is recorded, and that only a worker can carry out. */
-export const recordedText = (polls: TaskQueuePolls): string =>
-  `${noWorkerText(polls, Date.now())}: nothing of that happens until one is up`;

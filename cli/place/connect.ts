@@ -17,7 +17,7 @@ import {
   refuseStranger,
   type StorePlace,
 } from './context.js';
-import { explainedBy } from './login/server-access.js';
+import { explainedBy } from './login/server-failures.js';
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fileErrorWords } from '../../domain/errors.js';

@@ -14,7 +14,7 @@ import { openReader, openWritableStore } from '../../place/connect.js';
 import { type CliContext, resolveContext } from '../../place/context.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import { type ChosenJobs, WIDTH, type JobAnswer } from '../../jobs/many/chosen-jobs.js';
-import { recordedText, unattended, unattendedOnce } from '../../jobs/job-reasons.js';
+import { recordedText, unattended, unattendedOnce } from '../../jobs/unattended.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { pause } from '../../../client/errors.js';
 import { asTyped, printOut } from '../../terminal/print.js';

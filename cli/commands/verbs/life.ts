@@ -5,7 +5,7 @@ import { orGroup } from '../../jobs/or-group.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import type { Replaced } from '../../../contract/job.js';
 import { asTyped } from '../../terminal/print.js';
-import { recordedText, unattendedOnce } from '../../jobs/job-reasons.js';
+import { recordedText, unattendedOnce } from '../../jobs/unattended.js';
 
 /** Verbs that send requests to open jobs. Each prints the job's answer and returns at once. */
 

@@ -16,7 +16,7 @@ import {
 } from '../../jobs/render-job-list.js';
 import { type Look, lookOf } from '../../terminal/render/look.js';
 import { clockTime } from '../../terminal/render/quantities.js';
-import { unattended } from '../../jobs/job-reasons.js';
+import { unattended } from '../../jobs/unattended.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { isOutage, pause } from '../../../client/errors.js';
 import { asTyped, painted, printErr, printPainted } from '../../terminal/print.js';

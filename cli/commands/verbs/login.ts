@@ -21,7 +21,8 @@ import {
   loginOf,
   openIssuer,
 } from '../../place/login/browser-login.js';
-import { authorityOf, serverOptionsOf, explainedBy } from '../../place/login/server-access.js';
+import { authorityOf, serverOptionsOf } from '../../place/login/server-access.js';
+import { explainedBy } from '../../place/login/server-failures.js';
 import {
   changeLogin,
   type OidcLogin,

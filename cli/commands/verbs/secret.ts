@@ -52,7 +52,7 @@ async function listed(flags: SecretListFlags): Promise<{ place: string; all: rea
   const [{ secretNames }, { serverOptionsOf }, { explainedBy }] = await Promise.all([
     import('../../../client/http/access.js'),
     import('../../place/login/server-access.js'),
-    import('../../place/login/server-access.js'),
+    import('../../place/login/server-failures.js'),
   ]);
   const project = flags.project ?? context.project;
   const all = await secretNames(serverOptionsOf(context.server), project).catch((error: unknown) =>

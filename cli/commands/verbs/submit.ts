@@ -34,7 +34,7 @@ import { removeScratchFolder } from '../../job/packing/pack-tree.js';
 import { tellLine, printErr, printOut, asTyped } from '../../terminal/print.js';
 import { TransferLine } from '../../terminal/render/transfer-line.js';
 import { announce, answer, both, follow, header, printJson, asSubmitted } from '../../jobs/submitting/after-submit.js';
-import { hiddenText, shownLines } from '../../jobs/watch/follow-to-end.js';
+import { hiddenText, shownLines } from '../../jobs/submitting/shown-lines.js';
 import { submitSeveral } from './submit-several.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';

@@ -6,7 +6,8 @@ import { type Remedy, whyWaiting, type WhyWaiting } from '../../../quota/explana
 import { renamed } from '../../../quota/explanation/explanation.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
-import { viewOf, withSetUp, unattended } from '../../jobs/job-reasons.js';
+import { viewOf, withSetUp } from '../../jobs/job-reasons.js';
+import { unattended } from '../../jobs/unattended.js';
 import { readPoolState } from '../../../client/pool-state.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';

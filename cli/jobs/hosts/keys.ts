@@ -8,7 +8,7 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { CliContext, ServerPlace } from '../../place/context.js';
 import { expandHome } from '../../terminal/file-on-disk.js';
 import type { JobHosts, JobHost, Route } from './job-hosts.js';
-import { explainedBy } from '../../place/login/server-access.js';
+import { explainedBy } from '../../place/login/server-failures.js';
 import { expectedOf, type HostKeyPins, type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-record.js';
 import { hostKeyPlace, type SshTarget } from '../../../cloud/hosts/port.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';

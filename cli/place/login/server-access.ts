@@ -5,9 +5,10 @@ import type { ServerOptions } from '../../../client/http/server-options.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { ServerPlace } from '../context.js';
 import { onInterrupt } from '../../terminal/interruptions.js';
-import { printErr, tellLine, asTyped } from '../../terminal/print.js';
+import { printErr, tellLine } from '../../terminal/print.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
-import { isFresh, changeLogin, type OidcLogin, storedLogin } from './stored-logins.js';
+import { isFresh, changeLogin, type OidcLogin, storedLogin, tokenBy } from './stored-logins.js';
+import { loginCommand } from './server-failures.js';
 
 /** Longest wait of a command line if the server says that there were too many calls. */
 const BUSY_PATIENCE_MS = 60_000;
@@ -66,10 +67,7 @@ async function tokenOf(
   const login = storedLogin(place.url);
   if (login === undefined)
     throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: ${loginCommand(place)}`);
-  if (login.kind === 'from') {
-    const { tokenBy } = await import('./stored-logins.js');
-    return tokenBy(login);
-  }
+  if (login.kind === 'from') return tokenBy(login);
   const { idToken: token, expiresAt } = isGood(login, refused) ? login : await renewed(place, login, refused);
   return { token, expiresAt };
 }
@@ -87,27 +85,4 @@ async function renewed(place: ServerPlace, login: OidcLogin, refused: string | u
   );
   if (after?.kind === 'oidc') return after;
   throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: ${loginCommand(place)}`);
-}
-
-/** The command that logs in there. */
-export const loginCommand = ({ name, url }: ServerPlace): string =>
-  asTyped(name === undefined ? `jobctl login --server ${url}` : `jobctl login --context ${name}`);
-
-/** Adds the remedy for the place that named the server. The error is known by its name, so that no class is loaded. */
-export function explainedBy(place: ServerPlace | undefined, error: unknown): unknown {
-  if (place === undefined || !(error instanceof Error)) return error;
-  const { remedy } = error as { readonly remedy?: string };
-  const rest = remedy === undefined ? [] : [remedy];
-  if (error.name === 'NotLoggedIn') {
-    const isSaid = remedy !== undefined && /jobctl login -/.test(remedy);
-    return new CliError(ExitCode.Unavailable, error.message, isSaid ? remedy : `log in: ${loginCommand(place)}`);
-  }
-  if (error.name === 'ServerUnreachable' && place.name !== undefined)
-    return new CliError(
-      ExitCode.Unavailable,
-      error.message,
-      ...rest,
-      `context ${place.name} names this server; \`jobctl context show\` shows its settings`,
-    );
-  return error;
 }
