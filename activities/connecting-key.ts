@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { SshKey } from '../cloud/hosts/port.js';
 import type { AttemptInput } from '../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../domain/machines.js';
-import { secretNamed } from '../domain/secret-reference.js';
+import { secretNamed } from '../domain/secrets.js';
 import { jobKeyObject, runObject } from '../domain/store-layout.js';
 import { placeOfObject } from '../domain/store-place.js';
 import { objectPlace, type StorePort } from '../cloud/store/port.js';

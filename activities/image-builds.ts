@@ -15,7 +15,7 @@ import {
   type JoinedBuild,
 } from '../contract/build.js';
 import { buildWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
-import { buildText } from '../domain/build/remote.js';
+import { buildText } from '../domain/build/spec.js';
 import { awaitBuild, type BuildAudience, deleteBuild, lookAtBuild } from './await-build.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { translated } from './failures.js';

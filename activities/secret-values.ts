@@ -8,7 +8,7 @@ import {
   isSecretOf,
   OWNER_RULE,
   projectSecretPrefix,
-} from '../domain/secret-reference.js';
+} from '../domain/secrets.js';
 import { isSameProject, NO_PROJECT } from '../quota/quota-config.js';
 import type { JobSettings } from '../contract/job.js';
 import type { Installation } from './dependencies.js';

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
 import { shellWords } from '../domain/shell-quote.js';
-import { COMPLETE_VERB } from './commands/completion/scripts.js';
+import { COMPLETE_VERB } from './commands/operating.js';
 import { addVerb, type Verb } from './commands/define-verb.js';
 import { whereText } from './commands/places.js';
 import { submitFlags, VERB_GROUPS, VERBS, verbOf } from './commands/verbs.js';
@@ -68,7 +68,7 @@ interface Typed {
 
 /** Prints one completion candidate per line. */
 async function complete(words: readonly string[]): Promise<number> {
-  const { candidates } = await import('./commands/completion/candidates.js');
+  const { candidates } = await import('./commands/completion.js');
   const program = createProgram({ commandWords: undefined, exitCode: 0 });
   // The word that is being typed is not yet a verb.
   const before = asVerb(words.slice(0, -1));

@@ -1,5 +1,12 @@
-import { MOST_WHOLE_BYTES, objectPlace, ObjectTooLong, readAtMost, type StoreReader } from '../cloud/store/port.js';
-import { manifestPlace, outputManifestsPrefix, setUpObject } from '../domain/store-layout.js';
+import {
+  MOST_WHOLE_BYTES,
+  objectPlace,
+  ObjectTooLong,
+  readAtMost,
+  type StoreReader,
+  type StorePort,
+} from '../cloud/store/port.js';
+import { manifestPlace, outputManifestsPrefix, setUpObject, jobPrefix, runObject } from '../domain/store-layout.js';
 import { ManifestWrong, type OutputsManifest, readManifest } from '../domain/stored-outputs.js';
 import { readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../domain/setup-record.js';
 
@@ -130,4 +137,39 @@ export function failedSteps({
   const [last] = failed;
   if (last === undefined) return undefined;
   return [last, ...failed.slice(1).filter(({ module }) => module === last.module)];
+}
+
+export interface Purged {
+  readonly objects: number;
+  readonly bytes: number;
+}
+
+/** Objects that are removed at the same time. */
+const REMOVALS = 16;
+const PAGE = 1000;
+
+/**
+ * Removes everything that the bucket holds of one job: file, records, logs, outcome. Content-addressed objects (`files/`) stay,
+ * and Temporal keeps the job's data until its retention ends. Call it after the job has ended and its slices are gone: an open
+ * job would write again. Repeating is safe.
+ */
+export async function purgeJob(store: Pick<StorePort, 'list' | 'remove'>, job: string): Promise<Purged> {
+  // This object is removed last: without it the id may be taken again, and remaining objects would be taken for another user's
+  // job.
+  const taken = runObject(job);
+  let [objects, bytes, isTaken] = [0, 0, false];
+  // Only one page of objects is in memory, regardless of their number.
+  for (let from: string | undefined = jobPrefix(job); from !== undefined;) {
+    const page = await store.list(jobPrefix(job), from, PAGE);
+    objects += page.length;
+    bytes += page.reduce((sum, { size }) => sum + size, 0);
+    isTaken ||= page.some(({ name }) => name === taken);
+    const others = page.filter(({ name }) => name !== taken);
+    for (let at = 0; at < others.length; at += REMOVALS)
+      await Promise.all(others.slice(at, at + REMOVALS).map(({ name }) => store.remove(name)));
+    const last = page.at(-1);
+    from = page.length < PAGE || last === undefined ? undefined : `${last.name}\u0000`;
+  }
+  if (isTaken) await store.remove(taken);
+  return { objects, bytes };
 }

@@ -3,7 +3,7 @@ import type { FollowMarks } from './follow-marks.js';
 import { JobLogReader, type LogPlace, type LogStretch } from './job-logs.js';
 import type { LogStart } from '../cloud/store/log-starts.js';
 import { isOver, type JobRow } from './job-rows.js';
-import { isOutage, pause } from './outage.js';
+import { isOutage, pause } from './errors.js';
 
 export interface LogSelection {
   readonly job: string;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isArray, type MemberFile, memberOf } from '../domain/array/array.js';
+import { isArray, MOST_MEMBERS } from '../domain/array/array.js';
+import { type MemberFile, memberOf } from '../domain/array/members.js';
 import { type JobMember, LAST_ROUND } from '../domain/array/group-state.js';
-import { MOST_MEMBERS } from '../domain/array/section.js';
 import type { JobAuthorization } from './authorization.js';
 import { type Form, form } from './form.js';
 import { type BeginCall, type GroupInput, memberIn, type MemberNews, type RetryCall } from './group.js';

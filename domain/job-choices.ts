@@ -4,10 +4,10 @@ import { kindOfJob, machineKind } from './machines.js';
 import { environmentOf } from './modules/registry.js';
 import type { NotifyRule, NotifyTarget } from './notify.js';
 import type { Path } from './problem.js';
-import { POD_SECTIONS } from './job-file/machine-request.js';
+import { POD_SECTIONS } from './job-file/sections.js';
 import { resolveJob } from './job-file/resolve.js';
 import { podsPlace, secretPlace } from './machine-kinds/kubernetes/plan.js';
-import { podsOf, remoteBuildOf } from './build/remote.js';
+import { podsOf, remoteBuildOf } from './build/spec.js';
 
 /** All choices of a job that a pool may refuse, with their places in the job file. */
 export function choicesOf(spec: JobSpec): readonly Choice[] {

@@ -1,5 +1,5 @@
 import { count } from './units.js';
-import { boundedLine } from './visible-text.js';
+import { boundedLine } from './outside-text.js';
 
 /** Processes that still ran on a host after the command's shell had ended there with code 0, and were ended (docs/adr/0122). */
 export interface LeftProcesses {

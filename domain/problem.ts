@@ -1,4 +1,4 @@
-import { visibleText } from './visible-text.js';
+import { visibleText } from './outside-text.js';
 
 /** The place of a value in a job or quota file: keys and list indexes, from the top. */
 export type Path = readonly (string | number)[];

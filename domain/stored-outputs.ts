@@ -1,4 +1,4 @@
-import { nameProblem, quotedName, treeProblem } from './outside-names.js';
+import { nameProblem, quotedName, treeProblem } from './outside-text.js';
 import type { StoredRound } from './outputs.js';
 
 /** The manifest of one attempt and host (docs/adr/0059), as the host wrote it. It may be forged: nothing in it is believed. */

@@ -1,6 +1,6 @@
 import { BASTION_VARIABLES, JOBSPEC_KEYS, LAUNCH_FLAGS } from '../cli/job/migrating/bastion-keys.js';
 import type { KeyRule } from '../cli/job/migrating/draft.js';
-import { ASTERA_LINES, BASTION_LINES, type Example, JOBMAN_LINES, typedWords } from '../cli/job/migrating/examples.js';
+import { ASTERA_LINES, BASTION_LINES, type Example, JOBMAN_LINES, typedWords } from './migrating-examples.js';
 import { isForeign } from '../cli/job/migrating/foreign-words.js';
 import {
   JOBMAN_DIFFERENT,
@@ -8,10 +8,10 @@ import {
   JOBMAN_UNUSED,
   JOBMAN_RENAMED,
   JOBMAN_VARIABLES,
-} from '../cli/job/migrating/jobman-keys.js';
+} from '../cli/job/migrating/import-jobman.js';
 import { ASTERA_FLAGS } from '../cli/job/migrating/import-launch.js';
 import { submitFlags } from '../cli/commands/verbs.js';
-import type { Answer } from '../cli/job/migrating/answer.js';
+import type { Answer } from '../cli/job/migrating/launch-answer.js';
 import { answerTo } from '../cli/job/migrating/typed-line.js';
 import { BASTION_EVENTS } from '../domain/job-events/topics.js';
 import { shellWords, splitShellWords } from '../domain/shell-quote.js';

@@ -8,7 +8,7 @@ import { storePlaceProblem, storesProblem, systemBucketProblem } from '../domain
 import { TASK_QUEUE } from '../domain/temporal-server.js';
 import { issuerProblems } from './identity/issuer-rules.js';
 import { fileURLToPath } from 'node:url';
-import { modeForOthers } from '../domain/file-mode.js';
+import { modeForOthers } from '../domain/secrets.js';
 
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 const keyReference = z.string().min(1);

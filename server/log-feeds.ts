@@ -2,7 +2,7 @@ import type { JobClient } from '../client/job-client.js';
 import { type JobRow, isOver } from '../client/job-rows.js';
 import type { FollowMarks } from '../client/follow-marks.js';
 import { LogFollower, type LogSelection, type LogSink } from '../client/log-follower.js';
-import { isOutage, pause } from '../client/outage.js';
+import { isOutage, pause } from '../client/errors.js';
 import type { StoreReader, StoredObject } from '../cloud/store/port.js';
 import { ApiError, TooManyRequests } from './problem.js';
 

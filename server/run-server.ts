@@ -15,9 +15,8 @@ import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signatu
 import { fileErrorWords, messageOf } from '../domain/errors.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket } from '../domain/store-place.js';
-import { Gate } from './access/gate.js';
+import { Gate, StandingRights } from './access/gate.js';
 import { JobFactsSource, PoolRules } from './access/facts.js';
-import { StandingRights } from './access/standing-rights.js';
 import { createApp } from './app.js';
 import { AuditLog } from './audit/audit-log.js';
 import { type ServerConfig, ServerConfigError, secretText } from './config.js';

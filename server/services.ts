@@ -1,9 +1,8 @@
 import type { JobClient } from '../client/job-client.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
-import type { Gate } from './access/gate.js';
+import type { Gate, StandingRights } from './access/gate.js';
 import type { JobFactsSource, PoolRules } from './access/facts.js';
-import type { StandingRights } from './access/standing-rights.js';
 import type { AuditLog } from './audit/audit-log.js';
 import type { DearWork } from './dear-work.js';
 import type { DirectUploads } from './direct-uploads.js';

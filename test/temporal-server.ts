@@ -1,16 +1,18 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { openReservations } from '../cli/local/dev/addresses.js';
-import { resolveTemporalCli } from '../cli/local/dev/temporal-server/resolve.js';
+import {
+  resolveTemporalCli,
+  answersCalls,
+  devServerArguments,
+  type DevServerOptions,
+} from '../cli/local/dev/temporal-server/resolve.js';
 import { DEV_NAMESPACE } from '../cli/place/stack/context.js';
-import { answersCalls, devServerArguments } from '../cli/local/dev/temporal-server/start-dev.js';
-import type { DevServerOptions } from '../cli/local/dev/temporal-server/start-dev.js';
 import { ensureSearchAttributes } from '../client/namespace.js';
 import { slowness } from './until.js';
 

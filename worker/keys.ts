@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { publicLineFingerprint, readPrivateKey } from '../cloud/hosts/private-key.js';
 import { openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
-import { modeForOthers } from '../domain/file-mode.js';
+import { modeForOthers } from '../domain/secrets.js';
 import { type WorkerConfig, WorkerConfigError } from './config.js';
 import { fileURLToPath } from 'node:url';
 import type { Trust } from '../activities/authorization.js';

@@ -19,7 +19,7 @@ import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import * as library from '../cloud/machines/kubernetes/library.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
-import { secretNamed } from '../domain/secret-reference.js';
+import { secretNamed } from '../domain/secrets.js';
 
 /** The parts of a configuration that say where the providers are. */
 interface ProviderConfig {

@@ -39,9 +39,8 @@ import { type InstallationKey, readInstallationKey, readJobKeys, trustOf } from 
 import { countOpenJobs, createWorkerMeter, type WorkerMeter, installTelemetry, type WorkerLog } from './telemetry.js';
 import { guestAttributesOf, openHosts, openBuilds, openMachines } from './open-machines.js';
 import { WorkerChanges } from './change-switches.js';
-import { ForeignQueue, QueueGuard } from './queue-guard.js';
+import { ForeignQueue, QueueGuard, connectWorker, followApiKey, type WorkerConnection } from './temporal-connection.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
-import { connectWorker, followApiKey, type WorkerConnection } from './temporal-connection.js';
 import { outletsOf } from './outlets.js';
 import { dataConverterOf, LOADING, workflowCode } from './workflow-code.js';
 

@@ -26,7 +26,7 @@ export function dataConverterOf(codec: AesGcmPayloadCodec): NonNullable<WorkerOp
 export const SHARED_MODULES: readonly string[] = [
   'domain/job-file/resolve',
   'contract/job-forms',
-  'contract/slice-forms',
+  'contract/slice',
 ].map(module);
 
 /** A busy computer takes longer than the SDK's 5 s to load the workflows, and a worker would end at its start. */

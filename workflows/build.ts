@@ -11,8 +11,10 @@ import {
   workflowInfo,
   getExternalWorkflowHandle,
 } from '@temporalio/workflow';
-import { buildLeftForm, buildWantedForm, buildInputForm } from '../contract/build-forms.js';
 import {
+  buildLeftForm,
+  buildWantedForm,
+  buildInputForm,
   type BuildCarry,
   type BuildInput,
   buildLeftSignal,
@@ -24,8 +26,7 @@ import {
   buildNewsSignal,
   type BuildWaiter,
 } from '../contract/build.js';
-import type { BuildEnd } from '../domain/build/spec.js';
-import { buildText } from '../domain/build/remote.js';
+import { type BuildEnd, buildText } from '../domain/build/spec.js';
 import { FailureType } from '../domain/errors.js';
 import type { CreateAnswer, RefusalScope } from '../domain/slice.js';
 import type { JobRef } from '../contract/workflow-ids.js';

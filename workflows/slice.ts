@@ -7,8 +7,10 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import { giveUpForm, leaseAnswerForm, releaseForm } from '../contract/slice-forms.js';
 import {
+  giveUpForm,
+  leaseAnswerForm,
+  releaseForm,
   attachSignal,
   type AwaitSliceInput,
   giveUpSignal,
@@ -21,7 +23,7 @@ import {
 import { machineKind, type MachinePlan, type MachineRef } from '../domain/machines.js';
 import { type AskedFor, TOLD_SCOPES, leaseKey, MOST_ANSWER, type ToldRefusal } from '../domain/lease.js';
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
-import { boundedLine } from '../domain/visible-text.js';
+import { boundedLine } from '../domain/outside-text.js';
 import { createOnce, deletion, looks, watching } from './activity-options.js';
 import { Inbox, ofThisTime } from './inbox.js';
 import { checkedInput, refOf } from './slice/check-input.js';

@@ -1,9 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { resolveTemporalCli } from '../../cli/local/dev/temporal-server/resolve.js';
+import { resolveTemporalCli, answersCalls, devServerArguments } from '../../cli/local/dev/temporal-server/resolve.js';
 import { DEV_NAMESPACE } from '../../cli/place/stack/context.js';
-import { answersCalls, devServerArguments } from '../../cli/local/dev/temporal-server/start-dev.js';
 import { programArguments } from '../../test/built.js';
 import { freePort } from '../../test/temporal-server.js';
 import { Part } from './part.js';

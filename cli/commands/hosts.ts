@@ -41,7 +41,7 @@ A host that is a pod is reached by exec, as your kubeconfig allows: a shell, or 
       'jobctl ssh train-7f3k --host 2 -- -L 6006:localhost:6006',
       'jobctl ssh train-7f3k -- df -h',
     ],
-    run: async () => (await import('./verbs/ssh.js')).ssh,
+    run: async () => (await import('./verbs/on-hosts.js')).ssh,
   }),
   defineVerb({
     name: 'exec',
@@ -62,7 +62,7 @@ greatest of the hosts' exit codes.
       "jobctl exec train-7f3k --host 0,2-3 -- 'pgrep -af python | head -3'",
       "jobctl exec train-7f3k --host 0 --stdin -- 'cat > note.txt' < note.txt",
     ],
-    run: async () => (await import('./verbs/exec.js')).exec,
+    run: async () => (await import('./verbs/on-hosts.js')).exec,
   }),
   defineVerb({
     name: 'stacks',
@@ -133,7 +133,7 @@ Every file is compared by its SHA-256: a file that is there already is not sent,
     arguments: [JOB, ['<ports>', 'PORT, or LOCAL:REMOTE', parseForwardedPorts]],
     flags: [ONE_HOST, ...ROUTE_FLAGS],
     examples: ['jobctl port-forward train-7f3k 6006', 'jobctl port-forward train-7f3k 8888:80 --host 1'],
-    run: async () => (await import('./verbs/ssh.js')).portForward,
+    run: async () => (await import('./verbs/on-hosts.js')).portForward,
   }),
 ];
 

@@ -47,7 +47,7 @@ It reads the state of the pool that a worker published last; the first line tell
 the project's nominal quota, and go back when the project that owns them asks for them.
 `,
     examples: ['jobctl top'],
-    run: async () => (await import('./verbs/top.js')).top,
+    run: async () => (await import('./verbs/pool.js')).top,
   }),
   defineVerb({
     name: 'capacity',
@@ -62,7 +62,7 @@ PREEMPTED is per slice-hour; what is a day old counts half. It is what this pool
 are asked in an order that is made of it.
 `,
     examples: ['jobctl capacity --pool research'],
-    run: async () => (await import('./verbs/capacity.js')).capacity,
+    run: async () => (await import('./verbs/pool.js')).capacity,
   }),
   defineVerb({
     name: 'status',

@@ -2,14 +2,13 @@ import { listEveryVm } from '../../cloud/machines/compute-engine/audit.js';
 import { listEverything } from '../../cloud/machines/cloud-tpu/audit.js';
 import type { AuditedResource, OnUnread } from '../../cloud/machines/audited-resource.js';
 import { MACHINE_KINDS, type MachineKindName } from '../../domain/machines.js';
-import type { CliContext } from '../place/context.js';
+import { type CliContext, bucketOf } from '../place/context.js';
 import type { Environment } from '../terminal/home.js';
 import { diagnoseCloudTpu } from './cloud-tpu.js';
 import type { Diagnosis, DoctorFlags } from './finding.js';
 import { diagnoseKubernetes } from './kubernetes.js';
 import { listMachinesForAudit } from '../../cloud/machines/own/pool-record.js';
 import { openReader } from '../place/connect.js';
-import { bucketOf } from '../place/context.js';
 import { kubernetesLibrary } from '../place/kubernetes-cluster.js';
 
 /** Operations of the command line at the provider itself, without a worker. Each kind of machines has one `CliKind`. */

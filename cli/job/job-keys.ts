@@ -1,12 +1,11 @@
 import type { JobSpec } from '../../domain/job-spec.js';
 import { formatPath, formatProblems, type Path, type Problem, showValue } from '../../domain/problem.js';
-import { secretNamed } from '../../domain/secret-reference.js';
+import { secretNamed, modeForOthers } from '../../domain/secrets.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
 import type { CliContext } from '../place/context.js';
 import { placed } from './job-file.js';
 import { asTyped } from '../terminal/print.js';
 import { statSync } from 'node:fs';
-import { modeForOthers } from '../../domain/file-mode.js';
 import { readNamedFile } from './local-files.js';
 import { expandHome } from '../terminal/file-on-disk.js';
 

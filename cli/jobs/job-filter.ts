@@ -8,7 +8,7 @@ import { durationOption, type Flag, outputOption } from '../terminal/options.js'
 import { formatDuration } from '../terminal/render/quantities.js';
 import type { EpochMs } from '../../domain/units.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
-import { lastState } from './watch/host-lines.js';
+import { lastState } from './watch/screen.js';
 import { MOST_HOSTS } from '../../domain/slice.js';
 
 /** Flags that select jobs, for `list` and for verbs that take several jobs. */

@@ -21,7 +21,7 @@ import { explainedBy } from './login/server-failures.js';
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fileErrorWords } from '../../domain/errors.js';
-import { modeForOthers } from '../../domain/file-mode.js';
+import { modeForOthers } from '../../domain/secrets.js';
 import type { Environment } from '../terminal/home.js';
 import type { Settings } from '../terminal/settings.js';
 

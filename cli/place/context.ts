@@ -20,7 +20,7 @@ import { CliError, ExitCode } from '../terminal/cli-error.js';
 import { canonicalStore } from '../../domain/store-place.js';
 import { checkSettings } from './settings-check.js';
 import { lookOf } from '../terminal/render/look.js';
-import { visibleText } from '../../domain/visible-text.js';
+import { visibleText } from '../../domain/outside-text.js';
 import { printErr } from '../terminal/print.js';
 
 /** Flags of every verb that talks to a server. */

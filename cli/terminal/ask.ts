@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { CliError, ExitCode } from './cli-error.js';
 import type { OutputFlag } from './options.js';
-import { visibleLines } from '../../domain/visible-text.js';
+import { visibleLines } from '../../domain/outside-text.js';
 import { printErr } from './print.js';
 
 /**

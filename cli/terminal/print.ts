@@ -1,4 +1,4 @@
-import { visibleLines } from '../../domain/visible-text.js';
+import { visibleLines } from '../../domain/outside-text.js';
 import { OWN_COLOURS } from './render/look.js';
 import { homedir } from 'node:os';
 import { foldLine, terminalWidth } from './render/columns.js';

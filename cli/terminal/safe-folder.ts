@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, type FileHandle, lstat, mkdir, open, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder as makeParents } from '../../cloud/folders.js';
-import { nameProblem, quotedName } from '../../domain/outside-names.js';
+import { nameProblem, quotedName } from '../../domain/outside-text.js';
 import { fileSource } from './file-on-disk.js';
 
 /** A file to write. */

@@ -6,7 +6,7 @@ import type { JobMemo, JobNotice } from '../../contract/job.js';
 import type { SliceActivities, SliceMemo } from '../../contract/slice.js';
 import type { CarriedEvent } from '../../domain/job-events/event.js';
 import { KINDS } from '../../domain/job-events/kinds.js';
-import { DEFAULT_POOL } from '../../domain/job-file/resolve.js';
+import { DEFAULT_POOL } from '../../domain/job-file/resolve-form.js';
 import { KEEP_WORDS } from '../../domain/job-file/sections.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { LeaseMessage } from '../../domain/lease.js';

@@ -1,7 +1,7 @@
 import { type AfterActivities, followedSignal, otherEndedSignal } from '../../contract/after.js';
 import { z } from 'zod';
-import * as buildForms from '../../contract/build-forms.js';
-import { buildLeftSignal, buildNewsSignal, type BuildActivities } from '../../contract/build.js';
+import * as build from '../../contract/build.js';
+import type { BuildActivities } from '../../contract/build.js';
 import type { Form } from '../../contract/form.js';
 import type { GroupActivities } from '../../contract/group.js';
 import type { JobActivities } from '../../contract/job-activities.js';
@@ -10,7 +10,6 @@ import * as job from '../../contract/job.js';
 import type { JobMemo } from '../../contract/job.js';
 import { JOB_UPDATES, JOB_VERBS } from '../../contract/job-requests.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
-import * as sliceForms from '../../contract/slice-forms.js';
 import * as slice from '../../contract/slice.js';
 import type { SliceActivities, SliceMemo } from '../../contract/slice.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
@@ -57,7 +56,7 @@ export const JOB_INPUT: readonly JsonForm[] = [jobInput];
 /** Forms of workflows' inputs, by workflow type. */
 const WORKFLOWS: Readonly<Record<string, PayloadForm>> = {
   [WorkflowType.Job]: jobInput,
-  [WorkflowType.Slice]: of(sliceForms.sliceInputForm),
+  [WorkflowType.Slice]: of(slice.sliceInputForm),
 };
 
 const SIGNALS: Readonly<Record<string, PayloadForm>> = {
@@ -70,13 +69,13 @@ const SIGNALS: Readonly<Record<string, PayloadForm>> = {
   [job.unreachableHostsSignal.name]: of(jobForms.unreachableHostsForm),
   [job.sliceNewsSignal.name]: of(jobForms.sliceNewsForm),
   [job.cancelNoteSignal.name]: of(jobForms.cancelNoteForm),
-  [buildNewsSignal.name]: of(buildForms.buildNewsForm),
-  [buildLeftSignal.name]: of(buildForms.buildLeftForm),
+  [build.buildNewsSignal.name]: of(build.buildNewsForm),
+  [build.buildLeftSignal.name]: of(build.buildLeftForm),
   [followedSignal.name]: of(jobForms.followedForm),
   [otherEndedSignal.name]: of(jobForms.otherEndedForm),
-  [slice.releaseSliceSignal.name]: of(sliceForms.releaseForm),
-  [slice.giveUpSignal.name]: of(sliceForms.giveUpForm),
-  [slice.leaseAnswerSignal.name]: of(sliceForms.leaseAnswerForm),
+  [slice.releaseSliceSignal.name]: of(slice.releaseForm),
+  [slice.giveUpSignal.name]: of(slice.giveUpForm),
+  [slice.leaseAnswerSignal.name]: of(slice.leaseAnswerForm),
 };
 
 const UPDATES: Readonly<Record<string, PayloadForm>> = Object.fromEntries(

@@ -1,6 +1,6 @@
 import { type AnswerOf, OPERATIONS } from '../../contract/operations.js';
 import type { HostAccess } from '../../contract/api/hosts.js';
-import type { Purged } from '../purge-job.js';
+import type { Purged } from '../job-records.js';
 import { JobRefused, ServerRefused, ServerUnreachable } from '../errors.js';
 import { meaningsOfJob, errorOf, jsonOf, ServerCalls } from './server-calls.js';
 import { type ServerOptions, addressProblem, serverAddress } from './server-options.js';

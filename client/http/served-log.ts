@@ -3,10 +3,9 @@ import type { z } from 'zod';
 import type { ApiProblem } from '../../contract/api/failures.js';
 import type { logAttemptEndSchema, logStretchSchema } from '../../contract/api/stored.js';
 import { positionText } from '../../contract/api/log-position.js';
-import { ServerRefused, TooManyRequests } from '../errors.js';
+import { ServerRefused, TooManyRequests, isOutage, pause } from '../errors.js';
 import { CATCH_UP_MS, type FollowedLog, type LogSelection, type LogSink, PATIENCE_MS } from '../log-follower.js';
 import { isOver } from '../job-rows.js';
-import { isOutage, pause } from '../outage.js';
 import { errorOfProblem, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
 

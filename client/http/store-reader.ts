@@ -6,7 +6,7 @@ import {
   type StoreReader,
   StoreUnavailable,
 } from '../../cloud/store/port.js';
-import { quotedName } from '../../domain/outside-names.js';
+import { quotedName } from '../../domain/outside-text.js';
 import { ServerRefused, ServerUnreachable, TooManyRequests } from '../errors.js';
 import { type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';

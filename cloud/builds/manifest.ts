@@ -3,7 +3,7 @@ import { ownerLabel } from '../../domain/identity.js';
 import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { DIGEST } from '../../domain/build/build.js';
-import type { RemoteBuild } from '../../domain/build/remote.js';
+import type { RemoteBuild } from '../../domain/build/spec.js';
 import {
   JOBCTL,
   MACHINES_LABEL,

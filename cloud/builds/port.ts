@@ -1,7 +1,6 @@
 import type { Writable } from 'node:stream';
 import { createHash } from 'node:crypto';
-import type { BuildCondition, BuildPod } from '../../domain/build/spec.js';
-import type { RemoteBuild } from '../../domain/build/remote.js';
+import type { BuildCondition, BuildPod, RemoteBuild } from '../../domain/build/spec.js';
 import type { CreateAnswer } from '../../domain/slice.js';
 import { canonicalJson } from '../../domain/content-hash.js';
 import type { RemoveAnswer } from '../machines/port.js';

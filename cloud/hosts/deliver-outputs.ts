@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import type { FileSource } from '../../domain/local-files.js';
-import { quotedName } from '../../domain/outside-names.js';
+import { quotedName } from '../../domain/outside-text.js';
 import { answerWithin } from '../abort.js';
 import { afterMark, wholeOf } from './remote-exec.js';
 import { type OutputsTaker, type Taken, HostUnfit, HostUnreachable } from './port.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shellPath } from '../../domain/shell-quote.js';
 import type { FileSource } from '../../domain/local-files.js';
-import { quotedName } from '../../domain/outside-names.js';
+import { quotedName } from '../../domain/outside-text.js';
 import { helperCommand } from './login-shell.js';
 import { afterMark, PRINT_MARK, wholeOf, type ExecOptions, type ExecResult, type HostLink } from './remote-exec.js';
 import { type GetFileOptions, type PutFileOptions, type ReceivedFile, HostFileError, HostUnreachable } from './port.js';

@@ -1,5 +1,5 @@
 import type { MachineRef } from '../../domain/machines.js';
-import { quotedName } from '../../domain/outside-names.js';
+import { quotedName } from '../../domain/outside-text.js';
 import { MOST_HOSTS, type SliceHost } from '../../domain/slice.js';
 import type { HostTarget } from './port.js';
 import { type HostClaims, targetOf, UID, wayOf } from './reaches.js';

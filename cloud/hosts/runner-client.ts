@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { shellQuote, shellWords } from '../../domain/shell-quote.js';
 import { leftProcesses, leftProcessesText } from '../../domain/left-processes.js';
-import { quotedName } from '../../domain/outside-names.js';
+import { quotedName } from '../../domain/outside-text.js';
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
 import {
   HostUnreachable,

@@ -6,7 +6,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import nodemailer from 'nodemailer';
 import ipaddr from 'ipaddr.js';
 import { messageOf } from '../../domain/errors.js';
-import { boundedLine, visibleText } from '../../domain/visible-text.js';
+import { boundedLine, visibleText } from '../../domain/outside-text.js';
 import type { Delivery, Destination, NoticeMessage, NoticeSender } from './port.js';
 
 /** The mail server: a URL such as `smtps://USER:PASSWORD@HOST`, read anew for each mail, and the address that mails are from. */

@@ -4,8 +4,7 @@ import { constants } from 'node:fs';
 import { chmod, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { makeFolder } from '../folders.js';
-import { modeForOthers } from '../../domain/file-mode.js';
-import { SECRET_NAME } from '../../domain/secret-reference.js';
+import { modeForOthers, SECRET_NAME } from '../../domain/secrets.js';
 import { type SecretStore, SecretsRefused, type StoredSecret } from './port.js';
 import { secretFingerprint, SecretManagerStore } from './secret-manager-store.js';
 

@@ -1,11 +1,34 @@
+import { z } from 'zod';
 import { afterForm, type AfterSpec, resolveAfter } from '../after.js';
 import { replaceOf } from '../job-file/interpolation.js';
-import { given, section } from '../job-file/fields.js';
+import { flag, given, section, wholeNumber } from '../job-file/fields.js';
 import { isMapping, type Mapping, valueAt } from '../job-file/plain-tree.js';
 import { checkForm, Report } from '../job-file/report.js';
-import { nearestWord } from '../nearest-word.js';
 import { type Problem, showValue } from '../problem.js';
-import { arrayForm, MOST_MEMBERS } from './section.js';
+
+/** Most places of a matrix: an index has four digits, and the state of a group one character for each. */
+export const MOST_MEMBERS = 10_000;
+
+const scalar = () => z.union([z.string(), z.number(), z.boolean()], { error: 'text, a number, true or false' });
+const axis = () =>
+  z.union([z.array(scalar()), z.string()], { error: 'a list of values, or a range of whole numbers such as 1..5' });
+
+/** The form of the section `array` (docs/adr/0157). `readArray` checks its meaning. */
+export const arrayForm = () =>
+  section({
+    matrix: z
+      .record(z.string(), axis(), { error: 'a section of NAME: values' })
+      .nullish()
+      .describe('Axes of the array: a list of values or a range 1..5 each. Every combination is one member.'),
+    exclude: z
+      .array(z.record(z.string(), scalar()), { error: 'a list of {NAME: value}' })
+      .nullish()
+      .describe('Combinations that are no members; axes that an entry leaves out may have any value.'),
+    max_parallel: wholeNumber(1, MOST_MEMBERS)
+      .nullish()
+      .describe('Members that are open at once, at most; all without it.'),
+    fail_fast: flag().nullish().describe('Whether the first member that fails cancels the others.'),
+  });
 
 /** The value of one axis in one member. */
 export type Scalar = string | number | boolean;
@@ -215,7 +238,7 @@ export function hasArrayReference(text: string): boolean {
 
 // Places --------------------------------------------------------------------------------------------------------------
 
-const lengthOf = (axis: Axis): number => ('values' in axis ? axis.values.length : axis.to - axis.from + 1);
+export const lengthOf = (axis: Axis): number => ('values' in axis ? axis.values.length : axis.to - axis.from + 1);
 const valueOf = (axis: Axis, at: number): Scalar => ('values' in axis ? (axis.values[at] ?? '') : axis.from + at);
 const hasValue = (axis: Axis, value: Scalar): boolean =>
   'values' in axis
@@ -255,93 +278,7 @@ export const assignmentText = (values: Readonly<Record<string, Scalar>>): string
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
 
-// Members -------------------------------------------------------------------------------------------------------------
+// Variables ----------------------------------------------------------------------------------------------------------
 
-const VARIABLE_PREFIX = 'JOBCTL_ARRAY_';
-const variableOf = (axis: string): string => `${VARIABLE_PREFIX}${axis.toUpperCase().replaceAll('-', '_')}`;
-
-export type MemberFile =
-  | { readonly ok: true; readonly file: Mapping }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
-
-/**
- * The job file of one member, without `array` and `after`, which are the group's. Its references are replaced, and its variables
- * stand in `env`. It is an ordinary job file: run alone it does what the member does.
- */
-export function memberFile(job: Mapping, array: JobArray, index: number): MemberFile {
-  const values = assignmentAt(array, index);
-  const known: Readonly<Record<string, Scalar>> = { ...values, index, count: array.size };
-  const problems: Problem[] = [];
-  const { array: _, after: __, env, ...rest } = job;
-  const replaced = (tree: Mapping): Mapping =>
-    replaceOf(tree, 'array', (name, reference, path) => {
-      if (Object.hasOwn(known, name)) return known[name];
-      problems.push({
-        path,
-        value: reference,
-        message: `'${reference}': the array has no axis ${name}`,
-        hint: hintFor(name, known),
-      });
-      return reference;
-    }) as Mapping;
-  const variables = {
-    [`${VARIABLE_PREFIX}INDEX`]: String(index),
-    [`${VARIABLE_PREFIX}COUNT`]: String(array.size),
-    ...Object.fromEntries(Object.entries(values).map(([name, value]) => [variableOf(name), String(value)])),
-  };
-  const hasEnv = given(env) === undefined || isMapping(env);
-  const file = replaced({ ...rest, env: hasEnv ? { ...(env as Mapping | undefined) } : env });
-  if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, file: hasEnv ? { ...file, env: { ...(file['env'] as Mapping), ...variables } } : file };
-}
-
-function hintFor(name: string, known: Readonly<Record<string, Scalar>>): string {
-  const names = Object.keys(known);
-  const nearest = nearestWord(name, names);
-  const meant = nearest === undefined ? [] : [`did you mean \${array.${nearest}}?`];
-  return [...meant, `known: ${names.join(', ')}`].join('\n');
-}
-
-/** Reads an array and takes one of its members: for a worker, which is given the whole file. */
-export function memberOf(job: unknown, index: number): MemberFile {
-  if (!isArray(job)) return refused('is missing: a member belongs to an array', undefined);
-  const read = readArray(job);
-  if (!read.ok) return read;
-  if (!hasMember(read.array, index))
-    return refused(`has no member ${index}: its matrix has ${read.array.size} places`, index);
-  return memberFile(job, read.array, index);
-}
-
-const refused = (message: string, value: unknown): MemberFile => ({
-  ok: false,
-  problems: [{ path: ['array'], value, message }],
-});
-
-/** Members that are checked before a group is started. */
-export const MOST_CHECKED = 100;
-
-/**
- * Members that are checked in place of all. For each axis: members with its values in turn, the other axes at their first value,
- * as many as the bound allows. Then others at even distances. A member that is not among them is checked when it starts.
- */
-export function sampleOf(array: JobArray): readonly number[] {
-  const all = memberIndexes(array);
-  if (all.length <= MOST_CHECKED) return all;
-  const sample = new Set<number>([all[0] ?? 0]);
-  let stride = 1;
-  for (const axis of array.axes.toReversed()) {
-    const length = lengthOf(axis);
-    const step = Math.ceil((length * array.axes.length) / (MOST_CHECKED / 2));
-    for (let at = 0; at < length; at += step) if (hasMember(array, at * stride)) sample.add(at * stride);
-    stride *= length;
-  }
-  const step = Math.ceil(all.length / (MOST_CHECKED - sample.size));
-  for (let at = 0; at < all.length; at += step) sample.add(all[at] ?? 0);
-  return [...sample].toSorted((a, b) => a - b);
-}
-
-/** A problem of one member, with the member's index and parameters in its message. */
-export function ofMember(problem: Problem, array: JobArray, index: number): Problem {
-  const { message, path } = problem;
-  return { ...problem, path, message: `${message} (member ${index}: ${assignmentText(assignmentAt(array, index))})` };
-}
+export const VARIABLE_PREFIX = 'JOBCTL_ARRAY_';
+export const variableOf = (axis: string): string => `${VARIABLE_PREFIX}${axis.toUpperCase().replaceAll('-', '_')}`;

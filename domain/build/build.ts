@@ -3,8 +3,7 @@ import type { Mapping } from '../job-file/plain-tree.js';
 import type { Report } from '../job-file/report.js';
 import type { JobFile } from '../job-file/sections.js';
 import type { JobSpec } from '../job-spec.js';
-import { refuseUnfetched, resolveRemote } from './remote.js';
-import type { BuildForm, BuildSpec } from './spec.js';
+import { refuseUnfetched, resolveRemote, type BuildForm, type BuildSpec } from './spec.js';
 
 const DEFAULT_PLATFORM = 'linux/amd64';
 const DEFAULT_DOCKERFILE = 'Dockerfile';

@@ -1,4 +1,4 @@
-import { buildText, type RemoteBuild } from '../build/remote.js';
+import { buildText, type RemoteBuild } from '../build/spec.js';
 import { type EndHook, type HookReport, hookText } from '../hooks.js';
 import { type Asker, askerText, type JobResult, type OutcomeCause } from '../job-state.js';
 import { type LeftReport, leftText } from '../left-processes.js';

@@ -1,5 +1,11 @@
-import { bodiesOf, bodyOf, BLOCK, definedBy, innerShell, isLoop, type Nested } from './shell-bodies.js';
 import {
+  bodiesOf,
+  bodyOf,
+  BLOCK,
+  definedBy,
+  innerShell,
+  isLoop,
+  type Nested,
   detaches,
   isHarmless,
   isSide,

@@ -12,7 +12,7 @@ import {
 } from '../notify.js';
 import { isOwnSignal, isOwnWorkflowId } from '../temporal-server.js';
 import { formatPath, type Path } from '../problem.js';
-import { SECRET_NAME, SECRET_NAME_RULE } from '../secret-reference.js';
+import { SECRET_NAME, SECRET_NAME_RULE } from '../secrets.js';
 import { isMapping, valueAt } from './plain-tree.js';
 import { Report } from './report.js';
 import { type JobFile, jobFileSchema } from './sections.js';

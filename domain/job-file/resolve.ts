@@ -1,56 +1,62 @@
-import { resolveAfter } from '../after.js';
-import { isArray } from '../array/array.js';
-import { resolveMembers } from '../array/resolve-members.js';
+import { localFilesOf } from '../modules/set-up.js';
+import { ofMember, memberFile, sampleOf } from '../array/members.js';
+import { readArray, type JobArray, isArray } from '../array/array.js';
+import { warnOfBackslashes, warnUsersOfJobman, warnOfProvision, warnOfScripts } from './warnings.js';
+import { resolveForm, DEFAULT_POOL, resolveSize, refuseForPods } from './resolve-form.js';
+import type { PoolDefaults } from './pool-defaults.js';
+import type { BuildSpec } from '../build/spec.js';
 import { refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
-import { resolveHooks } from '../hooks.js';
-import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
-import type { JobSpec, Priority } from '../job-spec.js';
-import type { ResolvedRequest } from '../machine-kinds/kind.js';
-import type { MachineRequest } from '../machine-kinds/registry.js';
+import { jobLevelName } from '../identity.js';
+import type { JobSpec } from '../job-spec.js';
 import { askedMachines, kindOfJob, machineKind } from '../machines.js';
-import { resolveCommand } from '../modules/command.js';
-import { resolveSetUp } from '../modules/set-up.js';
-import { connectingKeyOf } from '../modules/ssh.js';
-import { environmentOf } from '../modules/registry.js';
-import { resolveOutputs } from '../outputs.js';
 import { jsonBytes, MOST_INPUT_BYTES, TOO_LARGE_HINT } from '../bounds.js';
-import { formatPath, showValue } from '../problem.js';
-import type { Path, Problem } from '../problem.js';
+import { formatPath, showValue, type Path, type Problem } from '../problem.js';
 import { reachFacts } from '../slice.js';
-import { durationText } from '../units.js';
 import { MOST_LEVELS } from './yaml-words.js';
-import { given, secondsOf } from './fields.js';
+import { given } from './fields.js';
 import { foreignKeyHint } from './foreign/keys.js';
 import {
-  backslashStays,
+  halfReference,
+  type Environment,
   interpolate,
-  replaceBackslashed,
   replaceTpuName,
   substituteEnvironment,
 } from './interpolation.js';
-import { resolveLifetime } from './lifetime.js';
-import { resolveNotify, targetKeyHint } from './notify.js';
-import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
+import { targetKeyHint } from './notify.js';
+import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest, jobFileSchema } from './sections.js';
 import { deeperThan, hasMoreThan, isMapping, type Mapping, mapStrings, valueAt } from './plain-tree.js';
-import { refuseForPods } from './pods.js';
-import type { ResolvedJob, ResolveOptions } from './resolved-job.js';
 import { Report, checkForm, tidy } from './report.js';
-import { warnOfScripts } from './scripts.js';
-import { jobFileSchema } from './sections.js';
-import type { JobFile } from './sections.js';
-import { resolveEnv, resolveSecrets } from './variables.js';
 
-export type { ResolvedJob, ResolveOptions } from './resolved-job.js';
+export type ResolvedJob =
+  | {
+      readonly ok: true;
+      /** The job file as plain JSON with the submitter's environment put in: the input of a workflow. */
+      readonly raw: unknown;
+      /** For a file with an array: the spec of its first member. */
+      readonly spec: JobSpec;
+      /** Only for a file with an array. */
+      readonly array?: JobArray;
+      /** Warnings for the user. The file is right. */
+      readonly warnings: readonly string[];
+      /** Keys of the machines' section that the file leaves out and a pool file may give. Empty once its defaults are in. */
+      readonly leftToPool: readonly string[];
+      /** The job's image, if its file has a section `build`. */
+      readonly build?: BuildSpec;
+    }
+  | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
 
-/** Retry budgets of a file that names none. */
-export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
-/** Seconds between SIGTERM and SIGKILL if the file has no `grace`. */
-export const DEFAULT_GRACE_SECONDS = 30;
-/** A command that ignores SIGTERM holds its slices for so long. */
-const MOST_GRACE_SECONDS = 24 * 3600;
-/** The middle, so that a job can also be less important than others (docs/adr/0057). */
-export const DEFAULT_PRIORITY = 3;
-export const DEFAULT_POOL = 'default';
+export interface ResolveOptions {
+  /** The submitter's environment, for `${oc.env:X}`. Absent in a workflow, where such a reference is a problem. */
+  readonly env?: Environment;
+  /** The defaults of the job's pool: the spec is then complete. Absent: the pool may give values that the file leaves out. */
+  readonly pool?: PoolDefaults;
+  /** The caller builds images, so `build` needs no digest yet. */
+  readonly mayBuild?: true;
+  /** The caller starts groups, so the file may have an `array`. */
+  readonly mayBeArray?: true;
+  /** See `RequestContext`. */
+  readonly isZoneStrict?: true;
+}
 
 /**
  * Resolves a job file: interpolation, defaults and checks. Pure, without Node's modules: it also runs in a workflow, so a
@@ -67,9 +73,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const withNul = nulProblems(raw);
   if (withNul.length > 0) return { ok: false, problems: withNul };
   if (!isArray(raw)) return resolveOne(raw, options);
-  return options.mayBeArray === true
-    ? resolveMembers(raw, options, resolveOne)
-    : { ok: false, problems: [NO_ARRAY_HERE] };
+  return options.mayBeArray === true ? resolveMembers(raw, options) : { ok: false, problems: [NO_ARRAY_HERE] };
 }
 
 const NO_ARRAY_HERE: Problem = {
@@ -114,26 +118,6 @@ function resolveOne(raw: Mapping, options: ResolveOptions): ResolvedJob {
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool, ...(build && { build }) };
 }
 
-/**
- * Warns of a `timeouts.provision` that has no effect because the job has one zone, or with which a zone has no turn before
- * `timeouts.queue` ends the wait. Without `hedge` there is no warning: that provider is asked again in the same zone.
- */
-function warnOfProvision(spec: JobSpec, report: Report): void {
-  const { zones, hedge } = askedMachines(spec);
-  const { provision, queue = Infinity } = spec.timeouts ?? {};
-  const last = zones.at(-1);
-  if (provision === undefined || hedge === undefined || last === undefined) return;
-  const warn = (message: string): void => report.warn(['timeouts', 'provision'], message);
-  if (zones.length === 1)
-    warn(
-      `has no effect: after it the next zone is asked too, and the job has one, ${last}; name more in tpu.zones, or leave it out (timeouts.queue ends the whole wait)`,
-    );
-  else if (Math.ceil(queue / provision) < zones.length)
-    warn(
-      `${durationText(provision)} for each zone leaves ${last} without a turn: timeouts.queue ends all waiting after ${durationText(queue)}; leave timeouts.provision out, or give it ${durationText(Math.floor(queue / zones.length))} at most`,
-    );
-}
-
 /** Drops the file's keys `x-..`: only YAML reads them, for the anchors that they hold, as in compose files. */
 const withoutNotes = (tree: unknown): unknown =>
   isMapping(tree) ? Object.fromEntries(Object.entries(tree).filter(([key]) => !key.startsWith('x-'))) : tree;
@@ -143,6 +127,90 @@ const JOB_FILE = {
   title: 'a job file',
   foreignHint: (path: Path, value: unknown) => targetKeyHint(path, value) ?? foreignKeyHint(path, value),
 };
+
+/**
+ * Replaces `${tpu.name}` by the job's own name. The name is the same for the whole job, whichever slice runs, because people
+ * build checkpoint paths from it.
+ * @param job the job's id
+ */
+export function bindJobName(spec: JobSpec, job: string): JobSpec {
+  const name = jobLevelName(askedMachines(spec).name, job);
+  return mapStrings(spec, (text) => replaceTpuName(text, name)) as JobSpec;
+}
+
+// Arrays -------------------------------------------------------------------------------------------------------------
+
+/** Resolves a file with an array: a sample of its members, each by the rules of an ordinary job file. */
+function resolveMembers(raw: Mapping, options: ResolveOptions): ResolvedJob {
+  const { env, ...others } = options;
+  const environment = substituteEnvironment(raw, env);
+  if (!isMapping(environment.tree) || environment.problems.length > 0)
+    return { ok: false, problems: tidy(environment.problems, raw) };
+  const read = readArray(environment.tree);
+  if (!read.ok) return { ok: false, problems: tidy(read.problems, raw) };
+  const { array } = read;
+  const half = halfReferences(environment.tree);
+  if (half.length > 0) return { ok: false, problems: tidy(half, raw) };
+  let first: Extract<ResolvedJob, { ok: true }> | undefined;
+  const problems = new Map<string, Problem>();
+  const [firstIndex] = sampleOf(array);
+  for (const index of sampleOf(array)) {
+    const member = memberFile(environment.tree, array, index);
+    const resolved = member.ok ? resolveOne(member.file, others) : member;
+    const found = resolved.ok ? differencesOf(resolved, first) : resolved.problems;
+    for (const problem of found) {
+      const place = `${formatPath(problem.path)} ${problem.message}`;
+      const isOfAll = index === firstIndex && !refersToArray(raw, problem);
+      if (!problems.has(place)) problems.set(place, isOfAll ? problem : ofMember(problem, array, index));
+    }
+    if (resolved.ok) first ??= resolved;
+  }
+  if (problems.size > 0 || first === undefined) return { ok: false, problems: tidy([...problems.values()], raw) };
+  return { ...first, raw: environment.tree, warnings: [...environment.warnings, ...first.warnings], array };
+}
+
+/** `${array.lr` without its end would reach the shell, which takes it for no text either. */
+function halfReferences(tree: Mapping): readonly Problem[] {
+  const problems: Problem[] = [];
+  mapStrings(tree, (text, path) => {
+    const found = halfReference(text, 'array');
+    if (found !== undefined)
+      problems.push({
+        ...{ path, value: found, message: `'${found}' is no whole reference` },
+        hint: `write \${array.NAME}; as text of your shell or program it is \$${found}`,
+      });
+    return text;
+  });
+  return problems;
+}
+
+/** Problems of values that all members must share, since they are submitted, signed or built once. */
+function differencesOf(
+  { spec, build }: Extract<ResolvedJob, { ok: true }>,
+  first: Extract<ResolvedJob, { ok: true }> | undefined,
+): readonly Problem[] {
+  if (first === undefined) return [];
+  const different = (key: string, isSame: boolean, hint: string): Problem[] =>
+    isSame ? [] : [{ path: [key], message: 'differs from member to member', hint }];
+  const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  const fixed = 'all members have the same; write a fixed text';
+  return [
+    ...different('pool', spec.pool === first.spec.pool, fixed),
+    ...different('project', spec.project === first.spec.project, fixed),
+    ...different('user', spec.user === first.spec.user, fixed),
+    ...different(
+      'files',
+      isSame(localFilesOf(spec), localFilesOf(first.spec)),
+      'name a folder that holds the files of all',
+    ),
+    ...different('build', isSame(build, first.build), 'one image is built for all; submit an array for each image'),
+  ];
+}
+
+const refersToArray = (raw: unknown, { path }: Problem): boolean =>
+  (JSON.stringify(valueAt(raw, path)) ?? '').includes('${array.');
+
+// Bounds -------------------------------------------------------------------------------------------------------------
 
 /** Most values of a job file: more than any has. A workflow task has 5 s to find all problems in them. */
 const MOST_VALUES = 5_000;
@@ -193,143 +261,3 @@ function notAMapping(raw: unknown): Problem {
 }
 
 const MACHINES = REQUEST_SECTIONS.map(({ name }) => `${name}:`).join(' or ');
-
-function resolveForm(
-  form: JobFile,
-  { size, found }: { readonly size: JobSize; readonly found: ResolvedRequest<MachineRequest> | undefined },
-  report: Report,
-): JobSpec | undefined {
-  const name = resolveName(form, report);
-  const setUp = resolveSetUp(form, report);
-  const ssh = connectingKeyOf(form.ssh);
-  const command = resolveCommand(form.command, setUp.modules, found?.slice, report);
-  const remoteUser = resolveRemoteUser(form, report);
-  const identity = resolveIdentity(form, report);
-  const env = resolveEnv(form, report);
-  const secrets = resolveSecrets(form, report);
-  const lifetime = resolveLifetime(form, report);
-  const graceSeconds = secondsOf(form.grace ?? DEFAULT_GRACE_SECONDS);
-  if (graceSeconds > MOST_GRACE_SECONDS) report.wrong(['grace'], form.grace, 'out of range', 'from 0s to 24h');
-  const hooks = resolveHooks(form.hooks, { hasCommand: command !== undefined, graceSeconds }, report);
-  const isInImage = environmentOf(setUp)?.kind === 'container' && setUp.bundle === undefined;
-  const outputs = resolveOutputs(form.outputs, { hasCommand: command !== undefined, isInImage }, report);
-  const notify = resolveNotify(form.notify, report);
-  const after = resolveAfter(form.after, report);
-  if (found === undefined) return undefined;
-  return {
-    name: name ?? jobNameFrom(found.slice.type),
-    ...identity,
-    priority: asPriority(form.priority),
-    ...size,
-    env,
-    ...(secrets === undefined ? {} : { secrets }),
-    ...found.request,
-    ...(found.namedPricing === undefined ? {} : { namedPricing: found.namedPricing }),
-    ...setUp,
-    ...(remoteUser === undefined ? {} : { remoteUser }),
-    ...(ssh === undefined ? {} : { ssh }),
-    ...(command === undefined ? {} : { command }),
-    graceSeconds,
-    retries: {
-      preemption: form.retries?.preemption ?? DEFAULT_RETRIES.preemption,
-      infrastructure: form.retries?.infrastructure ?? DEFAULT_RETRIES.infrastructure,
-      task: form.retries?.task ?? DEFAULT_RETRIES.task,
-      requested: form.retries?.requested ?? DEFAULT_RETRIES.requested,
-    },
-    ...lifetime,
-    ...(hooks === undefined ? {} : { hooks }),
-    ...(outputs === undefined ? {} : { outputs }),
-    ...(notify.length === 0 ? {} : { notify }),
-    ...(after === undefined ? {} : { after }),
-  };
-}
-
-type JobSize = Pick<JobSpec, 'slices' | 'atomic'>;
-
-function resolveSize(form: JobFile, report: Report): JobSize {
-  const slices = form.slices ?? 1;
-  if (!form.atomic) return { slices };
-  if (slices === 1 && !report.wasDropped(['slices']))
-    report.problem(
-      ['atomic'],
-      true,
-      'is for jobs of several slices, and this job has one',
-      'write slices: 2 or more, or leave atomic out: one slice is granted whole anyway',
-    );
-  return { slices, atomic: true };
-}
-
-function asPriority(priority: number | null | undefined): Priority {
-  return ([1, 2, 3, 4, 5] as const).find((known) => known === priority) ?? DEFAULT_PRIORITY;
-}
-
-/** `name` is ours and strict. `job.name` is JobMan's and may hold anything, so it is made to fit. */
-function resolveName(form: JobFile, report: Report): string | undefined {
-  if (form.name && !isValidJobName(form.name)) {
-    report.wrong(['name'], form.name, `not ${JOB_NAME_RULE}`, `such as ${jobNameFrom(form.name)}`);
-  }
-  return form.name ?? (form.job?.name ? jobNameFrom(form.job.name) : undefined);
-}
-
-/** Names that useradd of Debian and Ubuntu accepts. gcloud's names need the dot: `first.last`. */
-const LOGIN = /^[a-z_][a-z0-9_.-]{0,31}$/;
-
-function resolveRemoteUser(form: JobFile, report: Report): string | undefined {
-  const user = given(form.job?.remote_user);
-  if (user !== undefined && !LOGIN.test(user)) {
-    report.wrong(['job', 'remote_user'], user, 'no Linux user name', 'small letters, digits and - _ .; 32 at most');
-  }
-  return user;
-}
-
-function resolveIdentity(form: JobFile, report: Report): Pick<JobSpec, 'project' | 'pool' | 'user'> {
-  const keys = ['project', 'pool', 'user'] as const;
-  for (const key of keys) {
-    const value = form[key];
-    if (value && !QUOTA_NAME.test(value)) report.wrong([key], value, `no ${key}`, QUOTA_NAME_RULE);
-  }
-  return {
-    ...(form.project ? { project: form.project } : {}),
-    pool: form.pool ?? DEFAULT_POOL,
-    ...(form.user ? { user: form.user } : {}),
-  };
-}
-
-/**
- * Warns of differences from JobMan, which kept the slice until `delete`, and took a running VM of the file's name. JobMan's job
- * files have a section `job` or `ssh`.
- */
-function warnUsersOfJobman(form: JobFile, saysKeep: boolean, report: Report): void {
-  if (valueAt(form, ['tpu', 'name']) !== undefined)
-    report.warn(
-      ['tpu', 'name'],
-      'is the beginning of the names of new slices: a TPU VM of this name that runs already is left alone, where JobMan took it',
-    );
-  if (saysKeep) return;
-  report.warnings.push(
-    'the slice is deleted when the command ends (JobMan kept it), and its logs stay; write keep: always to keep the slice, which is billed until `jobctl delete`, or keep: never to hide this line',
-  );
-}
-
-/** Warns of each text in which JobMan took a backslash away. */
-function warnOfBackslashes(tree: unknown, report: Report): void {
-  mapStrings(tree, (text, path) => {
-    const found = new Map<string, string>();
-    replaceBackslashed(text, (written, literal) => {
-      found.set(written, literal);
-      return written;
-    });
-    for (const [written, literal] of found) report.warn(path, backslashStays(written, literal));
-    return text;
-  });
-}
-
-/**
- * Replaces `${tpu.name}` by the job's own name. The name is the same for the whole job, whichever slice runs, because people
- * build checkpoint paths from it.
- * @param job the job's id
- */
-export function bindJobName(spec: JobSpec, job: string): JobSpec {
-  const name = jobLevelName(askedMachines(spec).name, job);
-  return mapStrings(spec, (text) => replaceTpuName(text, name)) as JobSpec;
-}

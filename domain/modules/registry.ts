@@ -7,12 +7,42 @@ import { conda } from './conda.js';
 import { docker } from './docker.js';
 import { files, copiedFiles, copySteps, type FileCopy, fileList, filesPlan, resolveFiles } from './files.js';
 import { gcsfuse } from './gcsfuse.js';
-import { type RunContainer, type SetUpModule, fingerprintOf, type ModulePlan, type PlanSources } from './module.js';
+import {
+  type RunContainer,
+  type SetUpModule,
+  fingerprintOf,
+  type ModulePlan,
+  type PlanSources,
+  setUpModule,
+} from './module.js';
+import { PIPEFAIL } from './host-scripts.js';
 import { ray } from './ray.js';
-import { script } from './script.js';
 import { ssh } from './ssh.js';
 import { venv } from './venv.js';
-import { PIPEFAIL } from './host-scripts.js';
+
+const SCRIPT_FORMAT = 1;
+
+/** A user's script: runs once on each host for the same text, and again if its check fails. */
+const script = setUpModule({
+  name: 'script',
+  kind: 'custom',
+  form: () =>
+    section({
+      run: text().nullish().describe('Runs under bash -l on every host, once for the same text.'),
+      check: text().nullish().describe('Ends with 0 where the work of the script is there.'),
+    }),
+  example: 'such as script: {run: sudo sysctl -w vm.swappiness=1}',
+  resolve: ({ run, check }, { report }) => {
+    if (!run) report.missing(['script', 'run'], 'such as run: sudo sysctl -w vm.swappiness=1');
+    return { run: run ?? '', ...(check ? { check } : {}) };
+  },
+  plan: ({ run, check = 'true' }, sources) => ({
+    name: 'script',
+    fingerprint: fingerprintOf(sources, SCRIPT_FORMAT, run, check),
+    check,
+    steps: [{ name: 'run', script: `${PIPEFAIL}${run}` }],
+  }),
+});
 
 /**
  * The set-up modules of jobctl. A new module is a file like venv.ts, and its name here (docs/modules.md). Modules of one kind

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { section, text } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
-import { secretNamed } from '../secret-reference.js';
+import { secretNamed } from '../secrets.js';
 import { shellQuote } from '../shell-quote.js';
 import {
   fingerprintOf,

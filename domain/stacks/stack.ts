@@ -1,4 +1,4 @@
-import { boundedLine } from '../visible-text.js';
+import { boundedLine } from '../outside-text.js';
 
 /** Current calls of the processes of a job's command, as its hosts report them (docs/adr/0127). */
 

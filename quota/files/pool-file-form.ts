@@ -10,7 +10,7 @@ import { MOST_INPUT_BYTES } from '../../domain/bounds.js';
 import { MOST_REQUESTS } from '../../domain/slice.js';
 import { type AccessRules, type ServiceRule, patternProblem } from '../membership.js';
 import { twinsOf, type PoolLimits, type PriorityFloors } from '../quota-config.js';
-import { allowSection } from './pool-allow.js';
+import { allowSection } from '../allowed.js';
 
 const service = section({
   subject: text().describe("Id of the service's account, as its token has it."),

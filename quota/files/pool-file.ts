@@ -19,8 +19,7 @@ import { located, readToml, sizeProblem, TomlPositions } from './toml-text.js';
 import { canonicalGeneration } from '../../domain/accelerators.js';
 import { secondsOf } from '../../domain/job-file/fields.js';
 import type { QuotaUnits } from '../../domain/units.js';
-import { checkAllow, poolChoicesOf } from './pool-allow.js';
-import type { PoolChoices } from '../allowed.js';
+import { checkAllow, poolChoicesOf, type PoolChoices } from '../allowed.js';
 
 const POOL_FILE = { schema: poolFileSchema(), title: 'a pool file' };
 

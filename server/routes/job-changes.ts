@@ -4,7 +4,7 @@ import type { JobView } from '../../contract/job.js';
 import { JOB_VERBS } from '../../contract/job-requests.js';
 import type { JobEdit } from '../../client/job-calls.js';
 import { isOver } from '../../client/job-rows.js';
-import { purgeJob } from '../../client/purge-job.js';
+import { purgeJob } from '../../client/job-records.js';
 import { withJob } from '../submit.js';
 import { ApiError } from '../problem.js';
 import type { ServerConfig } from '../config.js';

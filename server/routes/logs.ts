@@ -6,7 +6,7 @@ import type { LogStart } from '../../cloud/store/log-starts.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { readPoolState } from '../../client/pool-state.js';
-import { whyWaiting } from '../../client/why-waiting.js';
+import { whyWaiting } from '../../quota/explanation/why-waiting.js';
 import { rowTo } from '../access/gate.js';
 import { type LogPosition, parsePosition, positionText } from '../../contract/api/log-position.js';
 import { ApiError, apiErrorOf, problemOf } from '../problem.js';

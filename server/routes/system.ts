@@ -6,7 +6,7 @@ import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { ACCESS_VERBS } from '../../contract/access.js';
 import { resolveProject } from '../../quota/membership.js';
-import { isSecretOf } from '../../domain/secret-reference.js';
+import { isSecretOf } from '../../domain/secrets.js';
 import type { Handler, Serve } from './serve.js';
 
 const OPEN = { config: { isOpen: true as const } };

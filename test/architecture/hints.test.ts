@@ -9,9 +9,9 @@ import { asTyped, knowVerbs } from '../../cli/terminal/print.js';
 const CLI = fileURLToPath(new URL('../../cli', import.meta.url));
 /** Text that is no hint of a moment: a file's content, what a shell reads, the name of a job without a file (`BY_FLAGS`). */
 const NO_HINTS = new Set([
-  ...['job/init/written-job.ts', 'commands/completion/scripts.ts', 'job/job-file.ts', 'terminal/print.ts'],
+  ...['job/init/written-job.ts', 'job/job-file.ts', 'terminal/print.ts'],
   // Tables of docs/migrating.md; what verbs/import.ts prints of them passes through asTyped.
-  ...['bastion-keys.ts', 'examples.ts', 'jobman-keys.ts'].map((file) => `job/migrating/${file}`),
+  ...['bastion-keys.ts', 'import-jobman.ts'].map((file) => `job/migrating/${file}`),
 ]);
 /** Calls whose texts become an error or help, which main.ts and program.ts print as typed, or are typed already. */
 const TYPED_BY = new Set([

@@ -1,5 +1,5 @@
 import { submitFlags } from '../../cli/commands/verbs.js';
-import type { Answer } from '../../cli/job/migrating/answer.js';
+import type { Answer } from '../../cli/job/migrating/launch-answer.js';
 import { answerTo as answer } from '../../cli/job/migrating/typed-line.js';
 
 /** As the program asks it. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { farBuckets } from '../../cli/place/bucket-regions.js';
+import { farBuckets } from '../../cli/place/buckets.js';
 import { ensureBucket } from '../../cloud/store/gcs.js';
 import { farRegions } from '../../domain/store-place.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { renderCapacity } from '../../cli/commands/verbs/capacity.js';
+import { renderCapacity } from '../../cli/commands/verbs/pool.js';
 import type { CapacityRow } from '../../quota/seen-capacity.js';
 
 const NOW = 1_790_000_000_000;

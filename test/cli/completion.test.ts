@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { COMPLETE_VERB } from '../../cli/commands/completion/scripts.js';
+import { COMPLETE_VERB } from '../../cli/commands/operating.js';
 import { programArguments } from '../built.js';
 import { eventually } from '../cloud/eventually.js';
 import { shellWords } from '../../domain/shell-quote.js';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import { HostLines } from '../../cli/jobs/watch/host-lines.js';
+import { HostLines, PlainScreen, type Screen, TerminalScreen } from '../../cli/jobs/watch/screen.js';
 import { exitCodeOf } from '../../cli/jobs/watch/follow-to-end.js';
-import { PlainScreen, type Screen, TerminalScreen } from '../../cli/jobs/watch/screen.js';
 import { watchJob } from '../../cli/jobs/watch/watch-job.js';
 import { lookOf } from '../../cli/terminal/render/look.js';
 import { currentLine, progressLines, summaryLines } from '../../cli/terminal/render/progress.js';

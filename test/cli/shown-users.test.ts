@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { holderLines, shareLines } from '../../cli/commands/verbs/top.js';
+import { holderLines, shareLines } from '../../cli/commands/verbs/pool.js';
 import { lookOf } from '../../cli/terminal/render/look.js';
 import { chipHolders, userShares } from '../../quota/chip-holders.js';
 import { lease, pool, project, request } from '../quota/builders.js';

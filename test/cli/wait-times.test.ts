@@ -5,7 +5,7 @@ import { lookOf } from '../../cli/terminal/render/look.js';
 import { clockTime } from '../../cli/terminal/render/quantities.js';
 import { untilSentence, untilText } from '../../cli/terminal/render/job-phrases.js';
 import { askingOf, renderWaiting, renderWhy } from '../../cli/terminal/render/why.js';
-import type { WhyWaiting } from '../../client/why-waiting.js';
+import type { WhyWaiting } from '../../quota/explanation/why-waiting.js';
 import type { JobView, ZoneAnswer, ZoneTurn } from '../../contract/job.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { row, T0 } from './rows.js';

@@ -11,7 +11,7 @@ import {
   wordingFor,
 } from '../../cli/terminal/render/why.js';
 import { textWidth } from '../../cli/terminal/render/columns.js';
-import { whyWaiting } from '../../client/why-waiting.js';
+import { whyWaiting } from '../../quota/explanation/why-waiting.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
 import { NO_PROJECT } from '../../quota/quota-config.js';
 import { planOf } from '../../quota/plan.js';

@@ -7,8 +7,9 @@ import {
   loginEnd,
   loginFingerprint,
   makeCredentials,
-} from '../../cli/local/dev/guarded-server/credentials.js';
-import { OWN_PORTS, writeConfiguration } from '../../cli/local/dev/guarded-server/guarded-part.js';
+  OWN_PORTS,
+  writeConfiguration,
+} from '../../cli/local/dev/guarded-server/guarded-part.js';
 import { serverFiles, type StackRecord } from '../../cli/place/stack/stack-record.js';
 import { stackHome } from '../../cli/terminal/home.js';
 import { fingerprintOf } from '../../cli/local/dev/part.js';

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import {
-  assignmentAt,
-  type JobArray,
-  memberIndexes,
-  memberOf,
-  MOST_CHECKED,
-  readArray,
-  sampleOf,
-} from '../../domain/array/array.js';
+import { assignmentAt, type JobArray, memberIndexes, readArray } from '../../domain/array/array.js';
+import { memberOf, MOST_CHECKED, sampleOf } from '../../domain/array/members.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';

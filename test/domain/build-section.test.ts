@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { pinned, withDigest } from '../../domain/build/build.js';
-import { podsOf, remoteBuildOf } from '../../domain/build/remote.js';
+import { podsOf, remoteBuildOf } from '../../domain/build/spec.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import { type ResolvedJob, resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { REQUEST_SECTIONS, resolveRequest } from '../../domain/job-file/machine-request.js';
+import { REQUEST_SECTIONS, resolveRequest } from '../../domain/job-file/sections.js';
 import { Report } from '../../domain/job-file/report.js';
 import type { RequestSection } from '../../domain/machine-kinds/kind.js';
 import type { MachineRequest } from '../../domain/machine-kinds/registry.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { refuseForPods } from '../../domain/job-file/pods.js';
+import { refuseForPods } from '../../domain/job-file/resolve-form.js';
 import { Report } from '../../domain/job-file/report.js';
 import type { JobFile } from '../../domain/job-file/sections.js';
 

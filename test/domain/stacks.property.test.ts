@@ -17,7 +17,7 @@ import {
   stacksText,
   storedStacksText,
 } from '../../domain/stacks/stack.js';
-import { visibleText } from '../../domain/visible-text.js';
+import { visibleText } from '../../domain/outside-text.js';
 
 /** What hosts may say. */
 const odd = fc.oneof(

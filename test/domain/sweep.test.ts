@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { memberIndexes, memberOf } from '../../domain/array/array.js';
+import { memberIndexes } from '../../domain/array/array.js';
+import { memberOf } from '../../domain/array/members.js';
 import {
   countsByWord,
   countsText,
@@ -13,7 +14,7 @@ import {
   retriedState,
 } from '../../domain/array/group-state.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
-import { sweepOptions } from '../../domain/job-file/sweep.js';
+import { sweepOptions } from '../../domain/job-file/set-option.js';
 import { formatProblem, formatProblems } from '../../domain/problem.js';
 
 const FILE = 'name: exp\ntpu: {accelerator: v5litepod-1, zone: us-central1-a}\ncommand: {run: train}\n';

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { onEachHost, oneHost, type SshReach } from '../../cli/jobs/hosts/reach.js';
 import { loginKey, loggedInAs } from '../../cli/jobs/hosts/keys.js';
 import { startOpenSsh } from '../../cli/jobs/hosts/shell.js';
-import type { Route } from '../../cli/jobs/hosts/route.js';
+import type { Route } from '../../cli/jobs/hosts/job-hosts.js';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-record.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';

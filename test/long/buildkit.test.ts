@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { digestIn, isOfBuild, buildJob } from '../../cloud/builds/manifest.js';
 import { inputsTag, DEFAULT_BUILD_SETTINGS } from '../../cloud/builds/port.js';
-import type { RemoteBuild } from '../../domain/build/remote.js';
+import type { RemoteBuild } from '../../domain/build/spec.js';
 import { GitServer, type GitTree } from '../building/git-server.js';
 import { buildkitFolder, GO_BUILD_MS } from './built-by-go.js';
 import { PlainRegistry } from './plain-registry.js';

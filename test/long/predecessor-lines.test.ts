@@ -9,7 +9,7 @@ import {
   type Example,
   JOBMAN_LINES,
   typedWords,
-} from '../../cli/job/migrating/examples.js';
+} from '../../scripts/migrating-examples.js';
 import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { type Finished, JobctlUser } from '../end-to-end/jobctl-process.js';
 import { until } from '../until.js';

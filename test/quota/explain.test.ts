@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { explain, Explainer, explainWaiting } from '../../quota/explain.js';
 import { dueText, ordinal, plainWording, reasonText } from '../../quota/explanation/explain-words.js';
-import { DEFAULT_RULES, NO_MEMORY, UNLIMITED } from '../../quota/quota-config.js';
-import type { LimitedQuota, Pool, PoolRules } from '../../quota/quota-config.js';
-import { remedies } from '../../quota/explanation/remedies.js';
+import {
+  DEFAULT_RULES,
+  NO_MEMORY,
+  UNLIMITED,
+  type LimitedQuota,
+  type Pool,
+  type PoolRules,
+} from '../../quota/quota-config.js';
+import { remedies } from '../../quota/explanation/why-waiting.js';
 import { lease, pool, project, request } from './builders.js';
 
 const MINUTE = 60_000;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { buildChoices, choicesOf } from '../../domain/job-choices.js';
 import { buildForm } from '../../domain/build/spec.js';
 import { CHOICE_KEYS, type ChoiceKey } from '../../domain/choices.js';
-import { REQUEST_SECTIONS } from '../../domain/job-file/machine-request.js';
+import { REQUEST_SECTIONS } from '../../domain/job-file/sections.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
 import { allowedIn, notAllowed } from '../../quota/allowed.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { purgeJob } from '../../client/purge-job.js';
+import { purgeJob } from '../../client/job-records.js';
 import { jobPrefix, runObject } from '../../domain/store-layout.js';
 import { GatedApp } from './gated-app.js';
 

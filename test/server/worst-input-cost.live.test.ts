@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import * as buildForms from '../../contract/build-forms.js';
+import * as buildForms from '../../contract/build.js';
 import type { Form } from '../../contract/form.js';
 import * as jobForms from '../../contract/job-forms.js';
 import { machinesInputForm } from '../../contract/machines.js';
 import * as quotaForms from '../../contract/quota-forms.js';
-import * as sliceForms from '../../contract/slice-forms.js';
+import * as sliceForms from '../../contract/slice.js';
 import { slowness } from '../until.js';
 import { worst } from './schema-walk.js';
 

@@ -10,7 +10,7 @@ import {
   Worker,
 } from '@temporalio/worker';
 import { claimQueue, ownerOfQueue, takeQueueOver } from '../../cloud/temporal/queue-claim.js';
-import { ForeignQueue, QueueGuard } from '../../worker/queue-guard.js';
+import { ForeignQueue, QueueGuard } from '../../worker/temporal-connection.js';
 import { TEMPORAL_START_MS, type TestServer, testServer } from '../temporal-server.js';
 import { LOADING } from '../../worker/workflow-code.js';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { z } from 'zod';
-import * as buildForms from '../../contract/build-forms.js';
+import * as buildForms from '../../contract/build.js';
 import * as jobForms from '../../contract/job-forms.js';
 import * as quotaForms from '../../contract/quota-forms.js';
-import * as sliceForms from '../../contract/slice-forms.js';
+import * as sliceForms from '../../contract/slice.js';
 import type { LeaseMessage } from '../../domain/lease.js';
 import { MACHINE_KINDS, machineKind } from '../../domain/machines.js';
 import { decide } from '../../quota/decide.js';

@@ -9,7 +9,7 @@ import { type Facts, type Fact, REFUSALS } from '../../domain/recovery/facts.js'
 import { count, type EpochMs } from '../../domain/units.js';
 import { MOST_ANSWER } from '../../domain/lease.js';
 import type { RefusalScope } from '../../domain/slice.js';
-import { boundedLine } from '../../domain/visible-text.js';
+import { boundedLine } from '../../domain/outside-text.js';
 import { attemptRecord } from '../activity-options.js';
 import type { AttemptResult } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';

@@ -1,7 +1,7 @@
 import { pinned, withDigest } from '../../domain/build/build.js';
 import type { BuildSpec } from '../../domain/build/spec.js';
 import { contentHash } from '../../domain/content-hash.js';
-import { POD_SECTIONS } from '../../domain/job-file/machine-request.js';
+import { POD_SECTIONS } from '../../domain/job-file/sections.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec, Priority } from '../../domain/job-spec.js';
 import type { JobInput } from '../../contract/job.js';

@@ -23,9 +23,14 @@ import { contentHash } from '../../domain/content-hash.js';
 import { askedMachines, formatSlices } from '../../domain/machines.js';
 import type { Priority } from '../../domain/job-spec.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { buildNewsForm } from '../../contract/build-forms.js';
-import { buildLeftSignal, type BuildNews, type BuildNewsFrom, buildNewsSignal } from '../../contract/build.js';
-import { buildText, type RemoteBuild } from '../../domain/build/remote.js';
+import {
+  buildNewsForm,
+  buildLeftSignal,
+  type BuildNews,
+  type BuildNewsFrom,
+  buildNewsSignal,
+} from '../../contract/build.js';
+import { buildText, type RemoteBuild } from '../../domain/build/spec.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { Inbox } from '../inbox.js';
 import { Followers, Others } from '../others.js';

@@ -1,7 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { imageOf } from '../../domain/build/build.js';
-import { podsOf, remoteBuildOf } from '../../domain/build/remote.js';
-import { POD_SECTIONS } from '../../domain/job-file/machine-request.js';
+import { podsOf, remoteBuildOf } from '../../domain/build/spec.js';
+import { POD_SECTIONS } from '../../domain/job-file/sections.js';
 import { type Cause, type Told, toldText } from '../../domain/job-events/kinds.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { decide } from '../../domain/recovery/decide.js';

@@ -6,7 +6,7 @@ import type { JobSpec } from '../../domain/job-spec.js';
 import { askedMachines } from '../../domain/machines.js';
 import type { Problem } from '../../domain/problem.js';
 import { durationText, type EpochMs, utc } from '../../domain/units.js';
-import { boundedLine } from '../../domain/visible-text.js';
+import { boundedLine } from '../../domain/outside-text.js';
 import type { Gang } from './gang.js';
 import type { Interruptions } from './interruption.js';
 import type { JobFile } from './job-file.js';

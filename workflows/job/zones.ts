@@ -3,7 +3,7 @@ import type { EpochMs } from '../../domain/units.js';
 import type { ZoneAnswer } from '../../contract/job.js';
 import { MOST_ANSWER } from '../../domain/lease.js';
 import type { RefusalScope } from '../../domain/slice.js';
-import { boundedLine } from '../../domain/visible-text.js';
+import { boundedLine } from '../../domain/outside-text.js';
 import type { JobFile } from './job-file.js';
 
 /** State about its zones in a job that takes any zone. */

@@ -1,7 +1,7 @@
 import type { AskedFor, Demand, LeaseMessageBody, ToldRefusal } from '../../domain/lease.js';
 import { shortHash } from '../../domain/content-hash.js';
 import { type EpochMs, unitsOf } from '../../domain/units.js';
-import { boundedLine } from '../../domain/visible-text.js';
+import { boundedLine } from '../../domain/outside-text.js';
 import {
   boundedPlaces,
   MOST_REFUSAL,

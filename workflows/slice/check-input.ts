@@ -1,6 +1,5 @@
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
-import { sliceInputForm } from '../../contract/slice-forms.js';
-import type { SliceInput } from '../../contract/slice.js';
+import { sliceInputForm, type SliceInput } from '../../contract/slice.js';
 import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { FailureType } from '../../domain/errors.js';
 import type { MachineRef } from '../../domain/machines.js';

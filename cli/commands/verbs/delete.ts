@@ -8,7 +8,7 @@ import type { JobRow } from '../../../client/job-rows.js';
 import { releaseRemedy, stuckOf, stuckText } from '../../../quota/explanation/explain-words.js';
 import type { StuckSlice } from '../../../quota/published-state.js';
 import { readPoolState } from '../../../client/pool-state.js';
-import type { Purged } from '../../../client/purge-job.js';
+import type { Purged } from '../../../client/job-records.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, openWritableStore } from '../../place/connect.js';
 import { type CliContext, resolveContext } from '../../place/context.js';
@@ -16,7 +16,7 @@ import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import { type ChosenJobs, WIDTH, type JobAnswer } from '../../jobs/many/chosen-jobs.js';
 import { recordedText, unattended, unattendedOnce } from '../../jobs/unattended.js';
 import { watchEnd } from '../../terminal/interruptions.js';
-import { pause } from '../../../client/outage.js';
+import { pause } from '../../../client/errors.js';
 import { asTyped, printOut } from '../../terminal/print.js';
 import { oneLine } from '../../terminal/render/columns.js';
 import { utcMinute } from '../../terminal/render/quantities.js';
@@ -217,7 +217,7 @@ function purgerAt(context: CliContext): Purger {
   const open = (id: string): Promise<StorePort> =>
     (store ??= openWritableStore(context, `what is kept of ${id} cannot be removed`));
   const purge = async (id: string): Promise<Purged> => {
-    const { purgeJob } = await import('../../../client/purge-job.js');
+    const { purgeJob } = await import('../../../client/job-records.js');
     return purgeJob(await open(id), id);
   };
   return { open, purge, placeOf: (id) => placeOfObject(context.bucket?.bucket ?? '', `jobs/${id}/`) };

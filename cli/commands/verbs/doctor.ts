@@ -2,7 +2,7 @@ import type { Environment } from '../../terminal/home.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type Diagnosis, type DoctorFlags, ok as good, warning, renderFindings } from '../../doctor/finding.js';
 import { diagnoseServer } from '../../doctor/server.js';
-import { goodFiles, readFiles } from '../quota/operator-files.js';
+import { goodFiles, readFiles } from './quota-files.js';
 import { cliKinds } from '../../doctor/machine-kinds.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { terminalWidth } from '../../terminal/render/columns.js';

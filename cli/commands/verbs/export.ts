@@ -1,5 +1,5 @@
 import { count } from '../../../domain/units.js';
-import { visibleLines } from '../../../domain/visible-text.js';
+import { visibleLines } from '../../../domain/outside-text.js';
 import { randomBytes } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';

@@ -19,7 +19,7 @@ import { type Look, lookOf } from '../../terminal/render/look.js';
 import { clockTime } from '../../terminal/render/quantities.js';
 import { unattended } from '../../jobs/unattended.js';
 import { watchEnd } from '../../terminal/interruptions.js';
-import { isOutage, pause } from '../../../client/outage.js';
+import { isOutage, pause } from '../../../client/errors.js';
 import { painted, printPainted } from '../../terminal/print.js';
 import type { FailingWorkflows } from '../../../contract/janitor.js';
 import { failingWorkflowsObject } from '../../../domain/store-layout.js';

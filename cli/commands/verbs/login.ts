@@ -18,8 +18,9 @@ import {
   LOGIN_PATIENCE_MS,
   loopbackLogin,
   openBrowser,
+  loginOf,
+  openIssuer,
 } from '../../place/login/browser-login.js';
-import { loginOf, openIssuer } from '../../place/login/issuer-client.js';
 import { authorityOf, serverOptionsOf } from '../../place/login/server-access.js';
 import { explainedBy } from '../../place/login/server-failures.js';
 import {
@@ -29,8 +30,9 @@ import {
   storedLogin,
   type TokenWay,
   audiencesElsewhere,
+  tokenBy,
+  tokenWay,
 } from '../../place/login/stored-logins.js';
-import { tokenBy, tokenWay } from '../../place/login/token-ways.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { printErr, printOut, asTyped } from '../../terminal/print.js';
 import { renderTable } from '../../terminal/render/columns.js';

@@ -16,12 +16,10 @@ import { type ContextFlags, resolveContext, type StorePlace, storeOf } from '../
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type HostChoice, lineMatcher } from '../../jobs/job-filter.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { lineSink, prefixedSink, rawSink } from '../../jobs/watch/host-lines.js';
+import { lineSink, prefixedSink, rawSink, type Screen, PlainScreen } from '../../jobs/watch/screen.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import { followJobLog, jobLogForm, openJobLog, openLog } from '../../jobs/watch/job-log.js';
 import type { LogSink } from '../../../client/log-follower.js';
-import type { Screen } from '../../jobs/watch/screen.js';
-import { PlainScreen } from '../../jobs/watch/screen.js';
 import { lookOf } from '../../terminal/render/look.js';
 import { watchJob } from '../../jobs/watch/watch-job.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';

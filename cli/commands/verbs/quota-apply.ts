@@ -17,7 +17,7 @@ import {
   configDifference,
   renderApply,
 } from '../quota/apply-preview.js';
-import { goodFiles, readFiles } from '../quota/operator-files.js';
+import { goodFiles, readFiles } from './quota-files.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 import { printErr, printOut } from '../../terminal/print.js';
 

@@ -7,7 +7,6 @@ import {
   ruleEssentials,
 } from '../../terminal/render/operator-files.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { gangBounds } from '../../../quota/nominal-quota.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { formatToml } from '../../../quota/files/quota-fmt.js';
@@ -15,8 +14,30 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { readText } from '../../job/job-file.js';
 import { printErr } from '../../terminal/print.js';
 import { writeWhole } from '../../terminal/file-on-disk.js';
+import { type CheckedFiles, checkFiles, type PoolFiles } from '../../../quota/files/pool-files.js';
+import type { AppliedFiles, PoolFileText } from '../../../client/pool-client.js';
 
-/** Verbs that read quota and pool files on this computer. They need no server. */
+/** Quota and pool files on this computer, and the verbs that read them. They need no server. */
+
+/** Reads the files of a pool that a command names. @throws CliError if one cannot be read; `wanted` says what the verb takes */
+export function readFiles(quotaFile: string | undefined, poolFile: string | undefined, wanted: string): AppliedFiles {
+  const read = (name: string): PoolFileText => ({ name, text: readText(name, wanted) });
+  return {
+    ...(quotaFile === undefined ? {} : { quotaFile: read(quotaFile) }),
+    ...(poolFile === undefined ? {} : { poolFile: read(poolFile) }),
+  };
+}
+
+/** Checks the files and returns their content. @throws CliError with every problem, followed by `rest` */
+export function goodFiles(
+  files: PoolFiles,
+  pool?: string,
+  ...rest: readonly string[]
+): Extract<CheckedFiles, { ok: true }> {
+  const checked = checkFiles(files, pool);
+  if (checked.ok) return checked;
+  throw new CliError(ExitCode.Usage, formatProblems(checked.problems), ...rest);
+}
 
 export interface QuotaValidateFlags extends OutputFlag {
   /** Path of the pool file that belongs to the quota file. */

@@ -6,7 +6,7 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { withClient } from '../../place/connect.js';
 import { contextToChange, type CliContext, type ContextFlags } from '../../place/context.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { publishedPool } from '../quota/published-pool.js';
+import { publishedPool } from './pool.js';
 import { printOut } from '../../terminal/print.js';
 
 /** Verbs with which an operator controls a pool without changing its files. The pool's quota workflow carries them out. */

@@ -5,8 +5,7 @@ import type { AdmissionSet, PoolSnapshot, Rebuilding } from '../../../quota/publ
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { publishedPool } from '../quota/published-pool.js';
-import { holderLines } from './top.js';
+import { publishedPool, holderLines } from './pool.js';
 import { lookOf, type Look, type Colour } from '../../terminal/render/look.js';
 import { printPainted, asTyped } from '../../terminal/print.js';
 import { count, type EpochMs, formatUnits } from '../../../domain/units.js';

@@ -6,7 +6,7 @@ import { readText } from '../../job/job-file.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { localRehearsal, type RehearsalAdmin, placeOf } from '../../local/rehearsal/rehearsal-admin.js';
 import { watchEnd } from '../../terminal/interruptions.js';
-import { pause } from '../../../client/outage.js';
+import { pause } from '../../../client/errors.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import type { JournalEvent } from '../../../rehearsal/journal.js';
 import type { DoneEvent } from '../../../rehearsal/script/state.js';

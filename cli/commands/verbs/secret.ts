@@ -1,7 +1,7 @@
 import { fileErrorWords } from '../../../domain/errors.js';
 import { readFileSync, statSync } from 'node:fs';
 import { MOST_SECRET_BYTES, type SecretStore, type StoredSecret } from '../../../cloud/secrets/port.js';
-import { SECRET_NAME, SECRET_NAME_RULE } from '../../../domain/secret-reference.js';
+import { SECRET_NAME, SECRET_NAME_RULE } from '../../../domain/secrets.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import type { OutputFlag } from '../../terminal/options.js';

@@ -12,11 +12,11 @@ import { type ChosenJobs, chooseJobs, refuseUnclear, forEachJob, type JobAnswer 
 import type { OutputFlag } from '../../terminal/options.js';
 import { placesOf } from '../../jobs/render-job-list.js';
 import { refusalOf, type ViewOrReason, viewOf, withSetUp } from '../../jobs/job-reasons.js';
+import { unattended } from '../../jobs/unattended.js';
 import { renderJobStatus } from '../../terminal/render/job-status.js';
 import { noWorkerText } from '../../terminal/render/job-phrases.js';
 import { turnsOf } from '../../terminal/render/elsewhere.js';
 import { stateOf } from './why.js';
-import { unattended } from '../../jobs/unattended.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 
 export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {

@@ -16,7 +16,7 @@ import { watchEnd } from '../../terminal/interruptions.js';
 import { openScreen, type Screen } from '../../jobs/watch/screen.js';
 import { printErr, printOut } from '../../terminal/print.js';
 import { reasonOf } from '../../terminal/render/job-header.js';
-import { isOutage, pause } from '../../../client/outage.js';
+import { isOutage, pause } from '../../../client/errors.js';
 
 export interface WaitFlags extends ContextFlags, OutputFlag, FilterFlags {
   /** Milliseconds. */

@@ -15,7 +15,7 @@ import {
 import { CallFailed, type TpuApi } from '../../../cloud/machines/cloud-tpu/tpu-api.js';
 import { CloudRefused, CloudUnavailable } from '../../../cloud/machines/port.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
-import { pause } from '../../../client/outage.js';
+import { pause } from '../../../client/errors.js';
 import type { EventEmitter } from 'node:events';
 
 export interface LifeMeans {

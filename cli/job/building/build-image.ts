@@ -3,14 +3,13 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolderSync } from '../../../cloud/folders.js';
 import { DIGEST } from '../../../domain/build/build.js';
-import type { BuildSpec } from '../../../domain/build/spec.js';
+import { type BuildSpec, isByKey, whyUnfetchable } from '../../../domain/build/spec.js';
 import { fileErrorWords } from '../../../domain/errors.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { xdgFolder } from '../../terminal/home.js';
 import { tellLine } from '../../terminal/print.js';
 import { type Builder, BUILDER_NAMES, type BuilderName, builderNamed, type BuildFailure } from './builders.js';
 import { type BuildCommit, buildCommit, type GitLeave, remotesOf, remotesWith, buildSources } from './sources.js';
-import { isByKey, whyUnfetchable } from '../../../domain/build/remote.js';
 import { showValue } from '../../../domain/problem.js';
 import { askGit, git } from '../packing/git.js';
 

@@ -9,7 +9,7 @@ import { type Problem, showValue } from '../../../domain/problem.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { askGit, git, ownFilters } from '../packing/git.js';
 import { scratchPath } from '../packing/pack-tree.js';
-import { quotedName } from '../../../domain/outside-names.js';
+import { quotedName } from '../../../domain/outside-text.js';
 import { count } from '../../../domain/units.js';
 
 /** The input of a builder, and the tag of its image. */

@@ -15,8 +15,9 @@ import {
   SKYPILOTS,
   SLURMS,
   valueOf,
-} from './answer.js';
-import { bastionAnswer, launchAnswer } from './launch-answer.js';
+  bastionAnswer,
+  launchAnswer,
+} from './launch-answer.js';
 
 /**
  * Answers a command line that may be another tool's.

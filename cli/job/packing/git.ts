@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { quotedName } from '../../../domain/outside-names.js';
+import { quotedName } from '../../../domain/outside-text.js';
 
 /** Timeout for a repository on a slow file system; the user waits after typing `submit`. */
 const LONGEST_MS = 20_000;

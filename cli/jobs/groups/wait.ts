@@ -1,6 +1,6 @@
 import type { GroupRow } from '../../../client/group-rows.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { isOutage, pause } from '../../../client/outage.js';
+import { isOutage, pause } from '../../../client/errors.js';
 import type { GroupView } from '../../../contract/group.js';
 import { assignmentAt, assignmentText } from '../../../domain/array/array.js';
 import {

@@ -3,13 +3,11 @@ import { publicLineFingerprint, readPrivateKey } from '../../../cloud/hosts/priv
 import type { JobKeyReferences } from '../../../cloud/job-keys/open-job-keys.js';
 import type { JobKeys } from '../../../cloud/job-keys/port.js';
 import { fileErrorWords } from '../../../domain/errors.js';
-import { modeForOthers } from '../../../domain/file-mode.js';
-import { secretNamed } from '../../../domain/secret-reference.js';
+import { modeForOthers, secretNamed } from '../../../domain/secrets.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { CliContext, ServerPlace } from '../../place/context.js';
 import { expandHome } from '../../terminal/file-on-disk.js';
-import type { JobHosts, JobHost } from './job-hosts.js';
-import type { Route } from './route.js';
+import type { JobHosts, JobHost, Route } from './job-hosts.js';
 import { explainedBy } from '../../place/login/server-failures.js';
 import { expectedOf, type HostKeyPins, type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-record.js';
 import { hostKeyPlace, type SshTarget } from '../../../cloud/hosts/port.js';

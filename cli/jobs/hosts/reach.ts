@@ -13,7 +13,7 @@ import type { JobView } from '../../../contract/job.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
 import type { HostChoice } from '../job-filter.js';
-import { chooseHosts, type JobHost, hostsOfJob } from './job-hosts.js';
+import { chooseHosts, type JobHost, hostsOfJob, type Route, type RouteFlags, routeOf } from './job-hosts.js';
 import {
   type LoginKey,
   loginKey,
@@ -23,7 +23,6 @@ import {
   type RecordedKeys,
   pinnedTo,
 } from './keys.js';
-import { type Route, type RouteFlags, routeOf } from './route.js';
 import type { HostKeyPins } from '../../../cloud/hosts/host-key-record.js';
 import { Semaphore } from '../../../domain/semaphore.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';

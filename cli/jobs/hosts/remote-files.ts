@@ -1,6 +1,6 @@
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
 import { helperCommand } from '../../../cloud/hosts/login-shell.js';
-import { nameProblem, quotedName, treeProblem } from '../../../domain/outside-names.js';
+import { nameProblem, quotedName, treeProblem } from '../../../domain/outside-text.js';
 import { shellPath } from '../../../domain/shell-quote.js';
 import { basename, dirname, join, posix } from 'node:path';
 import { SafeFolder } from '../../terminal/safe-folder.js';

@@ -6,7 +6,7 @@ import { isPolled, type TaskQueuePolls } from '../../../client/temporal-calls.js
 import type { CliContext } from '../../place/context.js';
 import { refusalOf } from '../job-reasons.js';
 import { placesOf } from '../render-job-list.js';
-import { isOutage, pause } from '../../../client/outage.js';
+import { isOutage, pause } from '../../../client/errors.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import { oneLine } from '../../terminal/render/columns.js';
 import { noWorkerRemedy, noWorkerText } from '../../terminal/render/job-phrases.js';

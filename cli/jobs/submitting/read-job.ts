@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { jobDocuments } from '../../../domain/job-file/documents.js';
-import { sweepOptions } from '../../../domain/job-file/sweep.js';
+import { sweepOptions } from '../../../domain/job-file/set-option.js';
 import { formatProblem, showValue } from '../../../domain/problem.js';
 import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { type GoodJob, readJobFlags, readJobSource, readJobText } from '../../job/job-file.js';

@@ -10,10 +10,9 @@ import { ExitCode, CliError } from '../../terminal/cli-error.js';
 import { refusalLines } from '../submitting/first-verdict.js';
 import { nextCommands } from '../../terminal/render/job-header.js';
 import { summaryLines } from '../../terminal/render/progress.js';
-import { isOutage } from '../../../client/outage.js';
-import { prefixedSink } from './host-lines.js';
+import { isOutage } from '../../../client/errors.js';
+import { prefixedSink, type Screen } from './screen.js';
 import { openLog } from './job-log.js';
-import type { Screen } from './screen.js';
 import { watchJob } from './watch-job.js';
 import { printErr } from '../../terminal/print.js';
 

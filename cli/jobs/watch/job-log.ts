@@ -3,7 +3,7 @@ import { storedEvents, storedJobLog } from '../../../client/job-logs.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { ShownEvent } from '../../../domain/job-events/event.js';
 import { ExitCode } from '../../terminal/cli-error.js';
-import { isOutage, pause } from '../../../client/outage.js';
+import { isOutage, pause } from '../../../client/errors.js';
 import { printErr, printOut } from '../../terminal/print.js';
 import { type FollowedLog, LogFollower, type LogSelection, type LogSink } from '../../../client/log-follower.js';
 import { openMarks } from '../../place/connect.js';

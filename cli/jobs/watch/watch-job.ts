@@ -4,7 +4,7 @@ import { isOver, type JobRow } from '../../../client/job-rows.js';
 import { currentLine, progressLines } from '../../terminal/render/progress.js';
 import { oneLine } from '../../terminal/render/columns.js';
 import type { FollowedLog } from '../../../client/log-follower.js';
-import { isOutage, pause } from '../../../client/outage.js';
+import { isOutage, pause } from '../../../client/errors.js';
 import type { Screen } from './screen.js';
 import { JobPhase } from '../../../domain/job-state.js';
 import { setUpReason, withReason } from '../job-reasons.js';

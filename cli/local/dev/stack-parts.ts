@@ -11,8 +11,7 @@ import {
   DEV_NAMESPACE,
 } from '../../place/stack/context.js';
 import type { Environment, StackHome } from '../../terminal/home.js';
-import { answersGuarded, GUARDED, guardedPart } from './guarded-server/guarded-part.js';
-import { isLoginOld, loginFingerprint } from './guarded-server/credentials.js';
+import { answersGuarded, GUARDED, guardedPart, isLoginOld, loginFingerprint } from './guarded-server/guarded-part.js';
 import {
   serverFiles,
   isGuarded,
@@ -33,9 +32,9 @@ import {
   rehearsalProgram,
   workerProgram,
 } from './part.js';
-import { visibleText } from '../../../domain/visible-text.js';
+import { visibleText } from '../../../domain/outside-text.js';
 import { isAlive, acquireLock, type FileLock } from '../../place/stack/process-identity.js';
-import { answersCalls, devServerArguments } from './temporal-server/start-dev.js';
+import { answersCalls, devServerArguments } from './temporal-server/resolve.js';
 
 /**
  * Timeout of one try. On a busy computer this process alone takes a second to load, so a shorter one would fail working parts.

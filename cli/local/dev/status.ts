@@ -1,7 +1,7 @@
 import type { EpochMs } from '../../../domain/units.js';
 import { metricsUrlOf, temporalAddressOf, uiUrlOf } from '../../place/stack/context.js';
 import { stackHome, type StackHome } from '../../terminal/home.js';
-import { guardedLine } from './guarded-server/credentials.js';
+import { guardedLine } from './guarded-server/guarded-part.js';
 import { type DevOptions, isPartReady, isRecordedAlive, partsOf, reasonsOf, slotOf } from './stack-parts.js';
 import {
   isGuarded,

@@ -18,7 +18,7 @@ import { stackHome, type Environment, type StackHome } from '../../terminal/home
 import { bringPackages } from '../../place/packages.js';
 import { openReservations } from './addresses.js';
 import { ensureRunning, type Part } from './part.js';
-import { guardedLine } from './guarded-server/credentials.js';
+import { guardedLine } from './guarded-server/guarded-part.js';
 import { settleCloud, type CloudWish } from './real-cloud.js';
 import { absoluteOrNull, settleRecord, type DevUpOptions } from './settle-record.js';
 import {

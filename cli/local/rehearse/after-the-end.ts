@@ -6,7 +6,7 @@ import type { CliContext } from '../../place/context.js';
 import { type RehearsalAdmin, placeOf } from '../rehearsal/rehearsal-admin.js';
 import type { AuditReport } from '../../doctor/audit/leaks.js';
 import { audit } from '../../doctor/audit/audit-leaks.js';
-import { pause } from '../../../client/outage.js';
+import { pause } from '../../../client/errors.js';
 import { verdictOf, type Certificate, type CertifiedPreemption } from './certificate.js';
 import { lostPercent, measureWork, type MeasuredWork } from './lost-work.js';
 import type { AttemptOutput, ProgressMeasure } from '../../../domain/progress-marks.js';

@@ -4,10 +4,9 @@ import type { JobClient } from '../../../client/job-client.js';
 import { JobLogReader } from '../../../client/job-logs.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { liveSlicesOf, placeOf, type RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
-import { isOutage, pause } from '../../../client/outage.js';
+import { isOutage, pause } from '../../../client/errors.js';
 import type { PlannedPreemption } from './preemption-plan.js';
-import { readProgress } from '../../../domain/progress-marks.js';
-import type { ProgressMeasure } from '../../../domain/progress-marks.js';
+import { readProgress, type ProgressMeasure } from '../../../domain/progress-marks.js';
 
 export interface PreempterParts {
   readonly client: Pick<JobClient, 'row'>;

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { dirname, join } from 'node:path';
 import { makeFolderSync } from '../../../cloud/folders.js';
 import { fileErrorWords } from '../../../domain/errors.js';
-import { modeForOthers } from '../../../domain/file-mode.js';
+import { modeForOthers } from '../../../domain/secrets.js';
 import { nearestWord } from '../../../domain/nearest-word.js';
 import { formatProblems, type Problem, showValue } from '../../../domain/problem.js';
 import { located, readToml, TomlPositions } from '../../../quota/files/toml-text.js';

@@ -7,7 +7,7 @@ import type { ServerPlace } from '../context.js';
 import { onInterrupt } from '../../terminal/interruptions.js';
 import { printErr, tellLine } from '../../terminal/print.js';
 import { formatDuration } from '../../terminal/render/quantities.js';
-import { isFresh, changeLogin, type OidcLogin, storedLogin } from './stored-logins.js';
+import { isFresh, changeLogin, type OidcLogin, storedLogin, tokenBy } from './stored-logins.js';
 import { loginCommand } from './server-failures.js';
 
 /** Longest wait of a command line if the server says that there were too many calls. */
@@ -67,10 +67,7 @@ async function tokenOf(
   const login = storedLogin(place.url);
   if (login === undefined)
     throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: ${loginCommand(place)}`);
-  if (login.kind === 'from') {
-    const { tokenBy } = await import('./token-ways.js');
-    return tokenBy(login);
-  }
+  if (login.kind === 'from') return tokenBy(login);
   const { idToken: token, expiresAt } = isGood(login, refused) ? login : await renewed(place, login, refused);
   return { token, expiresAt };
 }
@@ -82,7 +79,7 @@ const isGood = ({ idToken, expiresAt }: OidcLogin, refused: string | undefined):
 async function renewed(place: ServerPlace, login: OidcLogin, refused: string | undefined): Promise<OidcLogin> {
   // Without a refresh token, nothing can be done about a token that is refused before it expires.
   if (login.refreshToken === undefined && isFresh(login.expiresAt)) return login;
-  const { refreshed } = await import('./issuer-client.js');
+  const { refreshed } = await import('./browser-login.js');
   const after = await changeLogin(place.url, async (now) =>
     now?.kind === 'oidc' && !isGood(now, refused) ? refreshed(now) : now,
   );

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { visibleText } from '../../../domain/visible-text.js';
+import { visibleText } from '../../../domain/outside-text.js';
 import { largest } from '../../../domain/extremes.js';
 
 /** Ranges of East Asian wide characters and emoji that terminals show in two columns. */

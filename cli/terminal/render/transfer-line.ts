@@ -1,4 +1,4 @@
-import { visibleText } from '../../../domain/visible-text.js';
+import { visibleText } from '../../../domain/outside-text.js';
 import type { UploadProgress } from '../../../client/uploads.js';
 import { sizeText } from './quantities.js';
 import { cutToWidth, type Terminal, terminalWidth } from './columns.js';

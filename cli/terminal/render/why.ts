@@ -16,7 +16,7 @@ import {
   releaseRemedy,
   stuckText,
 } from '../../../quota/explanation/explain-words.js';
-import type { Remedy } from '../../../quota/explanation/remedies.js';
+import type { Remedy, WhyWaiting } from '../../../quota/explanation/why-waiting.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import { inProject } from '../../../quota/quota-config.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
@@ -25,7 +25,6 @@ import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/publis
 import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
-import type { WhyWaiting } from '../../../client/why-waiting.js';
 import { asTyped } from '../print.js';
 import {
   FAILING_REMEDY,

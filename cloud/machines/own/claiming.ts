@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { fittingMachines, tooFewMachines } from '../../../domain/machine-kinds/machines/inventory.js';
 import {
+  fittingMachines,
+  tooFewMachines,
   type MachineRecord,
   type MachinesPlan,
   type OwnMachine,

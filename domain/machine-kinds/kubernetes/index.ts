@@ -14,7 +14,7 @@ import {
   placeText,
   podFlags,
 } from './plan.js';
-import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from './forms.js';
+import { ownershipForm, podFieldKeys, podSizeKeys, refKeys, kubernetesSection, type KubernetesForm } from './forms.js';
 import {
   objectName,
   DEFAULT_CLUSTER,
@@ -23,7 +23,6 @@ import {
   type KubernetesRequest,
   type KubernetesSection,
 } from './words.js';
-import { kubernetesSection, type KubernetesForm } from './section-form.js';
 import { sizeOf, slicePodsType, resolveGkeTpu, tpuTypeOf } from './size.js';
 import { definedOnly, quantity, resolveGpus, resolvePodFields } from './pod-fields.js';
 

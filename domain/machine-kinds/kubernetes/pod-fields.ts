@@ -15,7 +15,7 @@ import {
   type MountedSecret,
   type MountedVolume,
 } from './words.js';
-import type { PodForm } from './section-form.js';
+import type { PodForm } from './forms.js';
 
 /** Resolves the keys that all kinds of machines made of pods share. */
 

@@ -12,7 +12,7 @@ import { given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { AskedSize } from '../kind.js';
 import { cpusOf, type KubernetesRequest } from './words.js';
-import type { KubernetesForm } from './section-form.js';
+import type { KubernetesForm } from './forms.js';
 
 /** Quota's name for the CPUs of a pod without an accelerator. */
 export const CPU = 'cpu';

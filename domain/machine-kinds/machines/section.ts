@@ -3,7 +3,7 @@ import { acceleratorNamed } from '../../accelerators.js';
 import { section, text, textMap, textValues, wholeNumber, given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { Path } from '../../problem.js';
-import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../../secret-reference.js';
+import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../../secrets.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
 import {
   MACHINE,

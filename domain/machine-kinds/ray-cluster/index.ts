@@ -12,7 +12,15 @@ import {
 } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { MachineKind, UsualAccounts, RequestContext, ResolvedRequest } from '../kind.js';
-import { ownershipForm, podFieldKeys, podSizeKeys, refKeys } from '../kubernetes/forms.js';
+import {
+  ownershipForm,
+  podFieldKeys,
+  podSizeKeys,
+  refKeys,
+  podKeys,
+  sizeKeys,
+  MOST_WORKERS,
+} from '../kubernetes/forms.js';
 import { objectName, DEFAULT_CLUSTER } from '../kubernetes/words.js';
 import {
   accountIn,
@@ -28,7 +36,6 @@ import {
   podFlags,
 } from '../kubernetes/plan.js';
 import { type Place, definedOnly, quantity, resolveGpus, resolvePodFields } from '../kubernetes/pod-fields.js';
-import { podKeys, sizeKeys, MOST_WORKERS } from '../kubernetes/section-form.js';
 import {
   clusterType,
   isTooOld,

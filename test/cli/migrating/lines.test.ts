@@ -10,7 +10,7 @@ import {
   type Example,
   JOBMAN_LINES,
   typedWords,
-} from '../../../cli/job/migrating/examples.js';
+} from '../../../scripts/migrating-examples.js';
 import { answerTo } from '../answer-to.js';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { runProgram } from '../../../cli/program.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { WorkflowFailedError } from '@temporalio/client';
-import { purgeJob } from '../../../client/purge-job.js';
+import { purgeJob } from '../../../client/job-records.js';
 import { jobPrefix, outcomeObject } from '../../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { setUpsOf } from '../../../cli/commands/verbs/status-timeline.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { DEV_NAMESPACE } from '../../../cli/place/stack/context.js';
-import { answersCalls } from '../../../cli/local/dev/temporal-server/start-dev.js';
+import { answersCalls } from '../../../cli/local/dev/temporal-server/resolve.js';
 import type { TemporalLogin } from '../../../cloud/temporal/login-files.js';
 import { createNamespace, DEFAULT_RETENTION_MS } from '../../../client/namespace.js';
 import { until } from '../../until.js';

@@ -1,3 +1,5 @@
+/** Secrets: their names in a job file and in the store, and the mode of files that hold them. */
+
 /** A name in the secret store of an installation. Secret Manager stores it behind a prefix (docs/adr/0023). */
 export const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,99}$/;
 export const SECRET_NAME_RULE = "a secret's name: a letter, then letters, digits, - and _; 100 characters at most";
@@ -28,3 +30,10 @@ const PREFIX = 'secret:';
 export function secretNamed(reference: string): string | undefined {
   return reference.startsWith(PREFIX) ? reference.slice(PREFIX.length) : undefined;
 }
+
+/**
+ * The mode of a file that not only its owner can access, for people: `644`. Undefined if only its owner can, which OpenSSH
+ * requires of its keys. @param mode from `stat`
+ */
+export const modeForOthers = (mode: number): string | undefined =>
+  (mode & 0o077) === 0 ? undefined : (mode & 0o777).toString(8);

@@ -1,9 +1,14 @@
-import type { EpochMs } from '../../domain/units.js';
+import { type EpochMs, unitsOf } from '../../domain/units.js';
 import type { Explanation, Holder } from './explanation.js';
 import { passOf } from '../decide.js';
 import { type Pool, type QuotaLease, tierOf } from '../quota-config.js';
-import { unitsOf } from '../../domain/units.js';
 import type { Verdict } from '../decision/verdict.js';
+import { jobOfLeaseKey } from '../../domain/lease.js';
+import { Explainer } from '../explain.js';
+import { plainWording } from './explain-words.js';
+import type { PoolSnapshot } from '../published-state.js';
+
+/** The reason why a job waits, and the changes that would let it start. */
 
 /** A change that would unblock a waiting job. Each was tried by a separate pass, so nothing here is a guess. */
 export type Remedy =
@@ -27,7 +32,7 @@ export function remedies(pool: Pool, now: EpochMs, why: Explanation): readonly R
 }
 
 /** The fewest units of one type that must come free in one tier, by the reasons; undefined if the job does not lack units. */
-export function leastShort(
+function leastShort(
   why: Explanation,
 ): { readonly tier: number; readonly type: string; readonly short: number } | undefined {
   const short = why.reasons.filter((reason) => reason.code === 'short');
@@ -98,3 +103,44 @@ function starts(pool: Pool, now: EpochMs, id: string): boolean {
 
 /** Whether the request is granted, or chips are on their way to it. */
 const startsBy = ({ outcome }: Verdict): boolean => outcome.kind === 'granted' || outcome.kind === 'claimed';
+
+/** The reason why a job waits in its pool, as the pool was last published. */
+export interface WhyWaiting {
+  readonly why: Explanation;
+  readonly remedies: readonly Remedy[];
+  /** The least number of units that must come free, if the job lacks units. */
+  readonly short?: { readonly type: string; readonly units: number };
+  readonly at: EpochMs;
+  readonly pool: string;
+  readonly hasTiers: boolean;
+  /** Freeze or drain by an admin. */
+  readonly admission: PoolSnapshot['admission'];
+  readonly admissionReason?: string;
+  readonly admissionSet?: PoolSnapshot['admissionSet'];
+  /** The problem of the pool's files. */
+  readonly problem?: string;
+  /** Slices whose chips do not come free, because their deletion does not end. */
+  readonly stuck?: PoolSnapshot['stuck'];
+}
+
+/** Returns undefined if the published pool has no request of the job. */
+export function whyWaiting(state: PoolSnapshot, job: string): WhyWaiting | undefined {
+  const { view, at, pool, admission, admissionReason, admissionSet, problem, stuck } = state;
+  const request = view.requests.find(({ id }) => jobOfLeaseKey(id) === job);
+  const why = request && new Explainer(view, at).of(request.id);
+  if (why === undefined) return undefined;
+  const short = leastShort(why);
+  return {
+    why,
+    remedies: remedies(view, at, why),
+    ...(short === undefined ? {} : { short: { type: short.type, units: short.short } }),
+    at,
+    pool,
+    hasTiers: plainWording(view.config).hasTiers,
+    admission,
+    ...(admissionReason === undefined ? {} : { admissionReason }),
+    ...(admissionSet === undefined ? {} : { admissionSet }),
+    ...(problem === undefined ? {} : { problem }),
+    ...(stuck === undefined ? {} : { stuck }),
+  };
+}

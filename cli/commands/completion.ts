@@ -1,8 +1,8 @@
 import type { Command, Option } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isValidJobId } from '../../../domain/identity.js';
-import { withClient } from '../../place/connect.js';
-import { resolveContext } from '../../place/context.js';
+import { isValidJobId } from '../../domain/identity.js';
+import { withClient } from '../place/connect.js';
+import { resolveContext } from '../place/context.js';
 
 /** Longest wait for ids of jobs: the user has pressed a key and waits. */
 const JOBS_WITHIN_MS = 2_000;
@@ -62,7 +62,7 @@ const optionOf = (command: Command, word: string): Option | undefined =>
 const takesValue = ({ required, optional }: Option): boolean => required || optional;
 
 async function contextNames(): Promise<readonly string[]> {
-  const { LOCAL_CONTEXT, readContexts } = await import('../../place/contexts/contexts-file.js');
+  const { LOCAL_CONTEXT, readContexts } = await import('../place/contexts/contexts-file.js');
   try {
     return [...readContexts(process.env).byName.keys(), LOCAL_CONTEXT];
   } catch {
@@ -73,11 +73,7 @@ async function contextNames(): Promise<readonly string[]> {
 /** Ids of jobs, open jobs first. Empty if no server answers in time. */
 async function jobIds(): Promise<readonly string[]> {
   // Loaded first, so that the time limit counts for the server only.
-  const loading = [
-    import('../../../client/job-client.js'),
-    import('@temporalio/client'),
-    import('@temporalio/envconfig'),
-  ];
+  const loading = [import('../../client/job-client.js'), import('@temporalio/client'), import('@temporalio/envconfig')];
   await Promise.all(loading);
   const late = sleep(JOBS_WITHIN_MS, []);
   const listed = async (): Promise<readonly string[]> => {
