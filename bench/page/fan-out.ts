@@ -53,7 +53,7 @@ async function peersOn({ hosts }: Logins, files: PeerFiles, work: Work) {
   else absent.push({ name: 'pdsh', absent: 'apt-get install pdsh' });
   ways.push(controlMaster(files, work));
   if (isInstalled('ansible-playbook')) ways.push({ ...ansible(files, work), isSlow: true });
-  else absent.push({ name: 'ansible', absent: 'pip install ansible-core, or apt-get install ansible' });
+  else absent.push({ name: 'ansible', absent: 'pip install ansible-core' });
   return { ways, absent };
 }
 

@@ -1,7 +1,7 @@
 import { quotaRates } from '../start/quota-rate.js';
 import type { Measured, Timed } from './table.js';
 
-const JOBS = 150;
+const JOBS = 100;
 const ROUNDS = 3;
 
 /** A job of three activities under a lease of the quota workflow, through a real server and worker, by jobs per second. */
@@ -12,7 +12,7 @@ export async function grants(tell: (step: string) => void): Promise<readonly Mea
   const timed = (name: string, rates: readonly number[]): Timed => ({ name, ms: each(rates) });
   return [
     {
-      what: `a grant and a job, each of ${JOBS} at once`,
+      what: `a job with a grant, ${JOBS} at a time, each`,
       ms: each(quota),
       peers: [timed('the same without quota', bare)],
       floor: timed('an empty workflow', empty),

@@ -124,7 +124,10 @@ export function ratioOf(ours: readonly number[], theirs: readonly number[]) {
   return { middle: median(ratios), least: sorted[0] ?? 0, most: sorted.at(-1) ?? 0, rounds: ratios.length };
 }
 
-const times = (ratio: number): string => `${ratio < 10 ? ratio.toFixed(2) : ratio.toFixed(0)}x`;
+function times(ratio: number): string {
+  if (ratio >= 10) return `${ratio.toFixed(0)}x`;
+  return `${ratio.toFixed(ratio < 0.1 ? 3 : 2)}x`;
+}
 
 function duration(all: readonly number[]): string {
   const ms = median(all);
