@@ -16,8 +16,8 @@ const [HELP, VALIDATE, LIST] = OURS;
 /** Command lines of neighbours that print without asking anybody, and how to get each. */
 const NEIGHBOURS: Readonly<Record<string, { readonly program: string; readonly get: string }>> = {
   'gcloud --version': { program: 'gcloud', get: 'https://cloud.google.com/sdk/docs/install' },
-  'sky --help': { program: 'sky', get: 'pip install skypilot; `npm run bench:cli` installs it for itself' },
-  'dstack --help': { program: 'dstack', get: 'pip install dstack; `npm run bench:cli` installs it for itself' },
+  'sky --help': { program: 'sky', get: 'pip install skypilot' },
+  'dstack --help': { program: 'dstack', get: 'pip install dstack' },
 };
 
 /** Whole processes, from start to end, on the stack of JOBCTL_HOME. */

@@ -30,7 +30,7 @@ export async function fanOut(tell: (step: string) => void): Promise<readonly Mea
     const times = await inTurn(all, { rounds: ROUNDS, warmUp: false, tell });
     return [
       {
-        what: `${STEPS} steps on ${HOSTS} hosts, connecting too`,
+        what: `${STEPS} steps on ${HOSTS} hosts, connecting`,
         ms: timesOfWay(times, ours.name).ms,
         peers: [...times.filter(({ name }) => ways.some((way) => way.name === name)), ...absent].map(shortly),
         floor: timesOfWay(times, FLOOR),

@@ -22,9 +22,9 @@ export async function firstLines(tell: (step: string) => void): Promise<readonly
   const times = await inTurn(ways, { rounds: ROUNDS, warmUp: true, tell });
   const absent = kubernetesIsAbsent();
   const slice: Measured = {
-    what: 'submit to first line, simulated v5litepod-16',
+    what: 'submit to first line, v5litepod-16',
     ms: timesOfWay(times, OURS).ms,
-    peers: absent === undefined ? [] : [{ name: `${KUBECTL} (pods)`, absent }],
+    peers: absent === undefined ? [] : [{ name: KUBECTL, absent }],
     floor: timesOfWay(times, FLOOR),
   };
   if (absent !== undefined) return [slice];

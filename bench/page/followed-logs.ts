@@ -31,7 +31,7 @@ export async function followedLogs(tell: (step: string) => void): Promise<readon
         what: 'a followed line, host to terminal',
         ms: jobctl ?? [],
         peers: [absent === undefined ? { name: KUBECTL, ms: kubectl ?? [] } : { name: KUBECTL, absent }],
-        floor: { name: '`ssh HOST COMMAND`', ms: floor ?? [] },
+        floor: { name: 'ssh HOST COMMAND', ms: floor ?? [] },
       },
     ];
   } finally {

@@ -12,7 +12,7 @@ const POD = 'late';
 
 /** How to get a Kubernetes whose pods are measured, or undefined if one is here. */
 export function kubernetesIsAbsent(): string | undefined {
-  if (!existsSync(KUBE_NODE)) return 'name a program like kube-node in JOBCTL_KUBE_NODE (bench/kubernetes.ts)';
+  if (!existsSync(KUBE_NODE)) return 'start a node, and name its program in JOBCTL_KUBE_NODE (bench/kubernetes.ts)';
   try {
     realCluster();
     return undefined;
