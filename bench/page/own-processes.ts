@@ -66,7 +66,8 @@ export async function endProcessesOf(folder: string): Promise<void> {
   }
 }
 
-function processesOf(folder: string): readonly number[] {
+/** Other processes whose environment or command line names the folder. */
+export function processesOf(folder: string): readonly number[] {
   let names: readonly string[] = [];
   try {
     names = readdirSync('/proc');
