@@ -87,7 +87,7 @@ export function ansible({ config, folder, names }: PeerFiles, work: Work): Peer 
   writeFileSync(playbook, JSON.stringify([{ hosts: 'all', gather_facts: false, tasks }]));
   const env = {
     ANSIBLE_FORKS: String(names.length),
-    ANSIBLE_STDOUT_CALLBACK: 'json',
+    ANSIBLE_STDOUT_CALLBACK: 'minimal',
     ANSIBLE_HOME: join(folder, 'ansible'),
     ANSIBLE_LOCAL_TEMP: join(folder, 'ansible'),
     ANSIBLE_SSH_ARGS: `-F ${config} -o ControlMaster=auto -o ControlPersist=5s`,
@@ -98,22 +98,21 @@ export function ansible({ config, folder, names }: PeerFiles, work: Work): Peer 
     name: 'ansible raw, forks = hosts',
     run: async () => {
       const text = await output(['ansible-playbook', '-i', join(folder, 'inventory'), playbook], { env });
-      const { plays } = JSON.parse(text) as AnsibleReport;
-      for (const name of names) {
-        const parts = (plays[0]?.tasks ?? []).map(({ hosts }) => hosts[name]);
-        if (parts.some((part) => part?.rc !== 0)) throw new Error(`ansible: ${name}: ${JSON.stringify(parts)}`);
-        checkOutput('ansible', name, parts.map((part) => part?.stdout.replaceAll('\r', '')).join(''), work);
-      }
+      const printed = printedByAnsible(text.replaceAll('\r', ''));
+      for (const name of names) checkOutput('ansible', name, printed.get(name) ?? '', work);
     },
   };
 }
 
-interface AnsibleReport {
-  readonly plays: readonly {
-    readonly tasks: readonly {
-      readonly hosts: Readonly<Record<string, { readonly rc: number; readonly stdout: string }>>;
-    }[];
-  }[];
+/** Output by host. Each task of a host is a block such as `h0 | CHANGED | rc=0 >>`, its output, and an empty line. */
+function printedByAnsible(text: string): ReadonlyMap<string, string> {
+  const printed = new Map<string, string>();
+  for (const block of text.split('\n\n')) {
+    const [title = '', ...lines] = block.trim().split('\n');
+    const [name = '', , code] = title.split(' | ');
+    if (code === 'rc=0 >>') printed.set(name, `${printed.get(name) ?? ''}${lines.join('\n')}\n`);
+  }
+  return printed;
 }
 
 export const isInstalled = (program: string): boolean =>

@@ -7,6 +7,7 @@ import {
   execEverywhere,
   findReady,
   type JobctlFleet,
+  type Logins,
   makeReady,
   modulePlan,
   openFleet,
@@ -77,22 +78,27 @@ async function waysOn(hosts: readonly FanoutHost[], files: PeerFiles, work: Work
 async function ourWays(hosts: readonly FanoutHost[], work: Work): Promise<readonly Way[]> {
   let round = 0;
   const logins = await readLogins(hosts);
-  const fresh = (use: (fleet: JobctlFleet) => Promise<void>) => async () => {
-    const fleet = openFleet(logins);
-    await use(fleet).finally(() => fleet.release());
-  };
   return [
-    {
-      name: 'jobctl fleet, one script for each host',
-      aim: '1.3x',
-      run: fresh(async (fleet) => execEverywhere(await fleet.connect(), work)),
-    },
+    { ...scriptEverywhere(logins, work), aim: '1.3x' },
     {
       name: 'jobctl fleet, a module of 10 steps',
-      run: fresh(async (fleet) => makeReady(await fleet.connect(), modulePlan(work, (round += 1)), work)),
+      run: onFreshFleet(logins, async (fleet) =>
+        makeReady(await fleet.connect(), modulePlan(work, (round += 1)), work),
+      ),
     },
   ];
 }
+
+/** jobctl's own way: one script over one channel of each host. */
+export const scriptEverywhere = (logins: Logins, work: Work): Peer => ({
+  name: 'jobctl fleet, one script for each host',
+  run: onFreshFleet(logins, async (fleet) => execEverywhere(await fleet.connect(), work)),
+});
+
+const onFreshFleet = (logins: Logins, use: (fleet: JobctlFleet) => Promise<void>) => async () => {
+  const fleet = openFleet(logins);
+  await use(fleet).finally(() => fleet.release());
+};
 
 async function measured(way: Way): Promise<Sample> {
   const cpu = cpuMs();

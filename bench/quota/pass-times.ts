@@ -29,7 +29,7 @@ export interface PythonTimes {
 /** Measures a pass over an empty, a full and a lent pool of `jobs` jobs. */
 export function passTimes(jobs: number): PassTimes {
   const synthetic = syntheticPool(jobs);
-  const empty: Pool = { config: synthetic.config, requests: synthetic.requests, leases: [] };
+  const empty = emptyPool(synthetic);
   const full = fullPool(synthetic);
   const lent = lentPool(synthetic);
   return {
@@ -49,6 +49,8 @@ export function pythonTimes(jobs: number): PythonTimes {
   return { priorityQueue: times('PriorityQueue'), heapq: times('heapq') };
 }
 
+export const emptyPool = ({ config, requests }: SyntheticPool): Pool => ({ config, requests, leases: [] });
+
 /** The empty pool an hour after its first pass: no minimum runtime protects a lease any more. */
 export function fullPool({ config, requests, now }: SyntheticPool): Pool {
   const { grants } = decide({ config, requests, leases: [] }, now - MINUTE);
@@ -64,7 +66,7 @@ export function fullPool({ config, requests, now }: SyntheticPool): Pool {
 }
 
 /** The full pool, with each lease moved to project `none`, which has no nominal quota. */
-function lentPool(synthetic: SyntheticPool): Pool {
+export function lentPool(synthetic: SyntheticPool): Pool {
   const full = fullPool(synthetic);
   return { ...full, leases: full.leases.map((lease) => ({ ...lease, project: 'none' })) };
 }
@@ -78,7 +80,8 @@ export function timesOf(call: () => unknown): readonly number[] {
   return Array.from({ length: ROUNDS }, () => meanOf(call, ROUND_MS));
 }
 
-function meanOf(call: () => unknown, atLeastMs: number): number {
+/** Mean CPU time of one call in ms, over calls that together take `atLeastMs`. */
+export function meanOf(call: () => unknown, atLeastMs: number): number {
   const start = cpuMs();
   let calls = 0;
   do {

@@ -10,9 +10,9 @@ export async function commandLineTimes(): Promise<{ node: number[]; help: number
   return withLocalStack(async (env) => {
     const times = { node: [] as number[], help: [] as number[], list: [] as number[] };
     for (let round = 0; round <= ROUNDS; round++) {
-      const node = await wall(['-e', '0'], env);
-      const help = await wall([JOBCTL, '--help'], env);
-      const list = await wall([JOBCTL, 'list'], env);
+      const node = await wall([process.execPath, '-e', '0'], env);
+      const help = await wall([process.execPath, JOBCTL, '--help'], env);
+      const list = await wall([process.execPath, JOBCTL, 'list'], env);
       // The first round warms the file cache.
       if (round === 0) continue;
       times.node.push(node);
@@ -23,8 +23,9 @@ export async function commandLineTimes(): Promise<{ node: number[]; help: number
   });
 }
 
-async function wall(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+/** From the start of a program to its end. @throws Error if its exit code is not 0 */
+export async function wall([program = '', ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const start = performance.now();
-  await promisify(execFile)(process.execPath, [...args], { env });
+  await promisify(execFile)(program, args, { env });
   return performance.now() - start;
 }

@@ -14,8 +14,7 @@ command: {run: 'echo "from host $JOBCTL_HOST_INDEX"'}
 
 /** Milliseconds from the start of `jobctl submit --wait` to the first line that a host printed, on a stack that is up. */
 export async function firstOutputTimes(): Promise<number[]> {
-  const file = join(mkdtempSync(join(tmpdir(), 'jobctl-bench-job-')), 'job.yaml');
-  writeFileSync(file, JOB);
+  const file = firstOutputFile();
   return withLocalStack(async (env) => {
     await firstOutput(file, env);
     const times: number[] = [];
@@ -24,7 +23,14 @@ export async function firstOutputTimes(): Promise<number[]> {
   });
 }
 
-async function firstOutput(file: string, env: NodeJS.ProcessEnv): Promise<number> {
+/** Writes the job file into a new folder of the system's temporary folder. @returns its path */
+export function firstOutputFile(): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'jobctl-bench-job-')), 'job.yaml');
+  writeFileSync(file, JOB);
+  return file;
+}
+
+export async function firstOutput(file: string, env: NodeJS.ProcessEnv): Promise<number> {
   const start = performance.now();
   const child = spawn(process.execPath, [JOBCTL, 'submit', '--wait', file], {
     env,

@@ -23,3 +23,6 @@ export async function quickJob({ pool }: { readonly pool?: string }): Promise<vo
   for (let i = 0; i < 3; i++) await step();
   await lease?.letGo();
 }
+
+/** Does nothing: the least that the server and a worker need for a workflow. */
+export async function emptyJob(): Promise<void> {}

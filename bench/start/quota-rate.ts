@@ -11,12 +11,16 @@ export interface RateOptions {
   /** Jobs in a round. */
   readonly jobs?: number;
   readonly rounds?: number;
+  /** Whether each round also runs as many workflows that do nothing. */
+  readonly withEmpty?: boolean;
 }
 
 export interface QuotaRates {
   /** Jobs per second, one figure per round. */
   readonly bare: number[];
   readonly quota: number[];
+  /** None without `withEmpty`. */
+  readonly empty: number[];
   /** Signals to the quota workflow in the last round. */
   readonly signals: number;
   readonly messages: number;
@@ -26,13 +30,14 @@ export interface QuotaRates {
 }
 
 /** Measures the same workflow in turn with and without a lease, on one server and one worker. */
-export function quotaRates({ jobs = 500, rounds = 3 }: RateOptions = {}): Promise<QuotaRates> {
+export function quotaRates({ jobs = 500, rounds = 3, withEmpty = false }: RateOptions = {}): Promise<QuotaRates> {
   return withPoolWorker(async (client) => {
-    const rates: { bare: number[]; quota: number[] } = { bare: [], quota: [] };
+    const rates: Record<'bare' | 'quota' | 'empty', number[]> = { bare: [], quota: [], empty: [] };
     await rate(client, 'warm-up', { pool: 'default' }, 50);
     for (let round = 0; round < rounds; round++) {
       rates.bare.push(await rate(client, `bare-${round}`, {}, jobs));
       rates.quota.push(await rate(client, `quota-${round}`, { pool: `bench-${round}` }, jobs));
+      if (withEmpty) rates.empty.push(await rate(client, `empty-${round}`, 'nothing', jobs));
     }
     const pool = await poolHistory(client, `bench-${rounds - 1}`);
     const jobEvents = { bare: await eventsOf(client, 'bare-0-0'), quota: await eventsOf(client, 'quota-0-0') };
@@ -40,16 +45,23 @@ export function quotaRates({ jobs = 500, rounds = 3 }: RateOptions = {}): Promis
   });
 }
 
-async function rate(client: Client, name: string, input: { readonly pool?: string }, jobs: number): Promise<number> {
+/** Workflows per second. @param input `nothing`: the workflow that does nothing */
+async function rate(
+  client: Client,
+  name: string,
+  input: { readonly pool?: string } | 'nothing',
+  jobs: number,
+): Promise<number> {
+  const [workflow, args] = input === 'nothing' ? (['emptyJob', []] as const) : (['quickJob', [input]] as const);
   const start = performance.now();
   await eachOf(
     Array.from({ length: jobs }, (_, index) => index),
     100,
     async (index) => {
-      const handle = await client.workflow.start('quickJob', {
+      const handle = await client.workflow.start(workflow, {
         taskQueue: BENCH_QUEUE,
         workflowId: `${name}-${index}`,
-        args: [input],
+        args: [...args],
       });
       await handle.result();
     },

@@ -18,6 +18,7 @@ export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
     begins: /^(jobctl doctor --kubernetes|kubectl )/u,
     needs: 'a Kubernetes cluster; test/long/kubernetes has one',
   },
+  { page: /performance/u, begins: /^npm run bench$/u, needs: 'six minutes of a quiet computer' },
   { begins: /^npx jobctl submit --set venv.requirements_file=train-jax/u, needs: 'TPU hardware' },
   { begins: /^ssh -fN/u, needs: 'a virtual machine of a Google Cloud project' },
   {
