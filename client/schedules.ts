@@ -7,7 +7,7 @@ import { WorkflowType } from '../contract/workflow-ids.js';
 import { contentHash } from '../domain/content-hash.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { formatSlices } from '../domain/machines.js';
-import { isScheduleName, OVERLAPS, scheduleId } from '../domain/schedule/schedule.js';
+import { isScheduleName, type Overlap, OVERLAPS, scheduleId } from '../domain/schedule/schedule.js';
 import { type JobSearchAttribute, OWN_ID_PREFIXES, queryText } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { JobInvalid, JobNameTaken, JobRefused, ScheduleNotFound, TemporalRefused } from './errors.js';
@@ -197,7 +197,7 @@ export class TemporalSchedules implements SchedulesClient {
       if (info.numActionsSkippedOverlap > before.info.numActionsSkippedOverlap)
         throw new JobRefused(
           name,
-          `schedule ${name} did not fire: the job before has not ended, and its overlap is skip`,
+          `schedule ${name} did not fire: ${LEFT_OUT[rowOf(before, undefined).overlap]}`,
           `cancel that job first (\`jobctl schedule status ${name}\`), or submit the file by itself`,
         );
       await sleep(TRIGGER_LOOK_MS);
@@ -283,6 +283,13 @@ export class TemporalSchedules implements SchedulesClient {
 }
 
 const UNIMPLEMENTED = 12;
+/** Reasons why Temporal leaves a firing out, by the policy. */
+const LEFT_OUT: Readonly<Record<Overlap, string>> = {
+  skip: 'the job before has not ended, and its overlap is skip',
+  queue: 'the job before has not ended, another firing waits for that, and its overlap is queue',
+  cancel: 'the job before has not ended, another firing waits for that, and its overlap is cancel',
+  allow: 'too many of its firings have not ended',
+};
 const AT_ONCE = 100;
 const TRIGGER_LOOKS = 20;
 const TRIGGER_LOOK_MS = 250;

@@ -15,8 +15,14 @@ import { internalSpecifier, PACKAGES } from './packages.js';
 const BUNDLED =
   /^(zod|commander|yaml|toml|toml-eslint-parser|ignore|re2js|@temporalio\/(client|common|envconfig|proto))(\/|$)/;
 
-/** Modules that others import by their path: the command itself, and two that a worker in another tree asks for (cli/place/packages.ts). */
-const ENTRIES = ['cli/main.js', 'cli/commands/verbs/worker.js', 'cli/commands/verbs/serve.js'];
+/**
+ * Modules that others import by their path: the command itself, two that a worker in another tree asks for (cli/place/packages.ts),
+ * and the one by which tests start a local stack (test/built.ts).
+ */
+const ENTRIES = [
+  ...['cli/main.js', 'cli/commands/verbs/worker.js', 'cli/commands/verbs/serve.js'],
+  'cli/local/dev/up.js',
+];
 /** Licenses of what is in the bundle; each asks that its text goes along. */
 const NOTICES = 'THIRD-PARTY-NOTICES.txt';
 

@@ -126,7 +126,9 @@ function boundsOf(range: string, field: Field, hasStep: boolean): readonly [numb
   if (range === '*') return [field.least, field.names === WEEKDAYS ? 6 : field.most];
   const [first = '', last, ...more] = range.split('-');
   const from = valueOf(first, field);
-  const to = last === undefined ? (hasStep ? field.most : from) : valueOf(last, field);
+  const named = last === undefined ? (hasStep ? field.most : from) : valueOf(last, field);
+  // `sat-sun`: Sunday ends a week too.
+  const to = field.names === WEEKDAYS && named === 0 && from !== undefined && from > 0 ? 7 : named;
   return from === undefined || to === undefined || more.length > 0 ? undefined : [from, to];
 }
 

@@ -398,6 +398,8 @@ describe('verbs against a real Temporal server without any worker', function () 
       [nothing.exitCode, nothing.stderr.split('\n')[1]],
       [ExitCode.Refused, `jobctl stop: no member of group ${group} is in a phase for that. Nothing was changed`],
     );
+    const beside = await run('stop', group, gone, '--yes');
+    assert.match(beside.stderr, new RegExp(`^${group}: jobctl stop: no member of group ${group} is in a phase`, 'm'));
     const edited = await run('resume', group, '--set', 'env.A=1');
     assert.match(edited.stderr, /--set env\.A=1 changes the file of one job, and .* is a group/);
     const exported = await run('export', group);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Client } from '@temporalio/client';
 import { JobClient } from '../../client/job-client.js';
+import { timeInZone } from '../../cli/commands/verbs/schedule.js';
 import type { ScheduleWish } from '../../client/schedule-wish.js';
 import { scheduleId } from '../../domain/schedule/schedule.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
@@ -140,6 +141,27 @@ describe('schedules of a client', function () {
     assert.match(message, /^schedule hand fires: job hand-\d{8}-\d{4,6} starts as soon as a worker takes it$/);
     const [firing] = (await jobs.schedules().view('hand')).firings;
     assert.deepEqual([firing?.job, firing?.state], [job, 'starting']);
-    await rejects(jobs.schedules().trigger('hand'), 'JobRefused', /did not fire: the job before has not ended/);
+    await rejects(jobs.schedules().trigger('hand'), 'JobRefused', /did not fire: .* its overlap is skip$/);
+  });
+
+  it('that fire by hand under queue say so if another one waits already', async () => {
+    await create('line', { overlap: 'queue' });
+    await jobs.schedules().trigger('line');
+    const second = await jobs.schedules().trigger('line');
+    assert.match(second.message, /^schedule line fires as soon as its overlap policy lets it/);
+    await rejects(jobs.schedules().trigger('line'), 'JobRefused', /another firing waits .* its overlap is queue$/);
+  });
+
+  it('are listed beside one that another service made under a name of theirs', async () => {
+    await client.schedule.create({
+      scheduleId: scheduleId('foreign'),
+      spec: { calendars: [{ hour: 3 }] },
+      action: { type: 'startWorkflow', workflowType: 'firing', taskQueue: 'nobody-polls-schedules' },
+    });
+    const { cron, timeZone, createdAt, next } = await until('the foreign schedule is listed', async () =>
+      (await jobs.schedules().list()).find(({ name }) => name === 'foreign'),
+    );
+    assert.deepEqual([cron, timeZone, createdAt], ['-', '-', 0]);
+    assert.match(timeInZone(next[0] ?? 0, timeZone), /^20\d\d-\d\d-\d\d 03:00 UTC$/);
   });
 });

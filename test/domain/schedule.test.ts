@@ -25,6 +25,7 @@ describe('a cron text', () => {
       ['0,30 8,10,12,14,16,18 * 1,2,3 1,2,3,4,5'],
       30,
     ],
+    'has a week that ends on Sunday': ['0 0 * * sat-sun', ['0 0 * * 0,6'], 1440],
     'has two Sundays': ['0 0 * * 0,7', ['0 0 * * 0'], 7 * 1440],
     'that names days of both kinds means either, which Temporal takes for both': [
       ...(['0 2 1 * mon', ['0 2 1 * *', '0 2 * * 1'], 1440] as const),

@@ -9,8 +9,8 @@ import type { Answer } from './server-stack.js';
 const JOB = { project: 'vision', tpu: { accelerator: 'v5litepod-1', zone: 'us-central1-a' }, command: { run: 'true' } };
 /** Calls that zoe, who is nobody's member, may make. By hand: all others are refused to her. */
 const OF_EVERYBODY: readonly OperationName[] = [
-  ...(['list', 'count', 'polls', 'login', 'whoami', 'status', 'wait', 'why', 'openSlices', 'group'] as const),
-  ...(['schedules', 'schedule'] as const),
+  ...(['list', 'count', 'polls', 'login', 'whoami', 'status', 'wait', 'why', 'openSlices'] as const),
+  ...(['group', 'listGroups', 'schedules', 'schedule'] as const),
   ...(['uploads', 'completeUpload', 'uploadContent', 'quotaShow', 'capacity', 'quotaPlan'] as const),
 ];
 /** Of calls whose form asks for one. */

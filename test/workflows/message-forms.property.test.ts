@@ -125,7 +125,7 @@ describe('the forms of messages', () => {
 describe('the schemas of forms', () => {
   it('are in reach of no export: a worker freezes what shared modules export, and zod writes into a schema', async () => {
     const modules = await Promise.all(
-      ['lease-forms', 'quota-forms', 'slice-forms', 'job-forms', 'form'].map(
+      ['lease-forms', 'quota-forms', 'slice', 'job-forms', 'form'].map(
         (name) => import(`../../contract/${name}.js`) as Promise<object>,
       ),
     );

@@ -36,15 +36,24 @@ function cellsOf({ name, cron, timeZone, user, isPaused, next: [next], last }: S
 const wordOf = ({ state, phase, why }: FiringRow): string =>
   `${phase ?? state}${why === undefined ? '' : `: ${oneLine(why)}`}`;
 
-/** `2026-12-01 02:30 EST`: a zone that has no short name is shown by its offset. */
+/** `2026-12-01 02:30 EST`: a zone that has no short name is shown by its offset. A zone that is not known here is shown in UTC. */
 export function timeInZone(at: EpochMs, timeZone: string): string {
   const shown = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit' },
+    ...{ timeZone: knownZone(timeZone), hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit' },
     ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
   });
   const parts = new Map(shown.formatToParts(at).map(({ type, value }) => [type, value]));
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? '';
   return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')} ${part('timeZoneName')}`;
+}
+
+/** Another service may have made the schedule, without a zone, or another computer with newer rules of zones. */
+function knownZone(timeZone: string): string {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone }).resolvedOptions().timeZone;
+  } catch {
+    return 'UTC';
+  }
 }
 
 /** `schedule status NAME` */
@@ -58,8 +67,7 @@ export function scheduleStatus(name: string, flags: LookFlags): Promise<number> 
 }
 
 function statusLines(view: ScheduleView): readonly string[] {
-  const { name, cron, timeZone, overlap, isPaused, note, firings, createdAt, next } = view;
-  const zone = timeZone === '-' ? 'UTC' : timeZone;
+  const { name, cron, timeZone, overlap, isPaused, note, firings, createdAt } = view;
   const noted = note === undefined ? '' : `, ${oneLine(note)}`;
   const facts: readonly (readonly [string, string])[] = [
     ['cron', `${cron}, ${timeZone}`],
@@ -67,12 +75,17 @@ function statusLines(view: ScheduleView): readonly string[] {
     ['state', isPaused ? `paused${noted.replace(/^, paused /, ' ')}` : `active${noted}`],
     ['project', `${view.project} (pool ${view.pool}), user ${view.user}`],
     ['slice', view.slice],
-    ['created', timeInZone(createdAt, zone)],
-    ['next', next.length === 0 ? 'never again' : next.map((at) => timeInZone(at, zone)).join(', ')],
+    ['created', createdAt === 0 ? 'not by jobctl' : timeInZone(createdAt, timeZone)],
+    ['next', nextText(view)],
     ['fired', firedText(view)],
   ];
   const width = terminalWidth(process.stdout);
-  const rows = firings.map((each) => [timeInZone(each.at, zone), each.job, each.phase ?? each.state, each.why ?? '']);
+  const rows = firings.map((each) => [
+    timeInZone(each.at, timeZone),
+    each.job,
+    each.phase ?? each.state,
+    each.why ?? '',
+  ]);
   return [
     name,
     ...renderTable(
@@ -81,6 +94,11 @@ function statusLines(view: ScheduleView): readonly string[] {
     ),
     ...(rows.length === 0 ? [] : ['', ...renderTable([['FOR', 'JOB', 'STATE', 'WHY'], ...rows], width)]),
   ];
+}
+
+function nextText({ isPaused, next, timeZone }: ScheduleView): string {
+  if (next.length === 0) return 'never again';
+  return isPaused ? 'none while it is paused' : next.map((at) => timeInZone(at, timeZone)).join(', ');
 }
 
 function firedText({ fired, overlapped, missed }: ScheduleView): string {

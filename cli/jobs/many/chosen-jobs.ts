@@ -62,8 +62,10 @@ export async function chooseJobs(client: JobClient, choice: Choice): Promise<Cho
       if (isGroup === true && choice.groups === 'whole') groups.set(id, await client.group(id));
       else if (isGroup === true && choice.groups === 'members') {
         isOfMembers = true;
-        const members = await client.find({ ...filter, group: id });
-        rows.set(id, membersMeant(choice, id, members.filter(isMeant)));
+        const members = (await client.find({ ...filter, group: id })).filter(isMeant);
+        if (members.length > 0) rows.set(id, members);
+        else if (named.length === 1) throw noMemberMeant(choice.verb, id);
+        else missing.set(id, noMemberMeant(choice.verb, id));
       } else if (named.length === 1) throw error;
       else missing.set(id, error as Error);
     }
@@ -78,15 +80,12 @@ export async function chooseJobs(client: JobClient, choice: Choice): Promise<Cho
   return { rows: [...once.values()], groups: inOrder(groups), isOfMembers, missing, isFound: false };
 }
 
-/** @throws CliError for none */
-function membersMeant({ verb, ids }: Choice, id: string, members: readonly JobRow[]): readonly JobRow[] {
-  if (members.length > 0 || ids.length > 1) return members;
-  throw new CliError(
+const noMemberMeant = (verb: string, id: string): CliError =>
+  new CliError(
     ExitCode.Refused,
     `jobctl ${verb}: no member of group ${id} is in a phase for that. Nothing was changed`,
     `\`jobctl status ${id}\` shows its members`,
   );
-}
 
 /** Checks the flags without a server. @throws CliError unless jobs are either named or described */
 export function refuseUnclear({ verb, ids, flags }: Pick<Choice, 'verb' | 'ids' | 'flags'>): void {
