@@ -27,8 +27,9 @@ export interface GroupRow {
   readonly end?: 'terminated' | 'refused';
 }
 
-/** Keys of a filter of jobs that a group has too. */
-export type GroupFilter = Pick<JobFilter, 'project' | 'user' | 'pool' | 'group' | 'name' | 'since' | 'endedSince'>;
+type KeyOfGroups = 'project' | 'user' | 'pool' | 'group' | 'name' | 'since' | 'endedSince';
+/** The keys of a filter of jobs that a group has too. One that is undefined filters nothing. */
+export type GroupFilter = { readonly [Key in KeyOfGroups]?: JobFilter[Key] | undefined };
 
 /** Groups in Temporal's order: open ones first, the newest before, then those that ended last. Each id once, with its last run. */
 export async function findGroups(

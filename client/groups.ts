@@ -12,7 +12,7 @@ import {
   retryUpdate,
 } from '../contract/group.js';
 import type { JobInput } from '../contract/job.js';
-import { keywords } from '../contract/job-start.js';
+import { keywords, ownerColumns } from '../contract/job-start.js';
 import { groupWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import {
   type GroupState,
@@ -26,7 +26,6 @@ import {
 import type { Asker } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { eachOf } from '../domain/semaphore.js';
-import type { JobSearchAttribute } from '../domain/temporal-server.js';
 import { GroupNotFound, JobRefused, NoWorkerAnswers } from './errors.js';
 import { groupRowOf, type GroupRow } from './group-rows.js';
 import { arrayOf, viewOfRows } from './group-view.js';
@@ -270,14 +269,7 @@ export async function startGroup(
   workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE',
 ): Promise<boolean> {
   const { WorkflowExecutionAlreadyStartedError } = await import('@temporalio/common');
-  const { authorization } = input.submission;
-  const user = spec.user ?? input.submission.user ?? 'unknown';
-  // A server finds the project of a file that names none.
-  const project = spec.project ?? authorization?.project;
-  const attributes: Partial<Record<JobSearchAttribute, string>> = {
-    ...{ JobGroup: id, JobUser: user, JobPool: spec.pool },
-    ...(project === undefined ? {} : { JobProject: project }),
-  };
+  const { user, attributes } = ownerColumns(spec, input.submission);
   try {
     await calls.bounded(() =>
       temporal.workflow.start(WorkflowType.Group, {
@@ -285,7 +277,7 @@ export async function startGroup(
         taskQueue,
         args: [input],
         memo: { ...memo },
-        typedSearchAttributes: keywords(attributes),
+        typedSearchAttributes: keywords({ JobGroup: id, ...attributes }),
         workflowIdReusePolicy,
         workflowIdConflictPolicy: 'FAIL',
         staticSummary: `${spec.name}: ${memo.members} members for ${user}`,

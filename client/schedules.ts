@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScheduleDescription, ScheduleHandle, ScheduleSummary, WorkflowExecutionInfo } from '@temporalio/client';
-import { keywords } from '../contract/job-start.js';
+import { keywords, ownerColumns } from '../contract/job-start.js';
 import type { JobInput } from '../contract/job.js';
 import type { FiringInput, FiringMemo, ScheduleMemo } from '../contract/schedule.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
@@ -8,7 +8,7 @@ import { contentHash } from '../domain/content-hash.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { formatSlices } from '../domain/machines.js';
 import { isScheduleName, type Overlap, OVERLAPS, scheduleId } from '../domain/schedule/schedule.js';
-import { type JobSearchAttribute, OWN_ID_PREFIXES, queryText } from '../domain/temporal-server.js';
+import { OWN_ID_PREFIXES, queryText } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { JobInvalid, JobNameTaken, JobRefused, ScheduleNotFound, TemporalRefused } from './errors.js';
 import type { TemporalAccess } from './job-executions.js';
@@ -103,12 +103,7 @@ export class TemporalSchedules implements SchedulesClient {
     const { crons, zone, overlap, catchUpMs, isOfWallClock } = times;
     const input: FiringInput = { v: 1, submission, ...(isOfWallClock && zone !== 'UTC' && { wallClock: zone }) };
     const first: FiringMemo = { state: 'starting' };
-    const project = spec.project ?? submission.authorization?.project;
-    const user = spec.user ?? submission.user ?? 'unknown';
-    const attributes: Partial<Record<JobSearchAttribute, string>> = {
-      ...{ JobUser: user, JobPool: spec.pool },
-      ...(project === undefined ? {} : { JobProject: project }),
-    };
+    const { user, attributes } = ownerColumns(spec, submission);
     try {
       await this.#call(() =>
         temporal.schedule.create({

@@ -39,6 +39,22 @@ export function jobStart(spec: JobSpec, input: JobInput, contentHash: string): J
   };
 }
 
+/**
+ * The user, and the columns that say whose something is that starts jobs, a group or a schedule. The statement of a server names the
+ * project of a file that names none.
+ */
+export function ownerColumns(
+  spec: Pick<JobSpec, 'pool' | 'project' | 'user'>,
+  { user: submitter, authorization }: Pick<JobInput, 'user' | 'authorization'>,
+): { readonly user: string; readonly attributes: JobStart['attributes'] } {
+  const user = spec.user ?? submitter ?? 'unknown';
+  const project = spec.project ?? authorization?.project;
+  return {
+    user,
+    attributes: { JobUser: user, JobPool: spec.pool, ...(project === undefined ? {} : { JobProject: project }) },
+  };
+}
+
 /** Search attributes as Temporal's calls take them: all are of type Keyword. */
 export const keywords = (attributes: JobStart['attributes']): SearchAttributePair[] =>
   Object.entries(attributes).map(([name, value]) => ({ key: { name, type: 'KEYWORD' }, value }));

@@ -65,7 +65,7 @@ export async function bundleCli(root: string, compiled: string): Promise<void> {
 
 /** Imports that leave the bundle: of other packages of ours by the name that scripts/split-packages.ts gives, of libraries as they are. */
 function borders(root: string, compiled: string): Plugin {
-  const names = namesOfCommonJs(root);
+  const load = createRequire(join(root, 'package.json'));
   return {
     name: 'borders',
     setup({ onResolve, onLoad }) {
@@ -78,35 +78,23 @@ function borders(root: string, compiled: string): Plugin {
       });
       onResolve({ filter: /^[^./]/ }, ({ path, kind, importer, namespace }) => {
         if (path.startsWith('node:')) return { path, external: true };
-        if (namespace === 'file' && importer.includes('/node_modules/')) return undefined;
-        if (namespace === IMPORTED_LATER) return undefined;
+        if (namespace === IMPORTED_LATER || importer.includes('/node_modules/')) return undefined;
         if (!BUNDLED.test(path)) return { path, external: true };
-        return kind === 'dynamic-import' && names.of(path) !== undefined
-          ? { path, namespace: IMPORTED_LATER }
-          : undefined;
+        return kind === 'dynamic-import' && COMMON_JS.test(path) ? { path, namespace: IMPORTED_LATER } : undefined;
       });
       // esbuild gives an import() of CommonJS its default alone. Node.js gives the names too.
-      onLoad({ filter: /^/, namespace: IMPORTED_LATER }, ({ path }) => ({
-        contents: `const all = require(${JSON.stringify(path)});\nexport const { ${names.of(path)?.join(', ')} } = all;\nexport default all;\n`,
-        resolveDir: root,
-      }));
+      onLoad({ filter: /^/, namespace: IMPORTED_LATER }, ({ path }) => {
+        const names = Object.keys(load(path) as object).filter((name) => name !== 'default');
+        const contents = `const all = require('${path}');\nexport const { ${names.join(', ')} } = all;\nexport default all;\n`;
+        return { contents, resolveDir: root };
+      });
     },
   };
 }
 
+/** Bundled packages in CommonJS. */
+const COMMON_JS = /^@temporalio\//;
 const IMPORTED_LATER = 'imported-later';
-
-/** The names that a package in CommonJS exports; undefined for a package in ES modules. */
-function namesOfCommonJs(root: string): { of(specifier: string): readonly string[] | undefined } {
-  const load = createRequire(join(root, 'package.json'));
-  return {
-    of(specifier) {
-      const exported = load(specifier) as Readonly<Record<string, unknown>>;
-      if (exported[Symbol.toStringTag as never] === 'Module') return undefined;
-      return Object.keys(exported).filter((name) => /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default');
-    },
-  };
-}
 
 /** `import.meta.url` of a module in a chunk: as if the module lay at its own place in the folder of the bundle. */
 function ownPlaces(compiled: string): Plugin {

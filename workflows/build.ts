@@ -31,7 +31,7 @@ import { FailureType } from '../domain/errors.js';
 import type { CreateAnswer, RefusalScope } from '../domain/slice.js';
 import type { JobRef } from '../contract/workflow-ids.js';
 import { buildMail, buildWatch, createBuildOnce } from './activity-options.js';
-import { Inbox } from './inbox.js';
+import { hearingCancel, Inbox } from './inbox.js';
 
 /**
  * Owns the Kubernetes Job that builds one image, from before the first create call until it is seen gone, for all jobs that need
@@ -40,12 +40,10 @@ import { Inbox } from './inbox.js';
  */
 export async function build(input: BuildInput): Promise<BuildResult> {
   const owner = new BuildOwner(checkedInput(input));
-  const cancelled = CancellationScope.current().cancelRequested;
-  // The cancel request is news, not an order to stop: everything runs outside its reach, so that the Job is deleted.
-  const end = await CancellationScope.nonCancellable(async () => {
-    void cancelled.catch(() => owner.cancelled());
-    return owner.run();
-  });
+  const end = await hearingCancel(
+    () => owner.run(),
+    () => owner.cancelled(),
+  );
   if (end.kind === 'history is long') return continueAsNew<typeof build>({ ...input, carry: owner.carry() });
   if (end.kind === 'built') return { digest: end.digest };
   throw ApplicationFailure.create({ type: FailureType.BuildFailed, nonRetryable: true, message: end.message });

@@ -1,7 +1,6 @@
 import {
   ActivityFailure,
   ApplicationFailure,
-  CancellationScope,
   condition,
   continueAsNew,
   setCurrentDetails,
@@ -15,7 +14,7 @@ import { shortened } from '../domain/problem.js';
 import { type Firing, firingJobId, firingOf } from '../domain/schedule/schedule.js';
 import { utc } from '../domain/units.js';
 import { firingStart, firingWork, groupWork } from './activity-options.js';
-import { Inbox } from './inbox.js';
+import { hearingCancel, Inbox, inputIn, invalidInput } from './inbox.js';
 import { Others } from './others.js';
 import { plain } from './markdown.js';
 
@@ -25,11 +24,10 @@ import { plain } from './markdown.js';
  */
 export async function firing(input: FiringInput): Promise<FiringResult> {
   const owner = new FiringOwner(checkedInput(input));
-  const cancelled = CancellationScope.current().cancelRequested;
-  const result = await CancellationScope.nonCancellable(async () => {
-    void cancelled.catch(() => owner.cancel());
-    return owner.run();
-  });
+  const result = await hearingCancel(
+    () => owner.run(),
+    () => owner.cancel(),
+  );
   return result ?? continueAsNew<typeof firing>(owner.nextInput());
 }
 
@@ -40,21 +38,12 @@ interface CheckedFiring {
 
 /** Another service may have sent the input, or have started the workflow. @throws InvalidInput, which no retry mends */
 function checkedInput(input: FiringInput): CheckedFiring {
-  const checked = firingInputForm(input);
-  if (checked.kind === 'unknown-version') throw invalid(`version ${checked.version} is not known: update the worker`);
-  if (checked.kind === 'malformed') throw invalid(checked.reason);
+  inputIn(firingInputForm, 'firing', input);
   const { workflowId } = workflowInfo();
   const of = firingOf(workflowId);
-  if (of === undefined) throw invalid(`workflow id: '${workflowId}' is not one that a schedule gives`);
+  if (of === undefined) throw invalidInput('firing', `workflow id: '${workflowId}' is not one that a schedule gives`);
   return { input, firing: of };
 }
-
-const invalid = (why: string): ApplicationFailure =>
-  ApplicationFailure.create({
-    type: FailureType.InvalidInput,
-    nonRetryable: true,
-    message: `the input of the workflow firing: ${why}`,
-  });
 
 /**
  * A job tells its end. One that a worker refused tells nobody, which shows within seconds of its start. One that was terminated is found

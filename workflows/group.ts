@@ -1,6 +1,5 @@
 import {
   allHandlersFinished,
-  CancellationScope,
   condition,
   continueAsNew,
   setCurrentDetails,
@@ -45,7 +44,7 @@ import { count } from '../domain/units.js';
 import { groupReading, groupWork } from './activity-options.js';
 import { checkedInput, type CheckedInput, groupId } from './group/input.js';
 import { MemberMarks } from './group/member-marks.js';
-import { Inbox, mustBeForm, refusal } from './inbox.js';
+import { hearingCancel, Inbox, mustBeForm, refusal } from './inbox.js';
 import { askerOf } from './job/requests.js';
 import { joinBlocks, plain } from './markdown.js';
 import { Followers, Others } from './others.js';
@@ -56,12 +55,10 @@ import { Followers, Others } from './others.js';
  */
 export async function group(input: GroupInput): Promise<GroupResult> {
   const owner = new GroupOwner(checkedInput(input));
-  const cancelled = CancellationScope.current().cancelRequested;
-  // The cancel request is news: members are asked to end, and heard of, outside its reach.
-  const isOver = await CancellationScope.nonCancellable(async () => {
-    void cancelled.catch(() => owner.cancel());
-    return owner.run();
-  });
+  const isOver = await hearingCancel(
+    () => owner.run(),
+    () => owner.cancel(),
+  );
   return isOver ? owner.result() : continueAsNew<typeof group>(owner.nextInput());
 }
 

@@ -1,4 +1,11 @@
-import { defineSignal, log, setHandler, workflowInfo, ApplicationFailure } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  defineSignal,
+  log,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { SignalDefinition } from '@temporalio/common';
 import type { Form, Checked } from '../contract/form.js';
 import { FailureType } from '../domain/errors.js';
@@ -136,6 +143,34 @@ export function notAhead<T>(form: Form<T>, key: string, timeOf: (value: T) => nu
 /** The form of a message from one run of a quota workflow, which began at its epoch. */
 export const ofThisTime = <T extends { readonly epoch: number }>(form: Form<T>): Form<T> =>
   notAhead(form, 'epoch', ({ epoch }) => epoch);
+
+/**
+ * Runs a workflow to which a cancel request is news, and no order to stop: everything runs outside its reach, so that the workflow can
+ * end in order what it has begun.
+ */
+export function hearingCancel<T>(run: () => Promise<T>, onCancel: () => unknown): Promise<T> {
+  const cancelled = CancellationScope.current().cancelRequested;
+  return CancellationScope.nonCancellable(async () => {
+    void cancelled.catch(onCancel);
+    return run();
+  });
+}
+
+/** The error for the input of a workflow that another service, in any language, may have sent. No retry mends it. */
+export const invalidInput = (workflow: string, why: string): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: FailureType.InvalidInput,
+    nonRetryable: true,
+    message: `the input of the workflow ${workflow}: ${why}`,
+  });
+
+/** The input of a workflow, without keys that the form does not name. @throws invalidInput if it does not have the form */
+export function inputIn<T>(form: Form<T>, workflow: string, input: unknown): T {
+  const checked = form(input);
+  if (checked.kind === 'valid') return checked.value;
+  const isNewer = checked.kind === 'unknown-version';
+  throw invalidInput(workflow, isNewer ? `version ${checked.version} is not known: update the worker` : checked.reason);
+}
 
 /** The error of a validator or an update that refuses a person's call: nothing was changed. `message` is for the caller. */
 export const refusal = (message: string): ApplicationFailure =>

@@ -1,6 +1,5 @@
 import {
   ActivityFailure,
-  ApplicationFailure,
   CancellationScope,
   condition,
   continueAsNew,
@@ -10,7 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { RetryState } from '@temporalio/common';
-import { messageOf, FailureType } from '../domain/errors.js';
+import { messageOf } from '../domain/errors.js';
 import {
   DELIVERY_LIMIT_MS,
   type Notice,
@@ -26,7 +25,7 @@ import type { ToldEvent } from '../domain/job-events/event.js';
 import { isWorkflowTarget, type NotifyTarget, targetKey, targetText } from '../domain/notify.js';
 import { count } from '../domain/units.js';
 import { delivery } from './activity-options.js';
-import { Inbox } from './inbox.js';
+import { Inbox, inputIn } from './inbox.js';
 import { joinBlocks, plain } from './markdown.js';
 
 /**
@@ -34,14 +33,7 @@ import { joinBlocks, plain } from './markdown.js';
  * (docs/adr/0148). The job starts it and sends more events while it is open. It ends when nothing is left to deliver.
  */
 export async function notices(input: NoticesInput): Promise<NoticesResult> {
-  const checked = noticesInputForm(input);
-  if (checked.kind !== 'valid') {
-    const why =
-      checked.kind === 'malformed' ? checked.reason : `version ${checked.version} is not known: update the worker`;
-    const message = `the input of the workflow notices: ${why}`;
-    throw ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message });
-  }
-  const post = new Post(checked.value);
+  const post = new Post(inputIn(noticesInputForm, 'notices', input));
   const rest = await post.run();
   if (rest === undefined) return { lines: post.reports };
   return continueAsNew<typeof notices>({ ...input, notices: [], carry: rest });

@@ -25,7 +25,7 @@ import { type AskedFor, TOLD_SCOPES, leaseKey, MOST_ANSWER, type ToldRefusal } f
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
 import { boundedLine } from '../domain/outside-text.js';
 import { createOnce, deletion, looks, watching } from './activity-options.js';
-import { Inbox, ofThisTime } from './inbox.js';
+import { hearingCancel, Inbox, ofThisTime } from './inbox.js';
 import { checkedInput, refOf } from './slice/check-input.js';
 import { sliceDetails, type SliceStage, createSummary, deleteSummary } from './slice/details.js';
 import { SliceMail } from './slice/mail.js';
@@ -38,12 +38,10 @@ import { SliceMail } from './slice/mail.js';
  */
 export async function slice(input: SliceInput): Promise<void> {
   const owner = new SliceOwner(checkedInput(input));
-  // The cancel request is news, not an order to stop: everything runs outside its reach.
-  const cancelled = CancellationScope.current().cancelRequested;
-  const end = await CancellationScope.nonCancellable(async () => {
-    void cancelled.catch(() => owner.parentClosed());
-    return owner.run();
-  });
+  const end = await hearingCancel(
+    () => owner.run(),
+    () => owner.parentClosed(),
+  );
   if (end === 'history is long') await continueAsNew<typeof slice>({ ...input, carry: owner.carry() });
 }
 

@@ -13,6 +13,9 @@ export const asker = (user: string | undefined, context: Pick<CliContext, 'user'
   from: hostname(),
 });
 
+/** Returns whether a job or schedule has a user who is not known: nobody need be asked before another one changes it. */
+export const isNobody = (user: string): boolean => user === '-' || user === 'unknown';
+
 /** Over a server, the user whom the server knows; no other can be named. @throws CliError (Usage) if another is named */
 export async function askerAt(
   client: Pick<JobClient, 'whoAmI'>,

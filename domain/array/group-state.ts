@@ -111,6 +111,10 @@ export const MARK_WORDS: readonly (readonly [MemberMark, string])[] = [
   [MemberMark.Cancelled, 'cancelled'],
 ];
 
+/** The name of a mark; undefined for one that this build does not know, and for a place without a member. */
+export const wordOfMark = (mark: string | undefined): string | undefined => WORD_OF_MARK.get(mark ?? '');
+const WORD_OF_MARK: ReadonlyMap<string, string> = new Map(MARK_WORDS);
+
 /** Numbers of members by the words of their marks, in the order of a summary; marks without members are absent. */
 export type GroupCounts = Readonly<Record<string, number>>;
 

@@ -8,8 +8,7 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
   const asksItself = { asksItself: true } as const;
 
   serve('listGroups', async ({ query: { limit, ...filter } }) => {
-    const given = Object.entries(filter).filter(([, value]) => value !== undefined);
-    return { rows: (await client.groups(Object.fromEntries(given), limit)).map((row) => ({ ...row })) as never };
+    return { rows: (await client.groups(filter, limit)).map((row) => ({ ...row })) as never };
   });
 
   serve(

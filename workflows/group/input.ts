@@ -1,12 +1,12 @@
-import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
+import { workflowInfo } from '@temporalio/workflow';
 import { groupInputForm } from '../../contract/group-forms.js';
 import type { GroupInput } from '../../contract/group.js';
 import { isArray, type JobArray, readArray } from '../../domain/array/array.js';
 import { groupIdProblem } from '../../domain/array/group-state.js';
-import { FailureType } from '../../domain/errors.js';
 import { MAX_JOB_ID } from '../../domain/identity.js';
 import { formatProblems } from '../../domain/problem.js';
 import { OWN_ID_PREFIXES } from '../../domain/temporal-server.js';
+import { inputIn, invalidInput } from '../inbox.js';
 
 export interface CheckedInput extends GroupInput {
   readonly array: JobArray;
@@ -17,9 +17,7 @@ export const groupId = (): string => workflowInfo().workflowId.slice(OWN_ID_PREF
 
 /** Another service, in any language, may have sent the input. @throws InvalidInput, which no retry mends */
 export function checkedInput(input: GroupInput): CheckedInput {
-  const checked = groupInputForm(input);
-  if (checked.kind === 'unknown-version') throw invalid(`version ${checked.version} is not known: update the worker`);
-  if (checked.kind === 'malformed') throw invalid(checked.reason);
+  inputIn(groupInputForm, 'group', input);
   const { job } = input.submission;
   if (!isArray(job)) throw invalid('submission.job: has no array');
   const read = readArray(job);
@@ -32,9 +30,4 @@ export function checkedInput(input: GroupInput): CheckedInput {
   return { ...input, array: read.array };
 }
 
-const invalid = (why: string): ApplicationFailure =>
-  ApplicationFailure.create({
-    type: FailureType.InvalidInput,
-    nonRetryable: true,
-    message: `the input of the workflow group: ${why}`,
-  });
+const invalid = (why: string): Error => invalidInput('group', why);

@@ -1,7 +1,9 @@
 import type { FiringRow, ScheduleRow, ScheduleView } from '../../../client/schedule-rows.js';
 import type { JobClient } from '../../../client/job-client.js';
+import { DEFAULT_ZONE } from '../../../domain/schedule/schedule.js';
+import { isTimeZone } from '../../../domain/schedule/wall-clock.js';
 import { count, type EpochMs } from '../../../domain/units.js';
-import { askerAt } from '../../place/asker.js';
+import { askerAt, isNobody } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
 import { type ContextFlags, contextToChange, resolveContext } from '../../place/context.js';
 import { ask, mustBeAskable, nothingChanged } from '../../terminal/ask.js';
@@ -36,24 +38,19 @@ function cellsOf({ name, cron, timeZone, user, isPaused, next: [next], last }: S
 const wordOf = ({ state, phase, why }: FiringRow): string =>
   `${phase ?? state}${why === undefined ? '' : `: ${oneLine(why)}`}`;
 
-/** `2026-12-01 02:30 EST`: a zone that has no short name is shown by its offset. A zone that is not known here is shown in UTC. */
-export function timeInZone(at: EpochMs, timeZone: string): string {
+/**
+ * `2026-12-01 02:30 EST`: a zone that has no short name is shown by its offset. Without a zone that this computer knows the time is UTC:
+ * another service may have made the schedule, or a computer with newer rules of zones.
+ */
+export function timeInZone(at: EpochMs, zone: string): string {
+  const timeZone = isTimeZone(zone) ? zone : DEFAULT_ZONE;
   const shown = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone: knownZone(timeZone), hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit' },
+    ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit' },
     ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
   });
   const parts = new Map(shown.formatToParts(at).map(({ type, value }) => [type, value]));
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? '';
   return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')} ${part('timeZoneName')}`;
-}
-
-/** Another service may have made the schedule, without a zone, or another computer with newer rules of zones. */
-function knownZone(timeZone: string): string {
-  try {
-    return new Intl.DateTimeFormat('en-US', { timeZone }).resolvedOptions().timeZone;
-  } catch {
-    return 'UTC';
-  }
 }
 
 /** `schedule status NAME` */
@@ -125,7 +122,7 @@ function change(verb: string, name: string, flags: ChangeFlags, carryOut: Change
     const schedules = client.schedules();
     const { by } = await askerAt(client, flags.by, context);
     const { user } = await schedules.view(name);
-    if (user !== by && !NOBODY.has(user)) {
+    if (user !== by && !isNobody(user)) {
       const why = `schedule ${name} is ${user}'s, and you are ${by}`;
       mustBeAskable(flags, `schedule ${verb}: ${why}`, '--yes does that without a question');
       if (flags.yes !== true && !(await ask(`${why}\n${verb} it? [y/N] `))) return nothingChanged();
@@ -136,9 +133,6 @@ function change(verb: string, name: string, flags: ChangeFlags, carryOut: Change
     return ExitCode.Done;
   });
 }
-
-/** User of a schedule whose creator is unknown. */
-const NOBODY: ReadonlySet<string> = new Set(['-', 'unknown']);
 
 export const schedulePause = (name: string, flags: ChangeFlags & { readonly reason?: string }): Promise<number> =>
   change('pause', name, flags, async (schedules, by) => ({ message: await schedules.pause(name, by, flags.reason) }));

@@ -1,5 +1,5 @@
 import type { JobClient } from '../../../client/job-client.js';
-import type { GroupFilter, GroupRow } from '../../../client/group-rows.js';
+import type { GroupRow } from '../../../client/group-rows.js';
 import type { JobFilter } from '../../../client/job-query.js';
 import { countsText } from '../../../domain/array/group-state.js';
 import { count, type EpochMs } from '../../../domain/units.js';
@@ -16,9 +16,7 @@ export async function groupsOfBoard(
   filter: JobFilter,
   most: number,
 ): Promise<readonly GroupRow[]> {
-  const { project, user, group, name, since, endedSince, phase } = filter;
-  const given = Object.entries({ project, user, group, name, since, endedSince });
-  const own: GroupFilter = Object.fromEntries(given.filter(([, value]) => value !== undefined));
+  const { phase, state: _, ...own } = filter;
   if (phase !== undefined && !phase.includes('queued')) return [];
   const found = await client.groups(own, most);
   return phase === undefined ? found : found.filter(isUnbegun);

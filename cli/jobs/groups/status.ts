@@ -14,6 +14,7 @@ import {
   memberId,
   MemberMark,
   roundAt,
+  wordOfMark,
 } from '../../../domain/array/group-state.js';
 import { count } from '../../../domain/units.js';
 import type { OutputFlag } from '../../terminal/options.js';
@@ -68,7 +69,7 @@ function membersOf(
     const id = memberId({ group, index, round: roundAt(state, index) });
     const mark = state.marks[index];
     const row = mark === MemberMark.Waiting ? undefined : byId.get(id);
-    const known = MARK_WORDS.find(([each]) => each === mark)?.[1] ?? 'unknown';
+    const known = wordOfMark(mark) ?? 'unknown';
     const word = mark === MemberMark.Waiting && isFromLists === true ? 'not known' : known;
     const why =
       row?.outcome?.cause?.message ?? (row && resultOf(row) === 'succeeded' ? undefined : row?.why) ?? noted.get(index);

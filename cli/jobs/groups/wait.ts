@@ -7,10 +7,10 @@ import {
   countsByWord,
   countsText,
   hasFailed,
-  MARK_WORDS,
   memberId,
   MemberMark,
   roundAt,
+  wordOfMark,
 } from '../../../domain/array/group-state.js';
 import { count } from '../../../domain/units.js';
 import { withClient } from '../../place/connect.js';
@@ -129,6 +129,6 @@ export const hasSucceeded = ({ end, counts = {} }: GroupRow): boolean =>
   end === undefined && Object.keys(counts).every((word) => word === 'succeeded');
 
 function failedLine({ group, array, state }: GroupView, index: number): string {
-  const word = MARK_WORDS.find(([mark]) => mark === state.marks[index])?.[1] ?? 'failed';
+  const word = wordOfMark(state.marks[index]) ?? 'failed';
   return `${memberId({ group, index, round: roundAt(state, index) })} ${word}: ${assignmentText(assignmentAt(array, index))}`;
 }

@@ -4,7 +4,7 @@ import type { GroupRow } from '../../../client/group-rows.js';
 import type { JobFilter } from '../../../client/job-query.js';
 import type { JobRow, ShownPhase } from '../../../client/job-rows.js';
 import { nothingChanged, ask, mustBeAskable } from '../../terminal/ask.js';
-import { askerAt, asKnown } from '../../place/asker.js';
+import { askerAt, asKnown, isNobody } from '../../place/asker.js';
 import { withClient } from '../../place/connect.js';
 import { type ContextFlags, contextToChange } from '../../place/context.js';
 import { type FilterFlags, ownFilter } from '../job-filter.js';
@@ -77,8 +77,6 @@ interface Intent {
 }
 
 const MOST_SHOWN = 20;
-/** User of a job whose submitter is unknown. */
-const NOBODY: ReadonlySet<string> = new Set(['-', 'unknown']);
 
 /**
  * Asks for agreement about jobs that a filter found, after they were shown, and about other people's.
@@ -87,7 +85,7 @@ const NOBODY: ReadonlySet<string> = new Set(['-', 'unknown']);
 async function isAgreed(chosen: ChosenJobs, flags: ConsentFlags, { verb, act, by, warning }: Intent): Promise<boolean> {
   const { isFound } = chosen;
   const rows: readonly Shown[] = [...chosen.rows, ...chosen.groups.map(shownGroup)];
-  const others = rows.filter(({ user }) => user !== by && !NOBODY.has(user));
+  const others = rows.filter(({ user }) => user !== by && !isNobody(user));
   if (rows.length === 0 || (!isFound && others.length === 0 && warning === undefined)) return true;
   const [only] = rows;
   const what = rows.length === 1 && only ? `${only.id} (${only.phase})` : count(rows.length, 'job');
