@@ -45,7 +45,7 @@ interface Patience {
 const DATA = 'a line of the bundle\n'.repeat(150_000);
 const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Says what arrived, writes a checkpoint, and saves once more as it hears a notice. It prints nothing secret. */
+/** Says what arrived, writes a checkpoint, and saves once more as it hears a notice. It prints nothing secret. A machine that shuts down may signal before its notice is there. */
 const TRAIN = `#!/bin/bash
 me=$JOBCTL_SLICE_INDEX-$JOBCTL_HOST_INDEX
 trap 'told=yes' TERM
@@ -59,6 +59,7 @@ mkdir -p out && echo "of attempt $JOBCTL_ATTEMPT of $(env | grep -c ^JOBCTL_)" >
 seq 1 300000 > out/large
 echo ready
 until [ -n "$told" ]; do sleep 0.2; done
+until [ -s "$JOBCTL_NOTICE_FILE" ]; do sleep 0.1; done
 echo "told $(cat "$JOBCTL_NOTICE_FILE")"
 echo last > out/last
 cp "$JOBCTL_NOTICE_FILE" "$JOBCTL_OUTPUT_DIR/notice"

@@ -24,7 +24,7 @@ describe('a job on VMs of Compute Engine that are preempted, or not to be had', 
     JSON.parse(String(await stack.store.read(attemptObject(id, number)))) as AttemptRecord;
 
   it('a VM that is preempted is told, the other of its gang too, and it costs one attempt with the cause preemption', async () => {
-    const saves = `trap 'echo saved; cat $JOBCTL_NOTICE_FILE; exit 0' TERM; echo up; sleep 300 & wait $!`;
+    const saves = `trap 'echo saved; until [ -s $JOBCTL_NOTICE_FILE ]; do sleep 0.1; done; cat $JOBCTL_NOTICE_FILE; exit 0' TERM; echo up; sleep 300 & wait $!`;
     const run = `[ $JOBCTL_ATTEMPT = 1 ] || { echo "after $JOBCTL_PREVIOUS_ATTEMPT_END"; exit 0; }; ${saves}`;
     const { id } = await stack.jobs.submit({ job: vmJob(run) });
     const isUp = async (host: number): Promise<boolean> =>
