@@ -14,6 +14,7 @@ import type { Trust } from './authorization.js';
 import type { LogSides } from './done-twice.js';
 import type { PlaceOfBucket } from './near-zones.js';
 import type { PoolSource } from './pool-source.js';
+import type { PriceSource } from './price-source.js';
 import type { QuotaSource } from './quota-source.js';
 
 /** Everything that a worker hands to its activities: the ports, and the facts of its installation. */
@@ -26,6 +27,8 @@ export interface ActivityDependencies {
   readonly quota: QuotaSource;
   readonly meter: WorkMeter;
   readonly pools: PoolSource;
+  /** Absent: the operator has no price list. */
+  readonly prices?: PriceSource;
   readonly machinesOperator: MachinesOperator;
   /** Absent: the places of buckets cannot be known. */
   readonly placeOfBucket?: PlaceOfBucket;

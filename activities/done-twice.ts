@@ -1,6 +1,6 @@
 import type { StorePort } from '../cloud/store/port.js';
-import type { AttemptRecord, JobActivities } from '../contract/job-activities.js';
-import { doneTwice, type PrintedBy } from '../domain/done-twice.js';
+import type { AttemptRecord, JobActivities, RepeatedWorkFound } from '../contract/job-activities.js';
+import { type PrintedBy, repeatedWork, type LostShare } from '../domain/done-twice.js';
 import { rowsFor } from '../domain/recovery/decide.js';
 import { attemptObject, logPrefix } from '../domain/store-layout.js';
 import { translated } from './failures.js';
@@ -11,7 +11,7 @@ export type LogSides = (prefix: string, host: number, most: number) => Promise<B
 /** Bytes that are read from either side of an attempt's log: a counter is printed soon after a start, and until the end. */
 const SIDE_BYTES = 262_144;
 /** The last ones: a job may be preempted hundreds of times. */
-const MOST_ATTEMPTS = 20;
+const MOST_ATTEMPTS = 40;
 /** Most programs count on the first host alone. */
 const HOST = 0;
 
@@ -34,10 +34,18 @@ export const doneTwiceActivity = ({
 }): Pick<JobActivities, 'findDoneTwice'> => ({
   findDoneTwice: ({ job, attempts }) =>
     translated(async () => {
-      if (logSides === undefined) return undefined;
+      if (logSides === undefined) return {};
+      const records = new Map<number, AttemptRecord | undefined>();
+      const recordOf = async (attempt: number): Promise<AttemptRecord | undefined> => {
+        if (!records.has(attempt)) {
+          const stored = await store.read(attemptObject(job.id, attempt));
+          records.set(attempt, stored && (JSON.parse(stored.toString('utf8')) as AttemptRecord));
+        }
+        return records.get(attempt);
+      };
       const wasLostAt = async (attempt: number): Promise<boolean> => {
-        const record = await store.read(attemptObject(job.id, attempt));
-        return record !== undefined && wasLost(JSON.parse(record.toString('utf8')) as AttemptRecord);
+        const record = await recordOf(attempt);
+        return record !== undefined && wasLost(record);
       };
       const printed: PrintedBy[] = [];
       for (let attempt = Math.max(1, attempts - MOST_ATTEMPTS + 1); attempt <= attempts; attempt++) {
@@ -45,6 +53,23 @@ export const doneTwiceActivity = ({
         const isAfterLoss = printed.length > 0 && (await wasLostAt(attempt - 1));
         printed.push({ attempt, text: bytes.toString('utf8'), isAfterLoss });
       }
-      return doneTwice(printed);
+      const { doneTwice, lost } = repeatedWork(printed);
+      return {
+        ...(doneTwice && { doneTwice }),
+        ...(lost && { lost: await lostTime(lost, recordOf) }),
+      };
     }),
 });
+
+/** The chip-time of lost work: of each attempt's command, the share of its work that was lost. */
+async function lostTime(
+  shares: readonly LostShare[],
+  recordOf: (attempt: number) => Promise<AttemptRecord | undefined>,
+): Promise<NonNullable<RepeatedWorkFound['lost']>> {
+  let [chipMs, marks] = [0, 0];
+  for (const { attempt, share, marks: own } of shares) {
+    chipMs += Math.floor(((await recordOf(attempt))?.ranChipMs ?? 0) * share);
+    marks += own;
+  }
+  return { chipMs, marks };
+}

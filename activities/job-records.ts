@@ -8,6 +8,7 @@ import { loginNameOf } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { fromInventory, tooFewMachines } from '../domain/machine-kinds/machines/words.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
+import { pricesFor } from '../domain/counted/prices.js';
 import { formatProblems } from '../domain/problem.js';
 import {
   attemptObject,
@@ -37,6 +38,7 @@ import type { ActivityDependencies, Installation } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
 import { refuseWithoutAccount, rememberAccount } from './accounts.js';
 import { ofJob, secretVariables } from './secret-values.js';
+import { storeCounted } from './counted.js';
 import { withNearZones } from './near-zones.js';
 import { checkNotify } from './notices.js';
 import { type LoadedPool, machinesOfPool, type PoolSource } from './pool-source.js';
@@ -58,10 +60,11 @@ export function jobRecordActivities(dependencies: ActivityDependencies): JobReco
         await store.replace(attemptObject(job.id, record.attempt), toJson(record), 'application/json');
         await writeJobLog(store, job, events);
       }),
-    recordOutcome: ({ job, outcome, events }) =>
+    recordOutcome: ({ job, outcome, events, counted }) =>
       translated(async () => {
         // The first outcome is the final one: a second write finds it there and changes nothing.
         await store.write(outcomeObject(job.id), toJson(outcome), 'absent', 'application/json');
+        if (counted !== undefined) await storeCounted(store, counted);
         await writeJobLog(store, job, events);
       }),
   };
@@ -74,6 +77,7 @@ async function acceptJob(
     quota,
     pools,
     userJobs,
+    prices,
     placeOfBucket: placeOf,
   }: ActivityDependencies & { readonly userJobs: UserJobsBook },
   question: AcceptJobInput,
@@ -122,6 +126,8 @@ async function acceptJob(
   await rememberAccount(store, installation, machines);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');
   const label = labelOfJob(machines, installation.label);
+  const list = await prices?.();
+  const ownPrices = list && pricesFor({ ...spec, ...machines }, list);
   return {
     owner: installation.owner,
     ...(label === undefined ? {} : { label }),
@@ -134,6 +140,7 @@ async function acceptJob(
     project,
     quotaNote: config.kind === 'unlimited' ? UNLIMITED_NOTE : `pool ${spec.pool}, project ${project}`,
     timings: installation.timings,
+    ...(ownPrices && { prices: ownPrices }),
     ...rules,
     machines,
   };

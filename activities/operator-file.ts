@@ -182,10 +182,19 @@ export class PoolFileReader {
     const place = this.configured(pool, kind);
     if (place === undefined)
       return atMostEach(lookAgainMs, appliedReader(store, appliedFileObject(pool, kind), appliedName(pool, kind)));
-    const object = objectOf(place);
-    if (object === undefined) return pathReader(place);
-    return atMostEach(lookAgainMs, objectReader(openBucket(object.bucket), object.name, place));
+    return placeReader(place, openBucket, lookAgainMs);
   }
+}
+
+/** @param place a path, or `gs://BUCKET/NAME` */
+export function placeReader(
+  place: string,
+  openBucket: FileFacts['openBucket'],
+  lookAgainMs: number = LOOK_AGAIN_MS,
+): FileReader {
+  const object = objectOf(place);
+  if (object === undefined) return pathReader(place);
+  return atMostEach(lookAgainMs, objectReader(openBucket(object.bucket), object.name, place));
 }
 
 const readerKey = (pool: string, kind: Kind): string => `${kind}/${pool}`;

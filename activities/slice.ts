@@ -5,8 +5,9 @@ import { sliceNewsSignal } from '../contract/job.js';
 import type { AwaitSliceInput, DeleteSliceInput, SliceActivities } from '../contract/slice.js';
 import type { MachinePlan } from '../domain/machines.js';
 import { deletionSender } from '../domain/lease.js';
-import { FailureType } from '../domain/errors.js';
+import { FailureType, messageOf } from '../domain/errors.js';
 import type { Condition, CreateAnswer } from '../domain/slice.js';
+import { noteGone } from './counted.js';
 import { jobTeller } from './attempt/activity-end.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { translated } from './failures.js';
@@ -17,7 +18,8 @@ import { isChainOpen } from './workflow-lookup.js';
 export function sliceActivities({
   machinesOf,
   installation,
-}: Pick<ActivityDependencies, 'machinesOf' | 'installation'>): SliceActivities {
+  store,
+}: Pick<ActivityDependencies, 'machinesOf' | 'installation' | 'store'>): SliceActivities {
   const outbox = new LeaseOutbox(installation.taskQueue);
   return {
     createSlice: async (plan) =>
@@ -26,7 +28,12 @@ export function sliceActivities({
     awaitSlice: (input) => translated(() => awaitSlice(machinesOf(input.ref.kind), input, tellJob(input))),
     deleteUntilGone: async (input) => {
       refuseOther(installation, input);
-      return deleteUntilGone(machinesOf(input.ref.kind), input, tellPool(outbox, input));
+      await deleteUntilGone(machinesOf(input.ref.kind), input, tellPool(outbox, input));
+      // Its lease is freed whether or not the store takes the mark.
+      if (input.isNeverAccepted === undefined)
+        await noteGone(store, input.owner.job, input.ref.name, Date.now()).catch((error: unknown) =>
+          log.warn(`the end of ${input.ref.name} is not counted: ${messageOf(error)}`),
+        );
     },
     putAside: ({ ref, uid, host, reason }) =>
       translated(async () => machinesOf(ref.kind).putAside?.({ ref, uid, host }, reason)),

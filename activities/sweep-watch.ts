@@ -5,6 +5,7 @@ import { janitorScheduleId } from '../contract/janitor.js';
 import { messageOf } from '../domain/errors.js';
 import { sweepLookObject } from '../domain/store-layout.js';
 import type { Log } from './accounts.js';
+import { compactReports } from './counted.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { isSweepNeeded } from './janitor.js';
 
@@ -18,6 +19,7 @@ export class SweepWatch {
   readonly #client: Client;
   readonly #dependencies: ActivityDependencies;
   readonly #log: Log;
+  #compactedAt = 0;
   /** Last problem of each step. */
   readonly #problems = new Map<string, string>();
 
@@ -41,6 +43,7 @@ export class SweepWatch {
     const mark = await this.#attempt('the janitor looks on each worker, without a mark', () => this.#takeMark());
     if (mark?.kind === 'conflict') return;
     const isDone = await this.#attempt('the janitor looks at nothing', () => this.#lookAround());
+    await this.#attempt('the day files of ended jobs are not compacted', () => this.#compact());
     if (isDone === undefined && mark !== undefined) await this.#free(mark).catch(() => undefined);
   }
 
@@ -56,6 +59,14 @@ export class SweepWatch {
       this.#problems.set(without, problem);
       return undefined;
     }
+  }
+
+  /** Makes one object of each past day's many (docs/adr/0162): by the worker that looks, once an hour at most. */
+  async #compact(): Promise<void> {
+    const now = Date.now();
+    if (now - this.#compactedAt < COMPACT_EVERY_MS) return;
+    this.#compactedAt = now;
+    await compactReports(this.#dependencies.store, now);
   }
 
   async #lookAround(): Promise<'done'> {
@@ -85,3 +96,5 @@ export class SweepWatch {
     await this.#dependencies.store.write(sweepLookObject, '', { generation });
   }
 }
+
+const COMPACT_EVERY_MS = 3_600_000;

@@ -1,4 +1,5 @@
 /** Activities of the job workflow: inputs and results, all plain JSON. */
+import type { JobRecord } from '../domain/counted/record.js';
 import type { CarriedEvent } from '../domain/job-events/event.js';
 import type { JobInput, JobSettings, UnreachableHost } from './job.js';
 import type { JobRef } from './workflow-ids.js';
@@ -127,6 +128,16 @@ export interface AttemptRecord {
   readonly ended?: Facts<'attempt ended'>;
   /** Exit code of the command, if it ended with one: that of the host that failed first, else 0. */
   readonly exitCode?: number;
+  /** Chip-milliseconds for which the command ran. Absent: it has not ended, or it never began. */
+  readonly ranChipMs?: number;
+}
+
+/** Work of a job that was done more than once. */
+export interface RepeatedWorkFound {
+  /** Absent: none, or that is unsure. */
+  readonly doneTwice?: DoneTwice;
+  /** The work that was lost, in chip-milliseconds and in marks of its counter. Absent: the commands print no counter. */
+  readonly lost?: { readonly chipMs: number; readonly marks: number };
 }
 
 export interface JobActivities {
@@ -158,11 +169,16 @@ export interface JobActivities {
    * Returns the work that attempts repeated after earlier ones had done it, from their logs in the store.
    * @param input.attempts the number of the last one
    */
-  findDoneTwice(input: { readonly job: JobRef; readonly attempts: number }): Promise<DoneTwice | undefined>;
-  /** Stores the outcome, once: an outcome that is already there stays. */
+  findDoneTwice(input: { readonly job: JobRef; readonly attempts: number }): Promise<RepeatedWorkFound>;
+  /**
+   * Stores the outcome, once: an outcome that is already there stays. Stores what the job used too; a later account replaces an
+   * earlier one.
+   */
   recordOutcome(input: {
     readonly job: JobRef;
     readonly outcome: Outcome;
     readonly events: readonly CarriedEvent[];
+    /** Absent: a job of an earlier build. */
+    readonly counted?: JobRecord;
   }): Promise<void>;
 }

@@ -2,6 +2,8 @@
 import { type HumanCall, query, signal } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { SliceNews } from './slice.js';
+import type { PriceList } from '../domain/counted/prices.js';
+import type { ShownUsage } from '../domain/counted/usage.js';
 import type { ShownEvent, ToldEvent } from '../domain/job-events/event.js';
 import type { Firing } from '../domain/schedule/schedule.js';
 import type { JobMember } from '../domain/array/group-state.js';
@@ -107,6 +109,8 @@ export interface JobSettings extends UsualAccounts {
   /** The quota file's effect on this job, in one sentence. */
   readonly quotaNote: string;
   readonly timings: Timings;
+  /** Rows of the operator's price list that may fit the job. Absent: none. */
+  readonly prices?: PriceList;
   /** From the pool's `[limits]`. Absent: no limits. */
   readonly limits?: Pick<PoolLimits, 'logBytesPerAttempt' | 'inputBytes' | 'requestsPerJob'>;
   /** Choices that an edit of the job may make. Absent: any. */
@@ -166,6 +170,8 @@ export interface JobView {
   readonly waitsUntil?: EpochMs;
   /** The pool's last grant, and how its slices are bought. Absent: no grant yet, or the pool has no tiers. */
   readonly granted?: Granted;
+  /** Where the chip-time of its leases went so far, and what it cost. Absent: the job is not accepted yet. */
+  readonly usage?: ShownUsage;
   /** Login for the job's hosts. Absent: the job is not accepted yet. */
   readonly login?: HostLogin;
   readonly outcome?: Outcome;

@@ -27,25 +27,90 @@ export interface PrintedBy {
   readonly isAfterLoss: boolean;
 }
 
+/** The part of an attempt's work that later attempts did again. */
+export interface LostShare {
+  readonly attempt: number;
+  /** From 0 to 1. */
+  readonly share: number;
+  /** Marks of the counter; steps, if the command prints each one. */
+  readonly marks: number;
+}
+
+interface RepeatedWork {
+  /** Absent: no work was repeated, or that is unsure. */
+  readonly doneTwice?: DoneTwice;
+  /** Only attempts that lost some. Absent: the commands print no counter. */
+  readonly lost?: readonly LostShare[];
+}
+
 /** @param attempts in order. @returns undefined if no work was repeated, or if that is unsure */
-export function doneTwice(attempts: readonly PrintedBy[]): DoneTwice | undefined {
+export const doneTwice = (attempts: readonly PrintedBy[]): DoneTwice | undefined => repeatedWork(attempts).doneTwice;
+
+/** @param attempts in order */
+export function repeatedWork(attempts: readonly PrintedBy[]): RepeatedWork {
   const counter = workCounter(attempts.map(({ text }) => text));
   const unit = counter?.find((each) => each !== undefined)?.unit;
-  if (counter === undefined || unit === undefined) return undefined;
+  if (counter === undefined || unit === undefined) return {};
   const again: WorkAgain[] = [];
+  const lost = new Map<number, LostShare>();
   let done: Done | undefined;
+  let chain: { readonly attempt: number; readonly counted: CountedMarks }[] = [];
   for (const [index, { attempt, isAfterLoss }] of attempts.entries()) {
     if (!isAfterLoss) done = undefined;
     const counted = counter[index];
     if (counted === undefined) continue;
     const found = done && workAgain(counted, done);
-    if (found !== undefined && found !== 'unsure') again.push({ attempt, ...found });
+    if (done === undefined || found === 'unsure') chain = [];
+    if (found !== undefined && found !== 'unsure') {
+      const { first, ...told } = found;
+      again.push({ attempt, ...told });
+      for (const before of chain) noteLost(lost, before.attempt, before.counted, first);
+    }
+    chain.push({ attempt, counted });
     done =
       done === undefined || found === 'unsure'
         ? { begin: counted, isFirst: attempt === 1, furthest: counted, marks: counted.marks }
         : withMarks(done, counted);
   }
-  return again.length === 0 ? undefined : { unit, again };
+  return { lost: [...lost.values()], ...(again.length > 0 && { doneTwice: { unit, again } }) };
+}
+
+/** Notes the work of an attempt from `first` on as lost, unless more of it was lost before. */
+function noteLost(
+  lost: Map<number, LostShare>,
+  attempt: number,
+  { marks }: CountedMarks,
+  first: ProgressMark,
+): void {
+  const kept = marks.filter((mark) => compareMarks(mark, first) < 0);
+  const last = lostMarks(marks, kept);
+  if (last.marks > (lost.get(attempt)?.marks ?? 0)) lost.set(attempt, { attempt, ...last });
+}
+
+/**
+ * A mark stands for the work since the mark before it. A plain counter is measured by its numbers, since the middle of a long log
+ * is not read; one with epochs by its number of marks.
+ */
+function lostMarks(all: readonly ProgressMark[], kept: readonly ProgressMark[]): Omit<LostShare, 'attempt'> {
+  const [first, second] = all;
+  const last = all.at(-1);
+  if (first === undefined || last === undefined) return { share: 0, marks: 0 };
+  const isPlain = first.length === 1 && second !== undefined;
+  if (!isPlain) return { share: (all.length - kept.length) / all.length, marks: all.length - kept.length };
+  const [from = 0, to = 0] = [first[0], last[0]];
+  const step = smallestStep(all);
+  const whole = (to - from) / step + 1;
+  const gone = kept.length === 0 ? whole : (to - (kept.at(-1)?.[0] ?? to)) / step;
+  return { share: gone / whole, marks: gone };
+}
+
+function smallestStep(marks: readonly ProgressMark[]): number {
+  let least = Infinity;
+  for (const [index, mark] of marks.entries()) {
+    const step = (mark[0] ?? 0) - (marks[index - 1]?.[0] ?? NaN);
+    if (step > 0 && step < least) least = step;
+  }
+  return least === Infinity ? 1 : least;
 }
 
 /** The work of an attempt, and of those before it that were lost. */
@@ -80,7 +145,10 @@ const EARLY_MARKS = 20;
  * mark: many programs print where they resume. A counter that begins where the work began may count a second cycle, phase or
  * shard. It counts as repetition only if the output before it is the same and the earlier count was not complete.
  */
-function workAgain(counted: CountedMarks, done: Done): Omit<WorkAgain, 'attempt'> | 'unsure' | undefined {
+function workAgain(
+  counted: CountedMarks,
+  done: Done,
+): (Omit<WorkAgain, 'attempt'> & { readonly first: ProgressMark }) | 'unsure' | undefined {
   const { begin, furthest, isFirst } = done;
   const reached = lastOf(furthest);
   const early = counted.marks.slice(0, EARLY_MARKS);
@@ -93,7 +161,7 @@ function workAgain(counted: CountedMarks, done: Done): Omit<WorkAgain, 'attempt'
   const last = lastOf(counted);
   const to = compareMarks(last, reached) < 0 ? last : reached;
   const isAll = isBegin && isFirst && !counted.isCoarse;
-  return { from: showMark(first), to: showMark(to), ...(isAll && { isAll }) };
+  return { first, from: showMark(first), to: showMark(to), ...(isAll && { isAll }) };
 }
 
 function skipped(from: ProgressMark, to: ProgressMark | undefined, { marks }: Done): number {

@@ -51,6 +51,8 @@ interface CommonSpec extends SetUpSpec {
   readonly outputs?: OutputsSpec;
   /** Seconds without contact from a worker after which a host itself ends the command. Absent: `DEFAULT_UNATTENDED_SECONDS`. */
   readonly maxUnattended?: number | 'never';
+  /** US dollars from which on the job says that it is over its budget. It goes on. Absent: no limit. */
+  readonly maxCost?: number;
   /** Jobs and groups whose ends it waits for. Absent: none. */
   readonly after?: AfterSpec;
   /** Who is told of which events. Absent: nobody. */

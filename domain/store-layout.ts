@@ -2,10 +2,11 @@
 
 /**
  * Returns whether an object decides something: the owner of an installation, a pool's files and state, a job's owner, key and
- * end, the audit log. With a second bucket these objects are in it, out of reach of hosts (docs/adr/0082).
+ * end, what jobs used and cost, the audit log. With a second bucket these objects are in it, out of reach of hosts (docs/adr/0082).
  */
 export const isSystemObject = (name: string): boolean =>
-  /^(system|quota|audit)\//.test(name) || /^jobs\/[^/]+\/(run|owner\.json|outcome\.json|job-keys\/.*)$/.test(name);
+  /^(system|quota|audit|reports)\//.test(name) ||
+  /^jobs\/[^/]+\/(run|owner\.json|outcome\.json|usage\.json|(job-keys|gone)\/.*)$/.test(name);
 
 /** First run id of the one job that all objects under this id belong to. */
 export const runObject = (job: string): string => `jobs/${job}/run`;
@@ -94,6 +95,27 @@ export function timeOfAudit(name: string): number | undefined {
 export const AUDIT_PREFIX = 'audit/';
 /** `audit/<YYYY-MM-DD>/`, in UTC. */
 export const auditDayPrefix = (at: number): string => `${AUDIT_PREFIX}${new Date(at).toISOString().slice(0, 10)}/`;
+
+// What jobs used (docs/adr/0162) ----------------------------------------------------------------------------------------
+
+/** The account of an ended job up to its outcome: `JobRecord` of domain/counted/record.ts. */
+export const usageObject = (job: string): string => `jobs/${job}/usage.json`;
+export const goneMarksPrefix = (job: string): string => `jobs/${job}/gone/`;
+/** When a slice of the job was seen gone: `GoneMark`. */
+export const goneMarkObject = (job: string, slice: string): string => `${goneMarksPrefix(job)}${slice}.json`;
+export const REPORTS_PREFIX = 'reports/';
+/** `reports/<YYYY-MM-DD>/`, in UTC: the day files of jobs that ended on that day. */
+export const reportDayPrefix = (day: string): string => `${REPORTS_PREFIX}${day}/`;
+/** One job's line, until the day is compacted. */
+export const reportObject = (day: string, job: string, run: string): string =>
+  `${reportDayPrefix(day)}job-${job}-${run}.jsonl`;
+/** The lines of many jobs. @param names a hash of the names of the objects that it replaces */
+export const compactedReportObject = (day: string, names: string): string => `${reportDayPrefix(day)}all-${names}.jsonl`;
+/** The day of a day file, and whether its lines are of one job. Undefined for another object. */
+export function reportPlace(name: string): { readonly day: string; readonly isOfJob: boolean } | undefined {
+  const [, day, kind] = /^reports\/(\d{4}-\d\d-\d\d)\/(job|all)-[^/]*\.jsonl$/.exec(name) ?? [];
+  return day === undefined ? undefined : { day, isOfJob: kind === 'job' };
+}
 
 // Objects of a pool (docs/adr/0019) --------------------------------------------------------------------------------------
 

@@ -210,6 +210,8 @@ const configShape = z.strictObject({
   notify: notifyConfig,
   /** docs/pool-file.md */
   poolFile: operatorFile.optional(),
+  /** The operator's prices (docs/counted.md). */
+  priceFile: operatorFile.optional(),
   healthPort: port.optional(),
   /** Prometheus reads http://listenHost:metricsPort/metrics. */
   metricsPort: port.optional(),
@@ -262,6 +264,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_KUBE_CONTEXT: 'kubernetes.context',
   JOBCTL_QUOTA_FILE: 'quotaFile',
   JOBCTL_POOL_FILE: 'poolFile',
+  JOBCTL_PRICE_FILE: 'priceFile',
   JOBCTL_SSH_PRIVATE_KEY_FILE: 'ssh.privateKeyFile',
   JOBCTL_SSH_PUBLIC_KEY_FILE: 'ssh.publicKeyFile',
   JOBCTL_SSH_JOB_KEY_SECRET: 'ssh.jobKeySecret',

@@ -5,10 +5,11 @@ import { Client } from '@temporalio/client';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import type { Trust } from '../activities/authorization.js';
-import { PoolFileReader } from '../activities/operator-file.js';
+import { placeReader, PoolFileReader } from '../activities/operator-file.js';
 import { poolWatch } from '../activities/quota.js';
 import { SweepWatch } from '../activities/sweep-watch.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
+import { priceSource } from '../activities/price-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { openCodec, type AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
@@ -133,6 +134,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     hosts,
     pools,
     quota: quotaSource(files, store),
+    ...(config.priceFile !== undefined && { prices: priceSource(placeReader(config.priceFile, openBucket)) }),
     pySpy: pySpyFrom(undefined),
     logSides: (prefix: string, host: number, most: number) => logSides(store, prefix, host, most),
     placeOfBucket: async (bucket: string, signal: AbortSignal, login: 'own' | 'none') =>

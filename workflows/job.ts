@@ -128,7 +128,7 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     const outcome = isConcluded ? concluded : await withDoneTwice(open, concluded);
     story.end(outcome);
     // The outcome of a job that kept its slices was told before. It is stored once more, with later events.
-    if (isConcluded) await storeOutcome(open.job, outcome, story);
+    if (isConcluded) await storeOutcome(open, outcome);
     else await conclude(open, outcome);
     await condition(allHandlersFinished);
     // Some may have asked since. One that asks in this very task makes the server run the task again.

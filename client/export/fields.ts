@@ -4,6 +4,7 @@ import type { BuildActivities } from '../../contract/build.js';
 import type { AttemptRecord, JobActivities } from '../../contract/job-activities.js';
 import type { JobMemo, JobNotice } from '../../contract/job.js';
 import type { SliceActivities, SliceMemo } from '../../contract/slice.js';
+import { PARTS } from '../../domain/counted/usage.js';
 import type { CarriedEvent } from '../../domain/job-events/event.js';
 import { KINDS } from '../../domain/job-events/kinds.js';
 import { DEFAULT_POOL } from '../../domain/job-file/resolve-form.js';
@@ -113,17 +114,20 @@ const OWN = {
     ...['still-running', 'module-failed', 'host-bad', 'renumbered', 'interrupted'],
     ...['closed', 'setting-up', 'starting', 'running', 'stopped', 'stop', 'requeue', 'restart', 'create', 'reclaim'],
   ],
+  lost: ['none', 'counted', 'unknown'],
   maxUnattended: ['never'],
   medium: ['disk', 'memory'],
   mode: ['queued-resources', 'tpu-vm', 'read-only', 'read-write'],
   namedPricing: PRICINGS,
   operator: ['Equal', 'Exists'],
+  part: PARTS,
+  per: ['chip', 'host', 'slice'],
   phase: Object.values(JobPhase),
   place: ['queued'],
   pricing: [...PRICINGS, 'any'],
   reach: ['ssh', 'pod'],
   replace: ['all'],
-  result: ['succeeded', 'failed', 'cancelled', 'refused'],
+  result: ['succeeded', 'failed', 'cancelled', 'refused', 'open'],
   scope: REFUSAL_SCOPES,
   shell: ['bash', 'plain'],
   state: [
@@ -132,6 +136,7 @@ const OWN = {
   ],
   status: ['done', 'failed', 'not-run', 'timed-out', 'unknown'],
   success: ['all', 'any', 'first'],
+  unit: ['chip', 'host'],
   waitFor: ['shell', 'all'],
   what: ['output', 'start', 'end'],
   when: KEEP_WORDS,

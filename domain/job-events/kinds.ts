@@ -205,6 +205,9 @@ export const KINDS = {
   'record-not-stored': ({ attempt, reason }: Because & { readonly attempt: number }) =>
     `the record of attempt ${attempt} could not be stored: ${reason}`,
 
+  'over-budget': ({ maxCost, usdPerHour }: { readonly maxCost: number; readonly usdPerHour: number }) =>
+    `it has cost $${maxCost.toFixed(2)} (max_cost) by now, and goes on at about $${usdPerHour.toFixed(2)} an hour`,
+
   // People.
   resumed: (asker: Asker) => `${askerText(asker)} resumed it`,
   edited: ({ attempt }: { readonly attempt: number }) => `from attempt ${attempt} on it runs by the changed job file`,

@@ -44,6 +44,7 @@ export const TOPICS = {
     when: 'a person changed it: stop, requeue, restart, edit, priority, set-up',
     kinds: ['stopped', 'requeued', 'restarted', 'edited', 'priority-changed', 'set-up-requested'],
   },
+  'over-budget': { when: 'it has cost more than its max_cost', kinds: ['over-budget'] },
   paused: { when: 'it stopped and waits for a person', kinds: ['paused', 'pause-ended', 'released'] },
   resumed: { when: 'a person resumed it', kinds: ['resumed'] },
   saved: { when: 'outputs were stored, or brought back', kinds: ['saved', 'restored'] },

@@ -73,6 +73,7 @@ export function resolveForm(
       requested: form.retries?.requested ?? DEFAULT_RETRIES.requested,
     },
     ...lifetime,
+    ...(given(form.max_cost) === undefined ? {} : { maxCost: form.max_cost as number }),
     ...(hooks === undefined ? {} : { hooks }),
     ...(outputs === undefined ? {} : { outputs }),
     ...(notify.length === 0 ? {} : { notify }),

@@ -156,6 +156,9 @@ const timeouts = section({
     ),
 });
 
+const MOST_COST = 1_000_000_000;
+const MAX_COST_ERROR = `a number of US dollars, more than 0 and at most ${MOST_COST}`;
+
 const schema = section({
   name: text().nullish().describe('The base of job ids.'),
   project: text().nullish().describe('The quota project.'),
@@ -178,6 +181,12 @@ const schema = section({
     .union([duration(), z.literal('never')], { error: 'a duration such as 72h, or never' })
     .nullish()
     .describe('How long the command may run with no worker speaking to its host; 72h without it.'),
+  max_cost: z
+    .number({ error: MAX_COST_ERROR })
+    .positive({ error: MAX_COST_ERROR })
+    .max(MOST_COST, { error: MAX_COST_ERROR })
+    .nullish()
+    .describe('US dollars that it may cost before it says that it is over its budget. It goes on.'),
   after: afterForm().nullish().describe('Jobs and groups that must have ended before this one asks for its chips.'),
   notify: notifyForm().nullish().describe('Who is told of which events; without it nobody.'),
   job: job.nullish(),

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { deletionForm } from '../../contract/lease-forms.js';
 import { deleteUntilGone } from '../../activities/giving-back.js';
 import { awaitSlice, sliceActivities } from '../../activities/slice.js';
 import { CloudRefused, CloudUnavailable, type Machines, type RemoveAnswer } from '../../cloud/machines/port.js';
-import type { Installation } from '../../activities/dependencies.js';
+import type { ActivityDependencies, Installation } from '../../activities/dependencies.js';
+import { ensureStore, openStore } from '../../cloud/store/open-store.js';
 import type { StuckDeletion } from '../../domain/lease.js';
+import { goneMarkObject } from '../../domain/store-layout.js';
 import type { Condition, Owner } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { ownership, slicePlan } from '../cloud/cloud-tpu-plan.js';
@@ -369,8 +374,15 @@ describe('deleting a slice until it is gone', function () {
 describe("an input that names another installation's owner", () => {
   const deletion = { ref, owner: { owner: 'own-2', job: 'train-x1', run: 'run-1' }, notBefore: 0, timings };
   const plan = slicePlan('jc-train-g1', 'queued-resources', { ownership: ownership({ owner: 'own-2' }) });
+  let folder: string;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'jobctl-slice-'));
+    await ensureStore({ bucket: `file://${folder}` });
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const store = () => openStore({ bucket: `file://${folder}` });
   const ofOwner = (owner: string, machines = new ScriptedDeletion([])) =>
-    sliceActivities({ machinesOf: () => machines, installation: { owner } as Installation });
+    sliceActivities({ machinesOf: () => machines, installation: { owner } as Installation, store: store() });
 
   for (const owner of ['own-1', '']) {
     it(`deletes nothing and looks at nothing, on a worker of owner '${owner}'`, async () => {
@@ -394,6 +406,18 @@ describe("an input that names another installation's owner", () => {
   it('deletes what is of its own owner', async () => {
     const machines = new ScriptedDeletion([READY, MISSING, MISSING]);
     await inActivity(() => ofOwner('own-2', machines).deleteUntilGone(deletion));
+    assert.equal(machines.removed.length, 1);
+    const mark = await store().read(goneMarkObject('train-x1', ref.name));
+    assert.ok(Date.now() - (JSON.parse(String(mark)) as { gone: number }).gone < 60_000, String(mark));
+  });
+
+  it('frees the lease of a slice whose end the store does not take', async () => {
+    const machines = new ScriptedDeletion([READY, MISSING, MISSING]);
+    const activities = sliceActivities({
+      ...{ machinesOf: () => machines, installation: { owner: 'own-2' } as Installation },
+      store: { write: () => Promise.reject(new Error('503')) } as unknown as ActivityDependencies['store'],
+    });
+    await inActivity(() => activities.deleteUntilGone(deletion));
     assert.equal(machines.removed.length, 1);
   });
 

@@ -132,6 +132,9 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
     [{ by: 'ann', replace: 'all' }, 'ann restarted it with other machines'],
     [{ by: 'ann', replace: [0, 3] }, 'ann restarted it with other machines for slice 0, slice 3'],
   ],
+  'over-budget': [
+    [{ maxCost: 20, usdPerHour: 3.9184 }, 'it has cost $20.00 (max_cost) by now, and goes on at about $3.92 an hour'],
+  ],
   resumed: [[ALICE, 'alice on wks-12 resumed it']],
   edited: [[{ attempt: 3 }, 'from attempt 3 on it runs by the changed job file']],
   paused: [

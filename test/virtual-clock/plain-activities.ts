@@ -34,7 +34,7 @@ export function plainActivities(taskQueue: string, timings: Timings): ScriptedAc
     runHook: async () => assert.fail('the job has no hooks'),
     holdSlices: async () => [],
     recordAttempt: async () => undefined,
-    findDoneTwice: async () => undefined,
+    findDoneTwice: async () => ({}),
     recordOutcome: async () => undefined,
     sendLease: (message) => answerLease(message),
     createSlice: async () => ({ kind: 'accepted' }),

@@ -27,11 +27,13 @@ export interface AttemptFacts {
   readonly evidence?: Evidence | undefined;
   /** Facts that the job decides by. */
   readonly ended?: Facts<'attempt ended'> | undefined;
+  /** Chip-milliseconds of its command; of an attempt that has ended. */
+  readonly ranChipMs?: number;
 }
 
 /** Stores where an attempt ran and how it ended. If the store does not take the record, only the job's story says so. */
 export async function recordAttempt(
-  { input, startedAt, end, exitCode, source, evidence, ended }: AttemptFacts,
+  { input, startedAt, end, exitCode, source, evidence, ended, ranChipMs }: AttemptFacts,
   story: JobStory,
 ): Promise<void> {
   const { job, attempt, slices } = input;
@@ -44,6 +46,7 @@ export async function recordAttempt(
     ...(evidence && { evidence }),
     ...(ended && { ended }),
     ...(exitCode === undefined ? {} : { exitCode }),
+    ...(ranChipMs !== undefined && { ranChipMs }),
   };
   try {
     const summary = `store where attempt ${attempt} ${end === undefined ? 'runs' : `ran, and its end: ${end}`}`;

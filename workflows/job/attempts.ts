@@ -13,12 +13,13 @@ import { type AttemptFacts, hostCount, recordAttempt, unreachableFacts } from '.
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { Command } from './command.js';
 import type { Slices } from './slices.js';
+import type { JobUsage } from './usage.js';
 import { AttemptSetUp, type SetUpParts } from './set-up.js';
 
 /** Troubles of hosts that a worker of the attempt reports. */
 const TROUBLES = { accelerator: 'accelerator-awaited', silence: 'hosts-silent' } as const;
 
-type AttemptsParts = AttemptParts & SetUpParts & { readonly slices: Slices };
+type AttemptsParts = AttemptParts & SetUpParts & { readonly slices: Slices; readonly usage: JobUsage };
 type FactsOf = (result: AttemptResult) => Facts<'attempt ended'>;
 
 /**
@@ -152,13 +153,15 @@ export class Attempts {
 
   async #close(input: AttemptInput, end: string, result?: AttemptResult, factsOf?: FactsOf): Promise<void> {
     this.#parts.attempt.close(end);
+    this.#parts.story.show();
     meter.attemptEnded(end);
     const evidence = result && 'evidence' in result ? result.evidence : undefined;
     const exitCode = result && 'code' in result ? { exitCode: result.code } : {};
-    await this.#record(input, { end, evidence, ended: result && factsOf?.(result), ...exitCode });
+    const { ran: ranChipMs } = this.#parts.usage;
+    await this.#record(input, { end, evidence, ended: result && factsOf?.(result), ...exitCode, ranChipMs });
   }
 
-  #record(input: AttemptInput, ending?: Pick<AttemptFacts, 'end' | 'exitCode' | 'evidence' | 'ended'>): Promise<void> {
+  #record(input: AttemptInput, ending?: Pick<AttemptFacts, 'end' | 'exitCode' | 'evidence' | 'ended' | 'ranChipMs'>): Promise<void> {
     const { attempt, file, story } = this.#parts;
     const source = file.sourceOf(attempt.number);
     const facts = {

@@ -1,44 +1,57 @@
 import { ActivityFailure, CancellationScope, log, sleep } from '@temporalio/workflow';
 import type { MemberNews } from '../../contract/group.js';
-import type { JobNotice } from '../../contract/job.js';
+import type { RepeatedWorkFound } from '../../contract/job-activities.js';
+import type { JobNotice, JobSettings } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import type { JobMember } from '../../domain/array/group-state.js';
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import type { WorkflowTarget } from '../../domain/notify.js';
+import type { JobRecord } from '../../domain/counted/record.js';
+import { countedUnits } from '../../domain/counted/prices.js';
+import { askedMachines, kindOfJob } from '../../domain/machines.js';
 import { type EndHook, type HookReport, hooksAfter } from '../../domain/hooks.js';
 import { groupMail, lastRecord, summing, hooking } from '../activity-options.js';
 import { type Attempt, attemptInput, type AttemptParts } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
+import type { JobFile } from './job-file.js';
 import type { Notices } from './notices.js';
 import { SignalLines } from './signal-lines.js';
 import type { JobStory } from './story.js';
 import type { Slices } from './slices.js';
+import type { JobUsage } from './usage.js';
 
 /** The parts of a job that store and tell its end. */
 interface EndParts {
   readonly job: JobRef;
   readonly story: JobStory;
   readonly notices: Notices;
+  readonly file: JobFile;
+  readonly settings: JobSettings;
+  readonly usage: JobUsage;
 }
 
 /** Stores the outcome, then tells the job's targets, so that they find it. Call it in a nonCancellable scope. */
-export async function tellEnd({ job, story, notices }: EndParts, outcome: Outcome): Promise<void> {
-  const isStored = await storeOutcome(job, outcome, story);
+export async function tellEnd(parts: EndParts, outcome: Outcome): Promise<void> {
+  const { story, notices } = parts;
+  const isStored = await storeOutcome(parts, outcome);
   const told = await notices.tellEnd(outcome);
   for (const each of told) story.note(each);
   // Once more, with the lines about those who were told.
-  if (told.length > 0 && isStored) await storeOutcome(job, outcome, story);
+  if (told.length > 0 && isStored) await storeOutcome(parts, outcome);
 }
 
 /**
  * A store that does not take the outcome is asked again for some hours, and the job says so. The outcome is final all the same:
  * the workflow's result and memo hold it. False: it was not stored.
  */
-export async function storeOutcome(job: JobRef, outcome: Outcome, story: JobStory): Promise<boolean> {
+export async function storeOutcome(parts: Omit<EndParts, 'notices'>, outcome: Outcome): Promise<boolean> {
+  const { job, story } = parts;
   const giveUpAt = Date.now() + STORE_PATIENCE_MS;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
-      await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({ job, outcome, events: story.events });
+      const counted = countedRecord(parts, outcome);
+      const call = lastRecord(`store the outcome: ${outcome.result}`);
+      await call.recordOutcome({ job, outcome, events: story.events, counted });
       story.trouble({ kind: 'outcome-not-stored', facts: { isOver: true } });
       return true;
     } catch (error) {
@@ -53,6 +66,42 @@ export async function storeOutcome(job: JobRef, outcome: Outcome, story: JobStor
       await sleep(pauseMs, { summary: 'before the outcome is stored' });
     }
   }
+}
+
+/** What the job used, as it is counted by day (docs/counted.md). */
+function countedRecord({ job, file, settings, usage }: Omit<EndParts, 'notices'>, outcome: Outcome): JobRecord {
+  const { spec } = file;
+  const { shown, leaving, lostMarks } = usage;
+  const { at: countedTo, ...account } = shown;
+  const { result, attempts, preemptions, quotaPreemptions, submittedAt, startedAt, endedAt } = outcome;
+  const asked = askedMachines(spec);
+  const [most] = account.places.toSorted((a, b) => b.charged - a.charged);
+  return {
+    v: 1,
+    job: job.id,
+    run: job.run,
+    user: settings.user,
+    project: settings.project,
+    pool: spec.pool,
+    kind: kindOfJob(spec),
+    accelerator: asked.accelerator,
+    zone: most?.zone ?? asked.zones[0] ?? '',
+    pricing: most?.pricing ?? asked.pricing,
+    count: countedUnits(spec).count,
+    slices: spec.slices,
+    result,
+    attempts,
+    preemptions,
+    ...(quotaPreemptions !== undefined && { quotaPreemptions }),
+    ...(lostMarks !== undefined && { lostMarks }),
+    ...(settings.label !== undefined && { label: settings.label }),
+    submittedAt,
+    ...(startedAt !== undefined && { startedAt }),
+    endedAt,
+    ...account,
+    countedTo,
+    ...(leaving.length > 0 && { leaving }),
+  };
 }
 
 const STORE_PATIENCE_MS = 6 * 3_600_000;
@@ -86,13 +135,15 @@ export async function tellWorkflows(targets: readonly WorkflowTarget[], notice: 
  * cancelled one, whose user does not wait for it. Never throws: without an answer the summary does not mention it.
  */
 export async function withDoneTwice(
-  { job, attempt }: { readonly job: JobRef; readonly attempt: Attempt },
+  { job, attempt, usage }: { readonly job: JobRef; readonly attempt: Attempt; readonly usage: JobUsage },
   outcome: Outcome,
 ): Promise<Outcome> {
   if (attempt.number < 2 || outcome.result === 'cancelled' || outcome.doneTwice !== undefined) return outcome;
   const find = () => summing('read what was done twice').findDoneTwice({ job, attempts: attempt.number });
   try {
-    const doneTwice = await CancellationScope.nonCancellable(find);
+    // A worker of an earlier build answers with nothing.
+    const { doneTwice, lost } = ((await CancellationScope.nonCancellable(find)) as RepeatedWorkFound | undefined) ?? {};
+    usage.lost(lost);
     return doneTwice ? { ...outcome, doneTwice } : outcome;
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;

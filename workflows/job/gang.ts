@@ -101,7 +101,7 @@ export class Gang {
     const { slices } = this.#parts;
     const leaving = indexes === undefined ? slices.present : slices.presentFor(indexes);
     if (indexes === undefined) for (const rival of slices.rivals) slices.drop(rival);
-    await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
+    await this.tellToGo(leaving, reason);
     const isGone = (): boolean => !slices.present.some(({ name }) => leaving.some((ref) => ref.name === name));
     const isOver = (): boolean => isGone() || slices.readyRival !== undefined;
     while (!isOver()) {
@@ -114,7 +114,13 @@ export class Gang {
 
   /** Tells all slices to end and does not wait: their workflows and the lease see to the rest. */
   async dismiss(reason: string): Promise<void> {
-    await Promise.all(this.#parts.slices.present.map((ref) => tellToGo(ref, reason)));
+    await this.tellToGo(this.#parts.slices.present, reason);
+  }
+
+  async tellToGo(refs: readonly MachineRef[], reason: string): Promise<void> {
+    this.#parts.slices.toldToEnd(refs);
+    this.#parts.story.show();
+    await Promise.all(refs.map((ref) => tellToGo(ref, reason)));
   }
 
   /** Marks slices as lost, because a worker has seen their loss. */
@@ -204,7 +210,7 @@ async function attached({ name }: MachineRef): Promise<boolean> {
   }
 }
 
-export async function tellToGo({ name }: MachineRef, reason: string): Promise<void> {
+async function tellToGo({ name }: MachineRef, reason: string): Promise<void> {
   try {
     await getExternalWorkflowHandle(sliceWorkflowId(name)).signal(releaseSliceSignal, { reason });
   } catch {

@@ -40,6 +40,8 @@ export class LeaseHold {
   onWithoutRoom: (why: string) => void = () => undefined;
   /** Called with the zones of a job that takes any zone, the best first as its pool sees them. */
   onOrder: (zones: readonly string[]) => void = () => undefined;
+  /** Called when the lease was granted, or is held no more. */
+  onChange: () => void = () => undefined;
   #hasLetGo = false;
   /**
    * The lease was not asked for yet, or was given back. Until it is asked for (again), the pool must hear nothing of its number.
@@ -162,6 +164,7 @@ export class LeaseHold {
   /** Called when a slice was told that its lease is not valid: a quota workflow without memory did not know the lease. */
   lost(): void {
     this.#held = {};
+    this.onChange();
   }
 
   /**
@@ -192,6 +195,7 @@ export class LeaseHold {
     this.#held = {};
     this.#askedAt = undefined;
     this.#revocation = undefined;
+    this.onChange();
     await this.#release(given);
   }
 
@@ -199,6 +203,7 @@ export class LeaseHold {
   async letGo(): Promise<void> {
     this.#hasLetGo = true;
     this.#held = {};
+    this.onChange();
     await this.#release(this.id);
   }
 
@@ -223,6 +228,7 @@ export class LeaseHold {
       ...(otherTiers === undefined ? {} : { otherTiers }),
     };
     this.#granted = grantedBy(this.#held) ?? this.#granted;
+    this.onChange();
   }
 
   #onRevoked(revoked: LeaseRevocation): void {

@@ -51,6 +51,7 @@ import { Slices } from './slices.js';
 import { demandOf, type JobCarry } from './state.js';
 import { chainRunId, JobStory } from './story.js';
 import { takeUpdates } from './updates.js';
+import { JobUsage } from './usage.js';
 import { ZoneAnswers } from './zones.js';
 import { Wait } from './wait.js';
 import { ZoneMoves } from './zone-moves.js';
@@ -78,6 +79,7 @@ export interface Job {
   readonly notices: Notices;
   readonly image: ImageBuild;
   readonly lease: LeaseHold;
+  readonly usage: JobUsage;
   readonly interruptions: Interruptions;
   readonly gang: Gang;
   readonly race: ZoneRace;
@@ -115,7 +117,8 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
   const notices = new Notices(known, carried.notices);
   const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
   const image = new ImageBuild(known.story);
-  const held = { ...known, notices, image, lease, interruptions: new Interruptions(lease, known.requests) };
+  const usage = new JobUsage({ ...known, lease }, carried.usage);
+  const held = { ...known, notices, image, lease, usage, interruptions: new Interruptions(lease, known.requests) };
   const gang = new Gang(held, carried.gang.zoneTry, carried.gang.zones);
   const race = new ZoneRace({ ...held, gang });
   const wait = new Wait({ ...held, gang, race }, carried);
@@ -155,6 +158,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     lease: job.lease.carry(),
     gang: { ...job.slices.carry(), zoneTry: job.gang.zones.current, ...(zones && { zones }) },
     attempt: job.attempt.carry(),
+    usage: job.usage.carry(),
     ...(job.answers.all.length === 0 ? {} : { answers: job.answers.all }),
     ...(job.answers.asked.length === 0 ? {} : { askedZones: job.answers.asked }),
     ...(notices === undefined ? {} : { notices }),

@@ -26,6 +26,8 @@ export interface SliceCarry extends SliceView {
   readonly isBeside?: true;
   /** The pool has allowed it beside them. Absent: the pool has not answered, or has no room. */
   readonly isAllowed?: true;
+  /** It was told to end. */
+  readonly isToldToEnd?: true;
   readonly loss?: SliceLoss;
   /** Machines of the request's other slices, in their order. */
   readonly others?: readonly SliceMachines[];
@@ -100,6 +102,18 @@ export class Slices {
   /** Requests that may still exist in the cloud. */
   get present(): readonly MachineRef[] {
     return presentOf(this.#all);
+  }
+
+  /** Requests whose machines were there, and are not seen gone: also those that are lost or were told to end. */
+  get held(): readonly { readonly ref: MachineRef; readonly isLeaving: boolean }[] {
+    return this.#all
+      .filter(({ state, uid }) => state !== 'gone' && uid !== undefined)
+      .map(({ ref, state, isToldToEnd }) => ({ ref, isLeaving: state === 'lost' || isToldToEnd === true }));
+  }
+
+  /** Call it when requests are told to end. */
+  toldToEnd(refs: readonly MachineRef[]): void {
+    for (const member of this.#all) if (refs.some(({ name }) => name === member.ref.name)) member.isToldToEnd = true;
   }
 
   /** The job's own requests that are for any of these slices. */
@@ -367,6 +381,7 @@ function viewsOf(member: Member): readonly SliceView[] {
     uid: _uid,
     isBeside: _beside,
     isAllowed: _allowed,
+    isToldToEnd: _told,
     ...view
   } = member;
   return slicesOf(member).map((slice) => ({ ...view, ...slice }));

@@ -15,6 +15,7 @@ import type { RefusalsCarry } from './refusals.js';
 import type { RequestsCarry } from './requests.js';
 import type { SlicesCarry } from './slices.js';
 import type { StoryCarry } from './story.js';
+import type { UsageCarry } from './usage.js';
 import type { ZonesCarry } from './zones.js';
 
 /** The state of a job that its next run continues from. Plain JSON; another version needs an upgrader. */
@@ -51,6 +52,8 @@ export interface JobCarry {
   readonly lease: LeaseCarry;
   readonly gang: SlicesCarry & { readonly zoneTry: number; readonly zones?: ZonesCarry };
   readonly attempt: AttemptCarry;
+  /** Absent: the job began under an earlier build, and nothing is counted of the time before. */
+  readonly usage?: UsageCarry;
   /** Events that were told, and those still to be. Absent: none. */
   readonly notices?: NoticesCarry;
   /** Messages of a version that this worker does not know. Absent: none. */

@@ -35,6 +35,7 @@ export class JobStory {
   #describe: (() => string) | undefined;
   /** Hears of each event. */
   #listener: (event: JobEvent) => void = () => undefined;
+  #onChange: () => void = () => undefined;
 
   constructor(carry?: StoryCarry) {
     this.#setback = carry?.setback;
@@ -145,6 +146,11 @@ export class JobStory {
     this.#listener = listener;
   }
 
+  /** @param heard is called at each change of the job that people can see, from now on */
+  onChange(heard: () => void): void {
+    this.#onChange = heard;
+  }
+
   describeBy(describe: () => string): void {
     this.#describe = describe;
     this.show();
@@ -155,6 +161,7 @@ export class JobStory {
    * when a person looks.
    */
   show(): void {
+    this.#onChange();
     if (this.#describe) setCurrentDetails(this.#describe());
   }
 

@@ -16,6 +16,7 @@ import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import { chainRunId, type JobStory } from './story.js';
 import type { ZoneAnswers } from './zones.js';
+import type { JobUsage } from './usage.js';
 import type { Wait } from './wait.js';
 import type { ZoneRace } from './zone-race.js';
 import { inTime } from './hedge.js';
@@ -34,6 +35,7 @@ export interface ShownParts {
   readonly race: ZoneRace;
   readonly wait: Wait;
   readonly answers: ZoneAnswers;
+  readonly usage: JobUsage;
 }
 
 /** The answer of the query `describe`. */
@@ -66,6 +68,7 @@ export function jobView(parts: ShownParts): JobView {
     ...(nextZone && { nextZone }),
     ...(waitsUntil !== undefined && { waitsUntil }),
     ...(granted === undefined ? {} : { granted }),
+    usage: parts.usage.shown,
     login: { user: settings.loginUser, publicKey: settings.publicKey },
     ...(request === undefined ? {} : { request: requestView(request) }),
     ...story.view(),

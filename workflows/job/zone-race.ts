@@ -4,7 +4,7 @@ import { type Cause, moveReason, type Told, toldText } from '../../domain/job-ev
 import { JobPhase } from '../../domain/job-state.js';
 import { askedMachines } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
-import { type Gang, tellToGo } from './gang.js';
+import type { Gang } from './gang.js';
 import { type Hedge, inTime, ZoneTurns } from './hedge.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
@@ -279,7 +279,7 @@ export class ZoneRace {
     story.note({ kind: 'moved', facts });
     this.#sayWhere();
     const reason = moveReason(facts);
-    await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
+    await this.#parts.gang.tellToGo(leaving, reason);
   }
 
   /** Goes on with the first zone that is asked beside the job's own. @returns false if no such zone is asked */
@@ -307,7 +307,7 @@ export class ZoneRace {
       story.note(told);
       this.#sayWhere();
     }
-    await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
+    await this.#parts.gang.tellToGo(leaving, reason);
   }
 }
 
