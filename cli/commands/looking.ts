@@ -1,7 +1,26 @@
 import { Option } from 'commander';
 import { parseHostChoice, filterFlags, JOB, JOBS, manyFlags, SORTS, sinceOption } from '../jobs/job-filter.js';
-import { durationOption, outputOption, wholeNumber } from '../terminal/options.js';
+import { GROUPINGS } from '../../domain/counted/report.js';
+import { durationOption, type Flag, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
+
+const MONTH_MS = 30 * 86_400_000;
+
+const reportFlags = (): readonly Flag[] => [
+  new Option('--by <what>', 'one line for each').choices([...GROUPINGS]).default('project'),
+  [
+    '--since <time>',
+    'jobs that ended since 30d ago, or a day such as 2026-11-01',
+    sinceOption,
+    Date.now() - MONTH_MS,
+    '30d',
+  ],
+  ['--project <name>', 'jobs of this project only'],
+  ['--user <name>', 'jobs of this user only'],
+  ['--pool <name>', 'jobs of this pool only'],
+  ['--ended', 'leave out jobs that have not ended, so that no server is asked'],
+  new Option('-o, --output <format>', 'the form').choices(['table', 'csv', 'json', 'svg']).default('table'),
+];
 
 /** Verbs that only read jobs. */
 export const LOOKING_VERBS: readonly Verb[] = [
@@ -81,6 +100,56 @@ are asked in an order that is made of it.
       'jobctl status --mine --phase running',
     ],
     run: async () => (await import('./verbs/status.js')).status,
+  }),
+  defineVerb({
+    name: 'goodput',
+    summary: "show where a job's chip-time went, and what it cost",
+    description:
+      'Shows where the chip-time of a job went: waiting, set-up, useful work, work lost, restarts, idle, draining; and its cost.',
+    place: 'either',
+    arguments: [JOB],
+    flags: [outputOption()],
+    notes: `
+Each chip-second of the job's leases is in one part. Goodput is the useful share of what is charged. Work that was done again after a
+preemption is known once the job has ended, if its command prints a counter of its steps.
+`,
+    examples: ['jobctl goodput train-7f3k', 'jobctl goodput train-7f3k -o json'],
+    run: async () => (await import('./verbs/goodput.js')).goodput,
+  }),
+  defineVerb({
+    name: 'report',
+    description: 'sum up what jobs used, cost and got done',
+    examples: ['jobctl report cost --by user --since 30d'],
+    verbs: [
+      defineVerb({
+        name: 'usage',
+        description: 'Sums up the chip-hours of jobs, by project, user, pool, accelerator, zone or day.',
+        place: 'either',
+        flags: reportFlags(),
+        examples: ['jobctl report usage --by project --since 7d'],
+        run: async () => (await import('./verbs/report.js')).reportUsage,
+      }),
+      defineVerb({
+        name: 'cost',
+        description: 'Sums up what jobs cost, by the list of public prices or by the price file of the operator.',
+        place: 'either',
+        flags: reportFlags(),
+        notes: `
+A price that is not known is never taken for 0: its chip-hours are shown apart. Each job has the prices of the day on which it was
+accepted; docs/counted.md says how an operator gives others.
+`,
+        examples: ['jobctl report cost --by user --since 30d', 'jobctl report cost --by day -o csv > cost.csv'],
+        run: async () => (await import('./verbs/report.js')).reportCost,
+      }),
+      defineVerb({
+        name: 'goodput',
+        description: 'Sums up where chip-time went: waiting, set-up, useful work, work lost, restarts, idle, draining.',
+        place: 'either',
+        flags: reportFlags(),
+        examples: ['jobctl report goodput --by pool -o svg > goodput.svg'],
+        run: async () => (await import('./verbs/report.js')).reportGoodput,
+      }),
+    ],
   }),
   defineVerb({
     name: 'why',

@@ -7,6 +7,7 @@ import { hookText } from '../../../domain/hooks.js';
 import { doneTwiceText } from '../../../domain/done-twice.js';
 import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
+import { isDone } from '../../../domain/job-state.js';
 import { isBought, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { count, type EpochMs } from '../../../domain/units.js';
 import { failingText, shownUser, answerTexts, nextZoneSentence, untilSentence } from './job-phrases.js';
@@ -122,7 +123,20 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left, done
 
 const BACKGROUND = 'waited for (command.wait_for: all); its exit codes are not known, and no failure of it counts';
 
+/** `$12.34 so far of max_cost $20.00`. A job whose machines have no known price says so only if it has a `max_cost`. */
+function costText({ spec, usage, label, phase }: JobView): string | undefined {
+  const { usd, unpriced } = usage ?? {};
+  const { maxCost } = spec;
+  const bound = maxCost === undefined ? '' : ` of max_cost $${maxCost.toFixed(2)}`;
+  if (usage === undefined || (usd === undefined && (unpriced === undefined || maxCost === undefined))) return undefined;
+  if (usd === undefined) return `not known${bound}: its machines have no known price`;
+  const over = maxCost !== undefined && usd >= maxCost ? ', over its budget' : '';
+  const some = unpriced === undefined ? '' : ', without what has no known price';
+  return `$${usd.toFixed(2)}${isDone(phase) ? '' : ' so far'}${bound}${over}${some}${label === undefined ? '' : ' if it were real'}`;
+}
+
 function viewFacts(view: JobView, now: EpochMs): Fact[] {
+  const cost = costText(view);
   const { spec, image, granted, preemptions, quotaPreemptions, requestedRestarts, attempt } = view;
   const { modules } = spec;
   const kind = machineKind(kindOfJob(spec));
@@ -130,6 +144,7 @@ function viewFacts(view: JobView, now: EpochMs): Fact[] {
   return [
     [isBought(spec) ? 'pricing' : 'machines', kind.requestText(spec)],
     ...(ends === undefined ? [] : [['ends', ends] as const]),
+    ...(cost === undefined ? [] : [['cost', cost] as const]),
     ...(granted === undefined || isOnlyTier(granted) ? [] : [['granted', grantedText(granted)] as const]),
     ...(image === undefined ? [] : [['image', oneLine(image)] as const]),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
