@@ -81,6 +81,9 @@ const module_ =
   (module: string): Reader =>
   (args) => ({ whose: JOBMANS, lines: [line('setup', firstOf(args), '--module', module)] });
 
+const OF_PRICES =
+  "it counts by the list of public prices, or by the operator's price file; the bill is in Google's billing export, where each slice has the label jobctl-job";
+
 const JOBMAN: Readonly<Record<string, Reader>> = {
   create: (args) => {
     const config = valueOf(args, '--config');
@@ -112,12 +115,8 @@ const JOBMAN: Readonly<Record<string, Reader>> = {
     lines: [['requeue', 'reset'].includes(action) ? line('requeue', job) : line('list')],
     notes: ['jobctl has no list of tasks: each task is a job, and its pool queues them by quota'],
   }),
-  billing: () => ({
-    whose: JOBMANS,
-    lines: [line('quota', 'history', '--since', '30d')],
-    notes: ["it shows chip-hours; money is in Google's billing export, where each slice has the label jobctl-job"],
-  }),
-  analytics: () => ({ whose: JOBMANS, lines: [line('quota', 'history', '--since', '30d')] }),
+  billing: () => ({ whose: JOBMANS, lines: [line('report', 'cost', '--since', '30d')], notes: [OF_PRICES] }),
+  analytics: () => ({ whose: JOBMANS, lines: [line('report', 'usage', '--since', '30d')] }),
   storage: () => ({
     whose: JOBMANS,
     notes: ["Google's own: gcloud storage du --summarize --readable-sizes gs://BUCKET"],
@@ -213,7 +212,11 @@ const OTHERS: Readonly<Record<string, Reader>> = {
       notes: ['--tpu says which TPU slice; `validate` with the script for its file reads the lines #SBATCH'],
     };
   },
-  sacct: () => ({ whose: SLURMS, lines: [line('list', '--all', '--since', '7d')] }),
+  sacct: () => ({
+    whose: SLURMS,
+    lines: [line('list', '--all', '--since', '7d')],
+    notes: ['the chip-hours of a job: `goodput JOB`; sums by user or project, as of sreport: `report usage --by user`'],
+  }),
   srun: (args, command) => readRun([], command ?? (args.length === 0 ? undefined : args)),
   squeue: () => ({ whose: SLURMS, runs: ['list'] }),
   scancel: as(SLURMS, 'cancel'),
@@ -231,11 +234,7 @@ const OTHERS: Readonly<Record<string, Reader>> = {
           notes: ['it ends the local stack; `delete JOB` ends a job'],
         }
       : as(SKYPILOTS, 'delete')(args, undefined),
-  cost: () => ({
-    whose: ANOTHERS,
-    lines: [line('quota', 'history', '--since', '30d')],
-    notes: ["it shows chip-hours; money is in Google's billing export, where each slice has the label jobctl-job"],
-  }),
+  cost: () => ({ whose: ANOTHERS, lines: [line('report', 'cost', '--since', '30d')], notes: [OF_PRICES] }),
   info: asOne(ANOTHERS, 'status'),
   rm: as(ANOTHERS, 'delete'),
   kill: as(ANOTHERS, 'cancel'),
@@ -257,6 +256,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   },
   sky: {
     queue: () => ({ whose: SKYPILOTS, lines: [line('list')] }),
+    'cost-report': () => ({ whose: SKYPILOTS, lines: [line('report', 'cost', '--since', '30d')], notes: [OF_PRICES] }),
     check: () => ({ whose: SKYPILOTS, lines: [line('doctor', '--gcp')] }),
     down: as(SKYPILOTS, 'delete'),
   },
