@@ -124,7 +124,7 @@ async function compactDay(
   await eachOf(objects, AT_ONCE, async ({ name }) => {
     const record = readRecord((await store.read(name))?.toString('utf8') ?? '');
     const mayChange = record?.leaving !== undefined && now - record.countedTo < LEAVING_MS;
-    // What cannot be read is left for people.
+    // An unreadable line is left for people.
     if (record !== undefined && !mayChange) records.set(name, record);
   });
   const names = [...records.keys()].toSorted();

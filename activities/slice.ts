@@ -31,9 +31,9 @@ export function sliceActivities({
       await deleteUntilGone(machinesOf(input.ref.kind), input, tellPool(outbox, input));
       // Its lease is freed whether or not the store takes the mark.
       if (input.isNeverAccepted === undefined)
-        await noteGone(store, input.owner.job, input.ref.name, Date.now()).catch((error: unknown) =>
-          log.warn(`the end of ${input.ref.name} is not counted: ${messageOf(error)}`),
-        );
+        await noteGone(store, input.owner.job, input.ref.name, Date.now()).catch((error: unknown) => {
+          log.warn(`the end of ${input.ref.name} is not counted: ${messageOf(error)}`);
+        });
     },
     putAside: ({ ref, uid, host, reason }) =>
       translated(async () => machinesOf(ref.kind).putAside?.({ ref, uid, host }, reason)),

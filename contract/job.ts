@@ -170,7 +170,7 @@ export interface JobView {
   readonly waitsUntil?: EpochMs;
   /** The pool's last grant, and how its slices are bought. Absent: no grant yet, or the pool has no tiers. */
   readonly granted?: Granted;
-  /** Where the chip-time of its leases went so far, and what it cost. Absent: the job is not accepted yet. */
+  /** Its account so far: the chip-time of its leases by part, and its cost. Absent: the job is not accepted yet. */
   readonly usage?: ShownUsage;
   /** Login for the job's hosts. Absent: the job is not accepted yet. */
   readonly login?: HostLogin;

@@ -76,12 +76,7 @@ export function repeatedWork(attempts: readonly PrintedBy[]): RepeatedWork {
 }
 
 /** Notes the work of an attempt from `first` on as lost, unless more of it was lost before. */
-function noteLost(
-  lost: Map<number, LostShare>,
-  attempt: number,
-  { marks }: CountedMarks,
-  first: ProgressMark,
-): void {
+function noteLost(lost: Map<number, LostShare>, attempt: number, { marks }: CountedMarks, first: ProgressMark): void {
   const kept = marks.filter((mark) => compareMarks(mark, first) < 0);
   const last = lostMarks(marks, kept);
   if (last.marks > (lost.get(attempt)?.marks ?? 0)) lost.set(attempt, { attempt, ...last });

@@ -96,7 +96,7 @@ export const AUDIT_PREFIX = 'audit/';
 /** `audit/<YYYY-MM-DD>/`, in UTC. */
 export const auditDayPrefix = (at: number): string => `${AUDIT_PREFIX}${new Date(at).toISOString().slice(0, 10)}/`;
 
-// What jobs used (docs/adr/0162) ----------------------------------------------------------------------------------------
+// Accounts of jobs (docs/adr/0162) ----------------------------------------------------------------------------------------
 
 /** The account of an ended job up to its outcome: `JobRecord` of domain/counted/record.ts. */
 export const usageObject = (job: string): string => `jobs/${job}/usage.json`;
@@ -110,7 +110,8 @@ export const reportDayPrefix = (day: string): string => `${REPORTS_PREFIX}${day}
 export const reportObject = (day: string, job: string, run: string): string =>
   `${reportDayPrefix(day)}job-${job}-${run}.jsonl`;
 /** The lines of many jobs. @param names a hash of the names of the objects that it replaces */
-export const compactedReportObject = (day: string, names: string): string => `${reportDayPrefix(day)}all-${names}.jsonl`;
+export const compactedReportObject = (day: string, names: string): string =>
+  `${reportDayPrefix(day)}all-${names}.jsonl`;
 /** The day of a day file, and whether its lines are of one job. Undefined for another object. */
 export function reportPlace(name: string): { readonly day: string; readonly isOfJob: boolean } | undefined {
   const [, day, kind] = /^reports\/(\d{4}-\d\d-\d\d)\/(job|all)-[^/]*\.jsonl$/.exec(name) ?? [];

@@ -2,7 +2,7 @@ import type { JobResult } from '../job-state.js';
 import type { EpochMs } from '../units.js';
 import type { Parts, ShownUsage } from './usage.js';
 
-/** What a job used and cost: a line of a day file (docs/counted.md). One line a job and run, however often it is told. */
+/** The account of an ended job: a line of a day file (docs/counted.md). One line a job and run, however often it is told. */
 export interface JobRecord extends Omit<ShownUsage, 'at'> {
   readonly v: 1;
   readonly job: string;
@@ -22,7 +22,7 @@ export interface JobRecord extends Omit<ShownUsage, 'at'> {
   readonly slices: number;
   readonly result: JobResult | 'open';
   readonly attempts: number;
-  /** By the provider. */
+  /** Preemptions by the provider. */
   readonly preemptions: number;
   readonly quotaPreemptions?: number;
   /** Marks of its own counter that were done again. Absent: none, or not known. */

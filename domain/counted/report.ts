@@ -1,7 +1,7 @@
 import type { JobRecord } from './record.js';
 import { addParts, NO_PARTS, type Parts } from './usage.js';
 
-/** What the lines of a report are made by. */
+/** The fields by which jobs are grouped. */
 export const GROUPINGS = ['project', 'user', 'pool', 'accelerator', 'zone', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
@@ -10,7 +10,7 @@ export interface ReportRow {
   readonly key: string;
   readonly unit: 'chip' | 'host';
   readonly jobs: number;
-  /** Of these, the jobs that have not ended. */
+  /** The number of these jobs that have not ended. */
   readonly open: number;
   readonly preemptions: number;
   readonly parts: Parts;

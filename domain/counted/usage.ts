@@ -1,7 +1,7 @@
 import type { EpochMs } from '../units.js';
 
 /**
- * Where the chip-time of a job's leases went (docs/counted.md). A chip is in one of these at each moment:
+ * The parts of the chip-time of a job's leases (docs/counted.md). A chip is in one of them at each moment:
  * - `waiting`: the lease is held and the chip is not there: its slice is asked for, or will be.
  * - `setUp`: the modules of the first attempt run.
  * - `useful`: the command runs, and nothing shows that its work was lost.
@@ -28,7 +28,7 @@ export const chargedOf = (parts: Parts): number => CHARGED_PARTS.reduce((sum, pa
 export const addParts = (a: Parts, b: Parts): Parts =>
   Object.fromEntries(PARTS.map((part) => [part, a[part] + b[part]])) as unknown as Parts;
 
-/** Where chips are, and how they are bought: what decides their price. */
+/** The place and purchase of chips, which decide their price. */
 export interface ChipPlace {
   readonly zone: string;
   readonly pricing: string;
@@ -96,7 +96,7 @@ export function withLost({ parts, ...usage }: Usage, chipMs: number): Usage {
   return { ...usage, parts: { ...parts, useful: parts.useful - lost, lost: parts.lost + lost } };
 }
 
-// What the chips of a job do -----------------------------------------------------------------------------------------
+// Work of chips -----------------------------------------------------------------------------------------
 
 /** Chips of one slice request that were ready, until they are seen gone. */
 export interface HeldChips {
@@ -130,13 +130,13 @@ export function flowsOf({ leased, held, doing }: ChipFacts): readonly Flow[] {
 
 export interface WorkFacts {
   readonly attempt: 'closed' | 'setting-up' | 'running' | 'stopped';
-  /** Of the attempt that is under way, or of the last one; 0: there was none. */
+  /** Number of the attempt that is under way, or of the last one; 0: there was none. */
   readonly number: number;
   /** A person or the job file keeps the slices, or the job has its outcome: nothing will be started. */
   readonly isKept: boolean;
 }
 
-/** What the ready chips of a job do. */
+/** The part in which the ready chips of a job are. */
 export function doingOf({ attempt, number, isKept }: WorkFacts): ChipFacts['doing'] {
   if (attempt === 'running') return 'useful';
   if (attempt === 'setting-up') return number > 1 ? 'restart' : 'setUp';
@@ -165,7 +165,7 @@ export interface ShownUsage {
   readonly usd?: number;
   /** Charged chip-seconds without a known price. Absent: none. */
   readonly unpriced?: number;
-  /** Where the prices are from, with their date. */
+  /** Sources of the prices, with their dates. */
   readonly prices?: readonly string[];
 }
 

@@ -53,7 +53,8 @@ export function parsePriceFile(source: string, file: string): ParsedPriceFile {
   const { form, problems, dropped } = checkForm(PRICE_FILE, tree.value);
   const report = new Report(dropped);
   const date = dateOf(form.date);
-  if (form.date === undefined || form.date === null) report.missing(['date'], 'the day of these prices: date = 2026-11-30');
+  if (form.date === undefined || form.date === null)
+    report.missing(['date'], 'the day of these prices: date = 2026-11-30');
   else if (date === undefined) report.wrong(['date'], form.date, 'no day', 'date = 2026-11-30, without quotes or with');
   if (!form.source) report.missing(['source'], 'where the prices are from: source = "our contract"');
   const prices = (form.price ?? []).flatMap(({ machines, zone, pricing, usd_per_hour: usd, per }, index): Price[] => {
@@ -76,7 +77,8 @@ export function parsePriceFile(source: string, file: string): ParsedPriceFile {
 }
 
 /** `v5e` and `v5litepod-8` as job files and quota have them; another word as it is. */
-const canonical = (machines: string): string => acceleratorNamed(machines)?.type ?? canonicalGeneration(machines.trim());
+const canonical = (machines: string): string =>
+  acceleratorNamed(machines)?.type ?? canonicalGeneration(machines.trim());
 
 function dateOf(value: unknown): string | undefined {
   const written = value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : value;

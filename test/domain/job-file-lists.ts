@@ -13,7 +13,19 @@ export const ONE_ENVIRONMENT = `keep one of ${ENVIRONMENT_NAMES.slice(0, -1).joi
 
 const KEYS = [
   ...['name', 'project', 'pool', 'user', 'priority', 'slices', 'atomic', 'env', 'grace', 'retries', 'keep', 'loop'],
-  ...['timeouts', 'hooks', 'outputs', 'max_unattended', 'max_cost', 'after', 'notify', 'job', ...SECTION_NAMES, 'build', 'setup'],
+  ...[
+    'timeouts',
+    'hooks',
+    'outputs',
+    'max_unattended',
+    'max_cost',
+    'after',
+    'notify',
+    'job',
+    ...SECTION_NAMES,
+    'build',
+    'setup',
+  ],
   ...[...MODULE_NAMES.filter((name) => name !== 'command'), 'modules', 'command', 'array', 'secrets'],
 ];
 /** Every key of a job file, on lines of 102 characters at most. */

@@ -70,7 +70,7 @@ describe('what a job used, beside the bill of its cloud', function () {
       const found = await readUsage(stack.store, id);
       return found?.leaving === undefined ? found : undefined;
     };
-    record = (await until('its account is complete', settledRecord, 30_000)) as JobRecord;
+    record = await until<JobRecord>('its account is complete', settledRecord, 30_000);
   });
 
   it('is the bill, within a listing period for each generation', async () => {

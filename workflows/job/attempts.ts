@@ -161,7 +161,10 @@ export class Attempts {
     await this.#record(input, { end, evidence, ended: result && factsOf?.(result), ...exitCode, ranChipMs });
   }
 
-  #record(input: AttemptInput, ending?: Pick<AttemptFacts, 'end' | 'exitCode' | 'evidence' | 'ended' | 'ranChipMs'>): Promise<void> {
+  #record(
+    input: AttemptInput,
+    ending?: Pick<AttemptFacts, 'end' | 'exitCode' | 'evidence' | 'ended' | 'ranChipMs'>,
+  ): Promise<void> {
     const { attempt, file, story } = this.#parts;
     const source = file.sourceOf(attempt.number);
     const facts = {

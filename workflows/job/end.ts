@@ -68,7 +68,7 @@ export async function storeOutcome(parts: Omit<EndParts, 'notices'>, outcome: Ou
   }
 }
 
-/** What the job used, as it is counted by day (docs/counted.md). */
+/** The account of the job, as the day files have it (docs/counted.md). */
 function countedRecord({ job, file, settings, usage }: Omit<EndParts, 'notices'>, outcome: Outcome): JobRecord {
   const { spec } = file;
   const { shown, leaving, lostMarks } = usage;

@@ -2,7 +2,7 @@ import { PARTS, type Part, type Parts, sumOf } from '../../../domain/counted/usa
 import { goodputOf, type ReportRow, totals } from '../../../domain/counted/report.js';
 import { renderTable, oneLine } from './columns.js';
 
-/** What a report is about. */
+/** The subjects of reports. */
 export const REPORTS = ['usage', 'cost', 'goodput'] as const;
 export type ReportName = (typeof REPORTS)[number];
 
@@ -179,7 +179,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 /** Names are the users' own: nothing in them may be markup, or a character that XML does not have. */
 const xml = (text: string): string =>
-  // eslint-disable-next-line no-control-regex -- XML 1.0 has no control characters
-  text
-    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ' ')
-    .replaceAll(/[&<>"']/g, (c) => ENTITIES[c] ?? c);
+  oneLine(text)
+    .replaceAll(/[\ufffe\uffff]/g, ' ')
+    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import {
-  CHARGED_PARTS,
+  type CHARGED_PARTS,
   chargedOf,
   doingOf,
   type Flow,
