@@ -1,11 +1,15 @@
 import type { StoreReader } from '../cloud/store/port.js';
 import { countedUnits } from '../domain/counted/prices.js';
-import { type JobRecord, onceEach, readRecord } from '../domain/counted/record.js';
+import { type GoneMark, type JobRecord, onceEach, readRecord, settled } from '../domain/counted/record.js';
+import type { Grouping } from '../domain/counted/report.js';
 import { askedMachines, kindOfJob } from '../domain/machines.js';
 import { eachOf } from '../domain/semaphore.js';
-import { reportObject, reportPlace, reportDayPrefix, REPORTS_PREFIX, usageObject } from '../domain/store-layout.js';
+import { goneMarkObject, reportPlace, reportDayPrefix, REPORTS_PREFIX, usageObject } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
 import type { JobView } from '../contract/job.js';
+import type { AnswerOf } from '../contract/operations.js';
+import { ServerCalls } from './http/server-calls.js';
+import type { ServerOptions } from './http/server-options.js';
 import type { JobRow } from './job-rows.js';
 
 const READS_AT_A_TIME = 32;
@@ -40,10 +44,27 @@ export async function readDayFiles(store: StoreReader, from: EpochMs): Promise<D
 /** The account of an ended job, or undefined if the store has none: it ended under an earlier build, or was deleted. */
 export async function readUsage(store: StoreReader, job: string): Promise<JobRecord | undefined> {
   const base = readRecord((await store.read(usageObject(job)))?.toString('utf8') ?? '');
-  if (base === undefined) return undefined;
-  const line = (await store.read(reportObject(dayOf(base.endedAt), base.job, base.run)))?.toString('utf8');
-  const settled = line === undefined ? undefined : readRecord(line);
-  return onceEach([base, ...(settled === undefined ? [] : [settled])])[0];
+  if (base?.leaving === undefined) return base;
+  const marks = new Map<string, EpochMs>();
+  for (const { slice } of base.leaving) {
+    const mark = await store.read(goneMarkObject(job, slice));
+    if (mark !== undefined) marks.set(slice, (JSON.parse(mark.toString('utf8')) as GoneMark).gone);
+  }
+  return settled(base, (slice) => marks.get(slice));
+}
+
+/** Asks a server for the sums of the ended jobs that the caller may count. */
+export const reportOverHttp = async (
+  options: ServerOptions,
+  { by, ...filter }: ReportWish,
+): Promise<AnswerOf<'report'>> => new ServerCalls(options).json('report', { query: { by, ...filter } });
+
+export interface ReportWish {
+  readonly by: Grouping;
+  readonly since: EpochMs;
+  readonly project?: string;
+  readonly user?: string;
+  readonly pool?: string;
 }
 
 /** An open job's account so far, as a record. Undefined: its worker keeps none. */

@@ -20,6 +20,7 @@ const table = {
   describe: { scope: 'job', what: 'read the job file', roles: READING_ROLES, isReading: true },
   logs: { scope: 'job', what: 'read the logs', roles: READING_ROLES, isReading: true },
   outputs: { scope: 'job', what: 'read the outputs', roles: READING_ROLES, isReading: true },
+  report: { scope: 'job', what: 'count it in a report', roles: READING_ROLES, isReading: true },
   cancel: { scope: 'job', what: 'cancel it', roles: CHANGING_ROLES },
   ...requests,
   edit: { scope: 'job', what: 'change its job file', roles: OWN_JOB },

@@ -171,6 +171,13 @@ const rows = {
   }),
   why: op('GET /v1/jobs/:id/why', 'why', 'Why a job waits', { answer: 'whySchema' }),
 
+  report: op('GET /v1/reports', 'report', 'Sums of what ended jobs used, cost and got done', {
+    description:
+      'Of the jobs that the caller may count: those of their projects, and all of pools whose operator they are.',
+    query: 'reportQuery',
+    answer: 'reportSchema',
+  }),
+
   objects: op('GET /v1/objects', 'objects', 'List stored objects', { query: 'objectsQuery', answer: 'objectsSchema' }),
   objectStat: op('GET /v1/objects/stat', 'objects', 'Facts of one object', {
     query: 'objectNameQuery',

@@ -12,6 +12,7 @@ import { askerBody } from './changes.js';
 import * as stored from './stored.js';
 import * as pools from './pools.js';
 import * as callers from './callers.js';
+import * as counted from './counted.js';
 
 /** Bodies of requests to a job that have no form in changes.ts. */
 const requestBodies = Object.fromEntries(
@@ -37,4 +38,5 @@ export const FORMS = {
   ...stored,
   ...pools,
   ...callers,
+  ...counted,
 };

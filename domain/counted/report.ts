@@ -23,14 +23,49 @@ export interface ReportRow {
   readonly lostUnknown: number;
 }
 
+/** Rows, and what limits them. */
+export interface Report {
+  readonly rows: readonly ReportRow[];
+  /** Number of jobs that used nothing real. */
+  readonly rehearsed: number;
+  /** Number of jobs of which slices are not seen gone. */
+  readonly leaving: number;
+  /** Sources of the prices, with their dates. */
+  readonly prices: readonly string[];
+}
+
+export const reportOf = (records: readonly JobRecord[], by: Grouping): Report => ({
+  rows: reportRows(records, by),
+  rehearsed: records.filter(({ label }) => label !== undefined).length,
+  leaving: records.filter(({ leaving }) => leaving !== undefined).length,
+  prices: [...new Set(records.flatMap(({ prices = [] }) => prices))].toSorted(),
+});
+
+/** Two reports by the same grouping as one. */
+export function joined(a: Report, b: Report, by: Grouping): Report {
+  const rows = new Map<string, ReportRow>();
+  for (const { key, ...row } of [...a.rows, ...b.rows]) addRow(rows, key, row);
+  return {
+    rows: inOrder([...rows.values()], by),
+    rehearsed: a.rehearsed + b.rehearsed,
+    leaving: a.leaving + b.leaving,
+    prices: [...new Set([...a.prices, ...b.prices])].toSorted(),
+  };
+}
+
+function addRow(rows: Map<string, ReportRow>, key: string, row: Omit<ReportRow, 'key'>): void {
+  const id = `${row.unit} ${key}`;
+  const before = rows.get(id);
+  rows.set(id, before === undefined ? { key, ...row } : { key, ...sumRows(before, row) });
+}
+
+const inOrder = (rows: readonly ReportRow[], by: Grouping): readonly ReportRow[] =>
+  rows.toSorted((a, b) => (by === 'day' ? 0 : b.charged - a.charged) || compare(a.key, b.key));
+
 /** Groups records. `zone`: the charged time and its cost count where they were, the rest where most of the job was. */
 export function reportRows(records: readonly JobRecord[], by: Grouping): readonly ReportRow[] {
   const rows = new Map<string, ReportRow>();
-  const add = (key: string, row: Omit<ReportRow, 'key'>): void => {
-    const id = `${row.unit} ${key}`;
-    const before = rows.get(id);
-    rows.set(id, before === undefined ? { key, ...row } : { key, ...sumRows(before, row) });
-  };
+  const add = (key: string, row: Omit<ReportRow, 'key'>): void => addRow(rows, key, row);
   for (const record of records) {
     if (by !== 'zone' || record.places.length === 0) {
       add(keyOf(record, by), rowOf(record));
@@ -44,10 +79,7 @@ export function reportRows(records: readonly JobRecord[], by: Grouping): readonl
         ...(usd === undefined ? { unpriced: charged } : { usd, unpriced: 0 }),
       });
   }
-  const all = [...rows.values()];
-  return by === 'day'
-    ? all.toSorted((a, b) => compare(a.key, b.key))
-    : all.toSorted((a, b) => b.charged - a.charged || compare(a.key, b.key));
+  return inOrder([...rows.values()], by);
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -95,3 +127,12 @@ export function totals(rows: readonly ReportRow[]): readonly ReportRow[] {
 /** The share of paid chip-time that was useful, from 0 to 1; undefined: nothing was paid. */
 export const goodputOf = ({ parts, charged }: Pick<ReportRow, 'parts' | 'charged'>): number | undefined =>
   charged > 0 ? parts.useful / charged : undefined;
+
+/** Whether a record is of the project, user and pool that are asked for. */
+export const isIn = (
+  record: Pick<JobRecord, 'project' | 'user' | 'pool'>,
+  { project, user, pool }: { readonly [Key in 'project' | 'user' | 'pool']?: string | undefined },
+): boolean =>
+  (project === undefined || record.project === project) &&
+  (user === undefined || record.user === user) &&
+  (pool === undefined || record.pool === pool);

@@ -1,4 +1,8 @@
 import { capacityOf, type PackedPoolState } from '../../quota/published-state.js';
+import { readDayFiles } from '../../client/counted.js';
+import type { JobRecord } from '../../domain/counted/record.js';
+import { isIn, reportOf } from '../../domain/counted/report.js';
+import type { Call, Gate } from '../access/gate.js';
 import type { AppliedFiles, PoolFileText } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { ApiError } from '../problem.js';
@@ -52,6 +56,20 @@ export function registerPools(
     { asksItself: true, ...dearly(limits) },
   );
 
+  // Costly: a month of a large installation is 100,000 lines.
+  serve(
+    'report',
+    async ({ call, query: { by, since = Date.now() - MONTH_MS, ...filter } }) => {
+      const { records, unreadable } = await readDayFiles(store, since);
+      const asked = records.filter((record) => isIn(record, filter));
+      const mine = await mayCount(gate, call, asked);
+      const { rows, ...more } = reportOf(mine, by);
+      const hidden = asked.length - mine.length;
+      return { rows: [...rows], ...more, prices: [...more.prices], unreadable, hidden };
+    },
+    { asksItself: true, ...dearly(limits) },
+  );
+
   serve('admission', async ({ call, params: { pool }, body: { admission, reason } }) => ({
     message: await client.quota(pool).setAdmission(admission, call.caller.id, reason),
   }));
@@ -64,6 +82,25 @@ export function registerPools(
     },
     { asksItself: true },
   );
+}
+
+const MONTH_MS = 30 * 86_400_000;
+
+/** The records of jobs that the caller may count. Nothing is refused as a whole: a report of no job is empty. */
+async function mayCount(gate: Gate, { caller }: Call, records: readonly JobRecord[]): Promise<readonly JobRecord[]> {
+  const answers = new Map<string, boolean>();
+  const mine: JobRecord[] = [];
+  for (const record of records) {
+    const { pool, project, user } = record;
+    const key = JSON.stringify([pool, project, user === caller.id]);
+    let isAllowed = answers.get(key);
+    if (isAllowed === undefined) {
+      ({ isAllowed } = await gate.ask(caller, 'report', { pool, project, owner: user }));
+      answers.set(key, isAllowed);
+    }
+    if (isAllowed) mine.push(record);
+  }
+  return mine;
 }
 
 /**

@@ -170,6 +170,7 @@ CALLS = (
     (lambda client: client.outputs("a"), [{"objects": [MANIFEST]}]),
     (lambda client: client.quota_show(), []),
     (lambda client: client.capacity(), []),
+    (lambda client: client.report("day", since=EPOCH, project="p", user="bob", pool="default"), []),
     (lambda client: client.quota_apply(quota_file=__file__, pool_file=__file__), []),
     (lambda client: client.quota_plan(quota_file=__file__, pool_file=__file__), []),
     (lambda client: client.admission(state="frozen", reason="tonight"), []),

@@ -11,7 +11,7 @@ const JOB = { project: 'vision', tpu: { accelerator: 'v5litepod-1', zone: 'us-ce
 const OF_EVERYBODY: readonly OperationName[] = [
   ...(['list', 'count', 'polls', 'login', 'whoami', 'status', 'wait', 'why', 'openSlices'] as const),
   ...(['group', 'listGroups', 'schedules', 'schedule'] as const),
-  ...(['uploads', 'completeUpload', 'uploadContent', 'quotaShow', 'capacity', 'quotaPlan'] as const),
+  ...(['uploads', 'completeUpload', 'uploadContent', 'quotaShow', 'capacity', 'report', 'quotaPlan'] as const),
 ];
 /** Of calls whose form asks for one. */
 const QUERIES: Readonly<Partial<Record<OperationName, string>>> = {

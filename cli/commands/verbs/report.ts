@@ -1,7 +1,14 @@
-import type { StoreReader } from '../../../cloud/store/port.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { openRecord, readDayFiles } from '../../../client/counted.js';
-import { type Grouping, type ReportRow, reportRows, totals } from '../../../domain/counted/report.js';
+import { openRecord, readDayFiles, reportOverHttp } from '../../../client/counted.js';
+import {
+  type Grouping,
+  isIn,
+  joined,
+  type Report,
+  reportOf,
+  type ReportRow,
+  totals,
+} from '../../../domain/counted/report.js';
 import type { JobRecord } from '../../../domain/counted/record.js';
 import { messageOf } from '../../../domain/errors.js';
 import { eachOf } from '../../../domain/semaphore.js';
@@ -30,19 +37,17 @@ export const reportGoodput = (flags: ReportFlags): Promise<number> => report('go
 
 async function report(name: ReportName, flags: ReportFlags): Promise<number> {
   const { by, since, output } = flags;
-  const context = resolveContext(flags);
   const now = Date.now();
-  const store = await openReader(storeOf(context, 'there are no day files of ended jobs'));
-  const { records, notes } = await counted(store, context, flags);
-  const rows = reportRows(records, by);
+  const { found, notes } = await reported(resolveContext(flags), flags);
+  const { rows } = found;
   const title = `${name} by ${by}, ${utcMinute(since)} to ${utcMinute(now)} UTC`;
-  const gaps = [...notes, ...gapsOf(rows, records, name)];
+  const gaps = [...notes, ...gapsOf(found, name)];
   switch (output) {
-    case 'json':
-      printOut(
-        `${JSON.stringify({ report: name, by, from: since, to: now, rows, totals: totals(rows), notes: gaps }, null, 2)}\n`,
-      );
+    case 'json': {
+      const whole = { report: name, by, from: since, to: now, rows, totals: totals(rows), notes: gaps };
+      printOut(`${JSON.stringify(whole, null, 2)}\n`);
       break;
+    }
     case 'csv':
     case 'svg':
       printOut(output === 'csv' ? reportCsv(rows, by) : reportSvg(rows, name, title));
@@ -59,25 +64,48 @@ function tableOf(rows: readonly ReportRow[], name: ReportName, by: Grouping): re
   return [...reportTable(rows, name, by, terminalWidth(process.stdout)), ''];
 }
 
-interface Counted {
-  readonly records: readonly JobRecord[];
+interface Reported {
+  readonly found: Report;
   /** Limits of the answer, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Ended jobs from the day files, and open ones from their workflows. */
-async function counted(store: StoreReader, context: CliContext, flags: ReportFlags): Promise<Counted> {
-  const { records: ended, unreadable } = await readDayFiles(store, flags.since);
-  const open = flags.ended === true ? NO_OPEN : await openJobs(context, flags);
-  const known = new Set(ended.map(({ job, run }) => `${job}/${run}`));
-  // It may have ended in between.
-  const records = [...ended, ...open.records.filter(({ job, run }) => !known.has(`${job}/${run}`))];
-  const unread = `${count(unreadable, 'line')} of day files could not be read: damaged, or written by another version`;
-  return {
-    records: records.filter((record) => isOf(record, flags)),
-    notes: [...(unreadable > 0 ? [unread] : []), ...open.notes],
-  };
+interface Counted {
+  readonly records: readonly JobRecord[];
+  readonly notes: readonly string[];
 }
+
+/** Ended jobs from the day files, or from a server that reads them; and open ones from their workflows. */
+async function reported(context: CliContext, flags: ReportFlags): Promise<Reported> {
+  const { by, since, project, user, pool } = flags;
+  const open = flags.ended === true ? NO_OPEN : await openJobs(context, flags);
+  const place = storeOf(context, 'there are no day files of ended jobs');
+  if ('server' in place) {
+    const { serverOptionsOf } = await import('../../place/login/server-access.js');
+    const wish = { by, since, ...(project && { project }), ...(user && { user }), ...(pool && { pool }) };
+    const ended = await reportOverHttp(serverOptionsOf(place.server), wish);
+    return {
+      found: joined(ended as Report, reportOf(open.records, by), by),
+      notes: [...unreadableNote(ended.unreadable), ...hiddenNote(ended.hidden), ...open.notes],
+    };
+  }
+  const { records: ended, unreadable } = await readDayFiles(await openReader(place), since);
+  const known = new Set(ended.map(({ job, run }) => `${job}/${run}`));
+  // An open job may have ended in between.
+  const records = [...ended, ...open.records.filter(({ job, run }) => !known.has(`${job}/${run}`))];
+  const found = reportOf(
+    records.filter((record) => isIn(record, flags)),
+    by,
+  );
+  return { found, notes: [...unreadableNote(unreadable), ...open.notes] };
+}
+
+const unreadableNote = (lines: number): readonly string[] =>
+  lines === 0 ? [] : [`${count(lines, 'line')} of day files could not be read: damaged, or written by another version`];
+const hiddenNote = (jobs: number): readonly string[] =>
+  jobs === 0
+    ? []
+    : [`${count(jobs, 'job')} of projects that you may not read ${jobs === 1 ? 'is' : 'are'} not counted`];
 
 const NO_OPEN: Counted = { records: [], notes: ['jobs that have not ended are not counted (--ended)'] };
 const MOST_OPEN = 1_000;
@@ -105,23 +133,15 @@ async function openOf(client: JobClient, { project, user, pool }: ReportFlags): 
   return { records, notes: missing > 0 ? [note] : [] };
 }
 
-const isOf = (record: JobRecord, { project, user, pool }: ReportFlags): boolean =>
-  (project === undefined || record.project === project) &&
-  (user === undefined || record.user === user) &&
-  (pool === undefined || record.pool === pool);
-
-function gapsOf(rows: readonly ReportRow[], records: readonly JobRecord[], name: ReportName): readonly string[] {
-  const rehearsed = records.filter(({ label }) => label !== undefined).length;
-  const leaving = records.filter((record) => record.leaving !== undefined).length;
+function gapsOf({ rows, rehearsed, leaving, prices }: Report, name: ReportName): readonly string[] {
   const unpriced = rows.reduce((sum, row) => sum + row.unpriced, 0);
   const unknown = rows.reduce((sum, row) => sum + row.lostUnknown, 0);
-  const sources = [...new Set(records.flatMap(({ prices = [] }) => prices))].toSorted();
   const told: readonly (readonly [boolean, string])[] = [
     [
       rehearsed > 0,
       `REHEARSAL: ${count(rehearsed, 'job')} used nothing real, so nothing was paid for ${rehearsed === 1 ? 'it' : 'them'}`,
     ],
-    [name === 'cost' && sources.length > 0, `prices: ${sources.join('; ')}`],
+    [name === 'cost' && prices.length > 0, `prices: ${prices.join('; ')}`],
     [name === 'cost' && unpriced > 0, `${hours(unpriced)} chip-hours have no known price and are in no sum of dollars`],
     [
       name === 'goodput' && unknown > 0,

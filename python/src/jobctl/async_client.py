@@ -7,7 +7,7 @@ import socket
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, AsyncIterator, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, AsyncIterator, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
 
 import httpx
 
@@ -30,8 +30,8 @@ from .models import (
     CreatedSchedule,
     Deleted,
     Group,
-    GroupPage,
     GroupDescription,
+    GroupPage,
     HostAccess,
     Job,
     JobCounts,
@@ -43,6 +43,7 @@ from .models import (
     Overlap,
     Phase,
     QuotaPlan,
+    Report,
     Schedule,
     ScheduleDescription,
     Schedules,
@@ -437,6 +438,19 @@ class AsyncClient:
     async def capacity(self, pool: str = "default") -> Capacity:
         """What the pool's jobs have seen of zones and types lately: asked, got, waited, preempted. It is no promise."""
         return await self._run(self._calls.ask(routes.CAPACITY, Capacity, pool))
+
+    async def report(
+        self,
+        by: Literal["project", "user", "pool", "accelerator", "zone", "day"] = "project",
+        *,
+        since: Optional[datetime] = None,
+        project: Optional[str] = None,
+        user: Optional[str] = None,
+        pool: Optional[str] = None,
+    ) -> Report:
+        """What ended jobs used, cost and got done: of the last 30 days, or since then, of the jobs that you may read."""
+        query: Query = (("by", by), ("since", _time(since)), ("project", project), ("user", user), ("pool", pool))
+        return await self._run(self._calls.ask(routes.REPORT, Report, query=query))
 
     async def quota_plan(
         self,

@@ -475,6 +475,58 @@ class Capacity:
 
 
 @dataclass(frozen=True)
+class ChipSeconds:
+    """Where the chip-time of leases went. Each chip-second is in one of them."""
+
+    # The lease is held, and the chip is not there.
+    waiting: float
+    set_up: float
+    useful: float
+    # The command ran, and a later attempt did this work again.
+    lost: float
+    restart: float
+    idle: float
+    # Its slice was lost or told to end, and is not seen gone.
+    draining: float
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """Sums over the jobs of one group, in chip-seconds; hosts of jobs without accelerators are apart."""
+
+    key: str
+    unit: Literal["chip", "host"]
+    jobs: int
+    # Of these, jobs that have not ended.
+    open: int
+    preemptions: int
+    parts: ChipSeconds
+    # What costs money.
+    charged: float
+    # Of that, what has no known price: it is in no sum of dollars.
+    unpriced: float
+    # Of that, what is of jobs whose lost work is not known.
+    lost_unknown: float
+    # None: nothing has a known price.
+    usd: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Report:
+    rows: Tuple[ReportRow, ...]
+    # Jobs that used nothing real.
+    rehearsed: int
+    # Jobs of which slices are not seen gone.
+    leaving: int
+    # Where the prices are from, and of which day.
+    prices: Tuple[str, ...]
+    # Lines that could not be read.
+    unreadable: int
+    # Jobs that the caller may not count.
+    hidden: int
+
+
+@dataclass(frozen=True)
 class WhoAmI:
     kind: Literal["user", "service"]
     id: str

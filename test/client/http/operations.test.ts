@@ -11,6 +11,7 @@ import {
   secretNames,
   loginSettings,
 } from '../../../client/http/access.js';
+import { reportOverHttp } from '../../../client/counted.js';
 import { ServedLog } from '../../../client/http/served-log.js';
 import { createServerReader } from '../../../client/http/store-reader.js';
 import { JobClient } from '../../../client/job-client.js';
@@ -62,6 +63,7 @@ describe('the operations of jobctl serve', function () {
       () => client.whoAmI(),
       () => accessRows(options, { job: id, project: 'p', verb: 'logs', pool: 'default' }),
       () => secretNames(options, 'p'),
+      () => reportOverHttp(options, { by: 'day', since: 1, project: 'p', user: by, pool: 'default' }),
       () => auditLines(options, { user: by, job: id, since: 1, limit: 2, pool: 'default' }),
       () => client.submit({ job: {}, source: '', user: by, sshKey: sha256.k, identityKeys: sha256 }),
       () => client.submit({ job: {}, name: id, files }),
