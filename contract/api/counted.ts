@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GROUPINGS } from '../../domain/counted/report.js';
-import { epochMs, epochMsQuery, quotaName } from './values.js';
+import { epochMsQuery, quotaName } from './values.js';
 
 export const reportQuery = z.object({
   by: z.enum(GROUPINGS).default('project').describe('One row for each.'),

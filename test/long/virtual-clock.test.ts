@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { StorePatience, tellJobOfTrouble } from '../../activities/attempt/store-patience.js';
 import { StoreRefused } from '../../cloud/store/port.js';
 import type { AttemptEnd, AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
+import { sumOf } from '../../domain/counted/usage.js';
 import { DAY, HOUR, type Script, succeeded, VirtualJob } from '../virtual-clock/virtual-job.js';
 
+const MINUTE = HOUR / 60;
 const STILL_RUNNING = { kind: 'still-running' } as const;
 /** In answer to a stop. */
 const STOPPED: AttemptEnd = { kind: 'exited', code: 143, isStopped: true, at: { slice: 0, host: 0 }, startedAt: 0 };
@@ -109,6 +111,66 @@ describe('a job over days of virtual time', function () {
     const usual = 'attempt 1 on 1 host in us-central1-a';
     const waiting = `${usual}; waits for the store, which keeps nothing now: the bucket says no`;
     assert.deepEqual([...seen.reasons].sort(), [usual, waiting]);
+  });
+
+  it('counts each chip-second of 30 days with 20 preemptions in one part', async () => {
+    const [preemptions, chips, parts] = [20, 16, 2];
+    const [part, setUpMs, waitMs] = [17 * HOUR, HOUR / 12, HOUR / 6];
+    const lost = { chipMs: 20 * chips * HOUR, marks: 4_000 };
+    let stored: Parameters<NonNullable<Script['recordOutcome']>>[0] | undefined;
+    const outcome = await live(
+      (job) => {
+        let asked = 0;
+        return {
+          ...{ repeated: { lost } },
+          setUp: async () => {
+            await job.pass(setUpMs);
+            return { kind: 'ready' };
+          },
+          // Each slice is there at the second look.
+          isProvisioned: () => (asked += 1) % 2 === 0,
+          supervise: async (call) => {
+            await job.pass(part);
+            if (call % parts !== 0) return STILL_RUNNING;
+            if (call > preemptions * parts) return succeeded;
+            return { kind: 'slices-lost', slices: [{ index: 0, cause: 'preempted', message: 'PREEMPTED' }] };
+          },
+          recordOutcome: async (input) => void (stored = input),
+        };
+      },
+      { retries: { preemption: preemptions }, max_cost: 100 },
+    );
+    assert.deepEqual([outcome.result, outcome.preemptions], ['succeeded', preemptions]);
+    assert.ok(outcome.took > 29 * DAY, `${outcome.took / DAY} days`);
+    const { counted, events = [] } = stored ?? {};
+    assert.ok(counted !== undefined);
+    const inMs = (seconds: number): number => Math.round(seconds * 1000);
+    // The lease is granted at once, and held to the end.
+    const leased = chips * (counted.countedTo - counted.submittedAt);
+    const all = inMs(sumOf(counted.parts));
+    assert.ok(all <= leased && all > leased - chips * MINUTE, `${all} of ${leased}`);
+    const attempts = preemptions + 1;
+    const wanted = {
+      useful: attempts * parts * part * chips - lost.chipMs,
+      lost: lost.chipMs,
+      setUp: setUpMs * chips,
+      restart: preemptions * setUpMs * chips,
+      waiting: attempts * waitMs * chips,
+      ...{ idle: 0, draining: 0 },
+    };
+    for (const [name, ms] of Object.entries(wanted)) {
+      const seen = inMs(counted.parts[name as keyof typeof wanted]);
+      // The server's clock goes on while nothing is skipped.
+      assert.ok(seen >= ms && seen < ms + attempts * chips * MINUTE, `${name}: ${seen} of ${ms}`);
+    }
+    assert.deepEqual([counted.lost, counted.lostMarks], ['counted', lost.marks]);
+    const hours = counted.charged / 3600;
+    assert.ok(Math.abs((counted.usd ?? 0) - hours * 0.2449) < 0.01, `${counted.usd} for ${hours} h`);
+    const over = events.filter((event) => 'kind' in event && event.kind === 'over-budget');
+    assert.equal(over.length, 1);
+    // $100 of 16 chips at $0.2449 are 25.5 h of what is charged.
+    const at = ((over[0]?.at ?? 0) - counted.submittedAt) / HOUR;
+    assert.ok(at > 25.5 && at < 27, `${at} h`);
   });
 
   for (const [hours, isStored] of [

@@ -2,7 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import type { AttemptEnd, AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
+import type {
+  AttemptEnd,
+  AttemptInput,
+  JobActivities,
+  RepeatedWorkFound,
+  SetUpEnd,
+} from '../../contract/job-activities.js';
 import { describeQuery, type JobView } from '../../contract/job.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
 import type { Outcome } from '../../domain/job-state.js';
@@ -26,7 +32,9 @@ export interface Script {
   readonly isGranted?: boolean;
   /** Whether the slice in this zone is ready, asked each ten minutes; without it at once. */
   readonly isProvisioned?: (zone: string) => boolean | Promise<boolean>;
-  readonly recordOutcome?: () => Promise<void>;
+  readonly recordOutcome?: (input: Parameters<JobActivities['recordOutcome']>[0]) => Promise<void>;
+  /** What the logs tell of work that was done again. */
+  readonly repeated?: RepeatedWorkFound;
 }
 
 export const succeeded: AttemptEnd = { kind: 'exited', code: 0, at: { slice: 0, host: 0 }, startedAt: 0 };
@@ -113,7 +121,8 @@ function scripted(script: Script, stop: () => void): ScriptedActivities {
     stopSetUp: async () => stop(),
     superviseAttempt: (input) => script.supervise((supervisions += 1), input),
     stopAttempt: async () => stop(),
-    recordOutcome: async () => script.recordOutcome?.(),
+    recordOutcome: async (input) => script.recordOutcome?.(input),
+    findDoneTwice: async () => script.repeated ?? {},
     sendLease: async (message) => {
       if (message.body.kind !== 'request' || script.isGranted !== false) await answerLease(message);
     },
