@@ -132,7 +132,7 @@ export interface WorkFacts {
   readonly attempt: 'closed' | 'setting-up' | 'running' | 'stopped';
   /** Number of the attempt that is under way, or of the last one; 0: there was none. */
   readonly number: number;
-  /** A person or the job file keeps the slices, or the job has its outcome: nothing will be started. */
+  /** Nothing is going to be started, as far as it is known: slices are kept, an attempt has just ended, or the job has. */
   readonly isKept: boolean;
 }
 

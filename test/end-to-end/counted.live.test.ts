@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readDayFiles, readUsage } from '../../client/counted.js';
 import { CHARGED_PARTS, sumOf } from '../../domain/counted/usage.js';
 import type { JobRecord } from '../../domain/counted/record.js';
@@ -20,6 +23,9 @@ const PREEMPTIONS = 3;
 const LISTING_MS = 10_000;
 /** Each attempt begins this many steps after the one before: its last checkpoint. */
 const SAVED_EVERY = 12;
+
+/** Of an operator. */
+const PRICES = 'date = 2026-11-30\nsource = "our contract"\n[[price]]\nmachines = "v5e"\nusd_per_hour = 100\n';
 
 /** A program that goes on from its last checkpoint, as far as its attempt's number tells it. */
 const TRAINS = `
@@ -46,9 +52,15 @@ describe('what a job used, beside the bill of its cloud', function () {
 
   let id: string;
   let record: JobRecord;
+  const prices = join(tmpdir(), `prices-${process.pid}.toml`);
+  after(() => rmSync(prices, { force: true }));
 
   before(async function () {
     this.timeout(240_000);
+    writeFileSync(prices, PRICES);
+    stack.workerConfig = { priceFile: prices };
+    await stack.stopWorker();
+    await stack.startWorker();
     // A deletion takes a while, for which nothing is charged.
     await admin.post('configure', { deletingMs: 1_500 });
     const job = jobFile(TRAINS, { tpu: { accelerator: 'v5litepod-8' }, slices: SLICES, max_cost: 0.000_001 });
@@ -125,6 +137,11 @@ describe('what a job used, beside the bill of its cloud', function () {
       [['ann', 1, record.charged]],
     );
     assert.ok(notes.some((note) => note.startsWith('REHEARSAL')));
+  });
+
+  it('costs what the price file of the operator says', () => {
+    assert.deepEqual(record.prices, ['our contract, 2026-11-30']);
+    assert.ok(Math.abs((record.usd ?? 0) - (record.charged / 3600) * 100) < 0.001, `${record.usd}`);
   });
 
   it('told once that it was over its budget', async () => {

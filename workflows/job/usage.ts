@@ -40,8 +40,11 @@ export interface UsageCarry {
   readonly isOverBudget?: true;
 }
 
-/** Phases in which people look at slices on which nothing is going to start. */
-const KEPT: ReadonlySet<JobPhase> = new Set([JobPhase.Paused, JobPhase.Holding, JobPhase.Finishing]);
+/**
+ * Phases in which ready slices without an attempt wait for no start: they are kept for people, or an attempt has just ended, and
+ * what follows is not decided yet.
+ */
+const KEPT: ReadonlySet<JobPhase> = new Set([JobPhase.Running, JobPhase.Paused, JobPhase.Holding, JobPhase.Finishing]);
 
 /**
  * The account of a job's chip-time (docs/counted.md). It is brought up to date at each change of the job, by the workflow's own

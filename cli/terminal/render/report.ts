@@ -68,7 +68,7 @@ export const percent = (share: number): string => `${(100 * share).toFixed(1)} %
 
 // CSV ----------------------------------------------------------------------------------------------------------------
 
-/** RFC 4180, with all sums of a row: what a spreadsheet is made of. Times in chip-hours. */
+/** Fields as RFC 4180 has them, with all sums of a row: what a spreadsheet is made of. Times in chip-hours. */
 export function reportCsv(rows: readonly ReportRow[], by: string): string {
   const head = [
     ...[by, 'unit', 'jobs', 'open', 'preemptions', 'charged_hours'],
@@ -80,7 +80,7 @@ export function reportCsv(rows: readonly ReportRow[], by: string): string {
     ...PARTS.map((part) => inHours(row.parts[part])),
     ...[row.usd ?? '', inHours(row.unpriced), inHours(row.lostUnknown)],
   ]);
-  return [head, ...lines].map((line) => `${line.join(',')}\r\n`).join('');
+  return [head, ...lines].map((line) => `${line.join(',')}\n`).join('');
 }
 
 const inHours = (seconds: number): number => Math.round((seconds / 3600) * 1e6) / 1e6;

@@ -116,7 +116,7 @@ describe('names in a report', () => {
     }
   });
   it('are no formula of a spreadsheet, and one field', () => {
-    const [, line = ''] = reportCsv(rows, 'user').split('\r\n');
+    const [, line = ''] = reportCsv(rows, 'user').split('\n');
     assert.match(line, /^"'=HYPERLINK\(""http/);
   });
 });
