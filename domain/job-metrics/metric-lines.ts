@@ -31,6 +31,8 @@ const TIME_NAME = '_timestamp';
 /** Times outside of these are no times of a training: 2000 and 2100. */
 const [EARLIEST_SECONDS, LATEST_SECONDS] = [946_684_800, 4_102_444_800];
 
+/** Most names: looked for first, because the tests of any script cost ten times as much. */
+const PLAIN_NAME = /^[\w./:@%+-]+$/;
 /** Letters of any script, and what names of W&B and TensorBoard have: `train/loss`, `eval/acc@5`. */
 const TEXT_NAME = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_./:@%+-]*$/u;
 /** A number, and what a logger may put behind it: a quote, a bracket, a comma. */
@@ -52,7 +54,7 @@ export function metricsInLine(line: string): ToldMetrics | undefined {
     const equals = word.indexOf('=');
     if (equals <= 0) continue;
     const name = word.slice(0, equals);
-    told.push([TEXT_NAME.test(name) ? name : '', numberIn(word.slice(equals + 1))]);
+    told.push([PLAIN_NAME.test(name) || TEXT_NAME.test(name) ? name : '', numberIn(word.slice(equals + 1))]);
   }
   return told.length === 0 ? undefined : sorted(told);
 }
@@ -107,4 +109,5 @@ function sorted(told: readonly (readonly [string, number | undefined])[]): ToldM
 
 /** Whether a metric may have this name: it is shown in tables and drawings. */
 export const isMetricName = (name: string): boolean =>
-  name !== '' && name.length <= MOST_NAME && name.trim() === name && visibleText(name) === name;
+  name.length <= MOST_NAME &&
+  (PLAIN_NAME.test(name) || (name !== '' && name.trim() === name && visibleText(name) === name));
