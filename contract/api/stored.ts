@@ -48,17 +48,22 @@ export const metricsQuery = z.object({
     .describe('Most points of a metric. 0: only what is known of it.'),
 });
 const metricValue = z.number().nullable().describe('Null: NaN, or infinite.');
-const metricPoint = z.object({ step: z.int().min(0), time: epochMs, value: metricValue });
+export const metricPointSchema = z
+  .object({ step: z.int().min(0), time: epochMs, value: metricValue })
+  .meta({ id: 'MetricPoint' });
+export const metricPointsSchema = z
+  .object({ step: z.array(z.int().min(0)), time: z.array(epochMs), value: z.array(metricValue) })
+  .meta({ id: 'MetricPoints' });
 export const jobMetricSchema = z
   .object({
     name: z.string(),
     count: z.int().describe('Values that were told, in all attempts.'),
     isThinned: z.boolean().describe('The points are some of the values, evenly chosen.'),
     falls: z.int().describe('Values with a smaller step than the value before.'),
-    last: metricPoint,
-    least: metricPoint.optional().describe('Exact, over all finite values whose steps no later attempt told again.'),
-    most: metricPoint.optional(),
-    points: z.object({ step: z.array(z.int().min(0)), time: z.array(epochMs), value: z.array(metricValue) }),
+    last: metricPointSchema,
+    least: metricPointSchema.optional().describe('Exact, over all finite values whose steps no later attempt told again.'),
+    most: metricPointSchema.optional(),
+    points: metricPointsSchema,
   })
   .meta({ id: 'JobMetric' });
 export const jobMetricsSchema = z
