@@ -26,8 +26,7 @@ export function shapeOf(schema: z.ZodType): Shape {
 export function answerOf(shape: Shape, keys: 'all' | 'required'): unknown {
   if (shape.const !== undefined) return shape.const;
   if (shape.enum !== undefined) return shape.enum[0];
-  if (typeof shape.type === 'object')
-    return keys === 'required' ? null : answerOf({ ...shape, type: shape.type[0] }, keys);
+  if (typeof shape.type === 'object') return answerOf({ ...shape, type: shape.type[0] }, keys);
   switch (shape.type) {
     case 'string':
       return shape.contentEncoding === 'base64' ? 'AAH/' : 'text';
