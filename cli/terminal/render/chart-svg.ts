@@ -1,5 +1,15 @@
 import { largest } from '../../../domain/extremes.js';
-import { type Chart, type Curve, numberText, placeText, rangesOf, stretchesOf, ticksOf } from './chart.js';
+import {
+  type Chart,
+  type Curve,
+  numberText,
+  partOf,
+  placesOf,
+  placeText,
+  rangesOf,
+  stretchesOf,
+  ticksOf,
+} from './chart.js';
 import { textWidth } from './columns.js';
 
 /** Colours that people with any colour vision tell apart (Okabe and Ito), then the same with dashes. */
@@ -39,18 +49,12 @@ function panel({ title, axis, curves }: Chart): string {
   if (ranges === undefined) return `${head}\n<text x="${left}" y="${top + 20}">no value to draw</text>`;
   const across = (part: number): number => round(left + part * width);
   const up = (part: number): number => round(top + height - part * height);
-  const part = (value: number, { least, most }: { least: number; most: number }): number =>
-    (value / 2 - least / 2) / (most / 2 - least / 2);
   const rows = ticksOf(ranges.y, 6).map((tick) => {
-    const y = up(part(tick, ranges.y));
+    const y = up(partOf(tick, ranges.y));
     return `<path d="M${left} ${y}h${width}" stroke="#ddd"/><text x="${left - 8}" y="${y + 4}" text-anchor="end">${numberText(tick)}</text>`;
   });
-  const places =
-    axis === 'step'
-      ? ticksOf(ranges.x, 7)
-      : [0, 1, 2, 3, 4].map((at) => ranges.x.least + (at / 4) * (ranges.x.most - ranges.x.least));
-  const columns = places.map((tick) => {
-    const x = across(part(tick, ranges.x));
+  const columns = placesOf(axis, ranges.x, 7).map((tick) => {
+    const x = across(partOf(tick, ranges.x));
     return `<path d="M${x} ${top + height}v5" stroke="#888"/><text x="${x}" y="${top + height + 18}" text-anchor="middle">${placeText(axis, tick)}</text>`;
   });
   const lines = curves.map((curve, index) => {

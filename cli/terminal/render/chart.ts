@@ -32,6 +32,12 @@ export const numberText = (value: number | null): string =>
 export const placeText = (axis: Chart['axis'], x: number): string =>
   axis === 'step' ? numberText(x) : formatDuration(x);
 
+/** Places of labels on the x axis. */
+export const placesOf = (axis: Chart['axis'], range: Range, wanted: number): readonly number[] =>
+  axis === 'step'
+    ? ticksOf(range, wanted).filter((tick) => Number.isInteger(tick))
+    : [0, 1, 2, 3, 4].map((part) => range.least + (part / 4) * (range.most - range.least));
+
 /** The ranges of all finite values. A range without extent is widened. Undefined: there is nothing to draw. */
 export function rangesOf(curves: readonly Curve[]): { readonly x: Range; readonly y: Range } | undefined {
   const points = curves.flatMap(({ x, y }) => x.filter((_, index) => y[index] !== null && y[index] !== undefined));
@@ -41,7 +47,8 @@ export function rangesOf(curves: readonly Curve[]): { readonly x: Range; readonl
 }
 
 function widened(least: number, most: number, by = Math.abs(least) / 10 || 1): Range {
-  return least < most ? { least, most } : { least: least - by, most: most + by };
+  if (least < most) return { least, most };
+  return { least: Math.max(least - by, -Number.MAX_VALUE), most: Math.min(most + by, Number.MAX_VALUE) };
 }
 
 /** Round numbers within a range: about `wanted`, at distances of 1, 2 or 5 times a power of ten. */
@@ -52,12 +59,12 @@ export function ticksOf({ least, most }: Range, wanted: number): readonly number
   const first = Math.ceil(least / distance - 1e-9);
   const count = Math.floor(most / distance + 1e-9) - first + 1;
   // A range of neighbouring numbers has no round ones.
-  if (!(distance > 0) || !(count > 0 && count <= 100)) return [least, most];
+  if (!(distance > 0 && distance < Infinity && count > 0 && count <= 100)) return [least, most];
   return Array.from({ length: count }, (_, index) => Number(((first + index) * distance).toPrecision(12)));
 }
 
 /** Part of the range at which a value lies, from 0 to 1. Halved, because a range may be as wide as numbers go. */
-const partOf = (value: number, { least, most }: Range): number =>
+export const partOf = (value: number, { least, most }: Range): number =>
   (value / 2 - least / 2) / Math.max(Number.MIN_VALUE, most / 2 - least / 2);
 
 /** The points of a curve in a field of this width and height, as stretches without gaps. y grows upwards. */
@@ -120,11 +127,7 @@ function tickRows(range: Range, height: number): ReadonlyMap<number, string> {
 /** Labels below the x axis: as many as do not touch. */
 function placeLine(axis: Chart['axis'], range: Range, width: number): string {
   let line = '';
-  const places =
-    axis === 'step'
-      ? ticksOf(range, 5)
-      : [0, 1, 2, 3, 4].map((part) => range.least + (part / 4) * (range.most - range.least));
-  for (const place of places) {
+  for (const place of placesOf(axis, range, 5)) {
     const text = placeText(axis, place);
     const at = Math.min(
       width - text.length,
@@ -132,9 +135,8 @@ function placeLine(axis: Chart['axis'], range: Range, width: number): string {
     );
     if (at > line.length || line === '') line = padToWidth(line, at) + text;
   }
-  return `${padToWidth(line, width - axis.length - 1)} ${axis}`.length > width
-    ? line
-    : `${padToWidth(line, width - axis.length - 1)} ${axis}`;
+  const whole = `${padToWidth(line, width - axis.length - 1)} ${axis}`;
+  return whole.length > width ? line : whole;
 }
 
 /** Cells of a chart. A cell of braille has two by four dots, and belongs to the curve that was drawn last. */
