@@ -51,8 +51,7 @@ export async function jobMetrics(store: StoreReader, job: string, choice: Metric
   for (let at = 0; at < attempts.length; at += WIDTH) {
     const some = attempts.slice(at, at + WIDTH);
     const found = await Promise.all(some.map((attempt) => storedMetrics(store, metricsObject(job, attempt, host))));
-    for (const [index, stored] of found.entries())
-      if (stored !== undefined) read.push([some[index] as number, stored]);
+    for (const [index, stored] of found.entries()) if (stored !== undefined) read.push([some[index] as number, stored]);
   }
   const all = read.map(([, stored]) => stored);
   const sum = (count: (stored: StoredMetrics) => number): number => all.reduce((total, each) => total + count(each), 0);

@@ -46,7 +46,7 @@ export class MetricsOfHost {
   #outputRead = 0;
   #fileRead = 0;
   #missedBytes = 0;
-  /** Of the object that this worker wrote or read last. */
+  /** The generation that this worker wrote or read last. */
   #generation: string | undefined;
   #hasNews = false;
   #timer: NodeJS.Timeout | undefined;
@@ -87,7 +87,7 @@ export class MetricsOfHost {
     const isKnown = this.#generation !== undefined;
     const most = isKnown ? MOST_BEHIND_BYTES : UNKNOWN_BEHIND_BYTES;
     const from = Math.min(position, Math.max(this.#outputRead, position - most));
-    // Of a run that told no metric there is no object, and nothing to miss.
+    // A run that told no metric has no object, and misses nothing.
     if (isKnown) this.#missedBytes += Math.max(0, from - this.#outputRead);
     this.#outputRead = Math.max(from, this.#outputRead);
     this.#outputAt = from;
@@ -179,7 +179,7 @@ export class MetricsOfHost {
     return false;
   }
 
-  /** What is stored now. Notes its generation. */
+  /** Reads what is stored now, and notes its generation. */
   async #stored(): Promise<StoredMetrics | undefined> {
     const name = this.#name;
     const found = await this.#store.stat(name);

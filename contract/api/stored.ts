@@ -61,7 +61,9 @@ export const jobMetricSchema = z
     isThinned: z.boolean().describe('The points are some of the values, evenly chosen.'),
     falls: z.int().describe('Values with a smaller step than the value before.'),
     last: metricPointSchema,
-    least: metricPointSchema.optional().describe('Exact, over all finite values whose steps no later attempt told again.'),
+    least: metricPointSchema
+      .optional()
+      .describe('Exact, over all finite values whose steps no later attempt told again.'),
     most: metricPointSchema.optional(),
     points: metricPointsSchema,
   })

@@ -94,7 +94,7 @@ interface ValidPart {
   readonly most: MetricPoint | undefined;
 }
 
-/** What later attempts did not take back of each, in order. */
+/** The part of each attempt that later ones did not take back. In order. */
 function validParts(attempts: readonly MetricSeries[]): readonly ValidPart[] {
   const parts: ValidPart[] = [];
   let end = Infinity;

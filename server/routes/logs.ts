@@ -78,8 +78,10 @@ export function registerLogs(serve: Serve, services: Services): void {
   };
   serve('logs', logs, { turn });
 
-  serve('metrics', async ({ params: { id }, query: { name: names, host, x: axis, points } }) =>
-    jobMetrics(store, id, { names, host, axis, points }) as Promise<AnswerOf<'metrics'>>,
+  serve(
+    'metrics',
+    async ({ params: { id }, query: { name: names, host, x: axis, points } }) =>
+      jobMetrics(store, id, { names, host, axis, points }) as Promise<AnswerOf<'metrics'>>,
   );
 
   serve('why', async ({ call, params: { id } }) => {

@@ -35,6 +35,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   validate: ['nowhere', 'FOLDER/job.yaml'],
   list: ['server'],
   status: ['server', JOB],
+  plot: ['nowhere', JOB],
   why: ['server', JOB],
   logs: ['server', JOB],
   wait: ['server', JOB, '--timeout', '1s'],

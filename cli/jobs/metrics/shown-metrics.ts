@@ -94,7 +94,7 @@ export function ranked(jobs: readonly MetricJob[], name: string, best: Best | un
     .map(({ job }) => job);
 }
 
-/** What a reader of the values has to know, for stderr. */
+/** Sentences that a reader of the values has to know, for stderr. */
 export function notesOf(jobs: readonly MetricJob[], names: readonly string[], axis: Chart['axis']): readonly string[] {
   return jobs.flatMap(({ id, found }) => {
     const metrics = found.metrics.filter(({ name }) => names.includes(name));
