@@ -145,7 +145,7 @@ function byStep(points: readonly MetricPoint[]): readonly MetricPoint[] {
 /** At most `most` of all, evenly chosen, the first and the last among them. */
 function thinned(points: readonly MetricPoint[], most: number): readonly MetricPoint[] {
   if (points.length <= most) return points;
-  if (most < 2) return points.slice(-most);
+  if (most < 2) return points.slice(points.length - most);
   const chosen = Array.from({ length: most }, (_, at) => Math.round((at * (points.length - 1)) / (most - 1)));
   return chosen.map((index) => points[index] as MetricPoint);
 }
