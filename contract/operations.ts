@@ -169,6 +169,11 @@ const rows = {
     headers: 'lastEventHeaders',
     answer: { raw: 'The log; events with `follow`.', types: ['text/plain', 'text/event-stream'] },
   }),
+  metrics: op('GET /v1/jobs/:id/metrics', 'logs', "Metrics that the job's program told", {
+    description: 'Of one host, over all attempts. Points are lists of one length, thinned evenly to at most `points`.',
+    query: 'metricsQuery',
+    answer: 'jobMetricsSchema',
+  }),
   why: op('GET /v1/jobs/:id/why', 'why', 'Why a job waits', { answer: 'whySchema' }),
 
   report: op('GET /v1/reports', 'report', 'Sums of what ended jobs used, cost and got done', {

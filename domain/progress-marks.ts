@@ -1,3 +1,5 @@
+import { METRIC_WORD, metricsInLine } from './job-metrics/metric-lines.js';
+
 /** A place in a job's work that it printed: `[step]`, or `[epoch, step]` if the line has both. */
 export type ProgressMark = readonly number[];
 
@@ -62,6 +64,7 @@ const OTHER_MATTER =
 
 /** Measures for a job if the user gives no pattern. The first that fits is used. */
 export const DEFAULT_MEASURES: readonly DefaultMeasure[] = [
+  metricStep(),
   counted('global step N', 'global step', GLOBAL_STEP),
   counted('epoch N, step M', 'epoch.step', EPOCH, STEP),
   counted('epoch N, iteration M', 'epoch.iteration', EPOCH, ITERATION),
@@ -74,6 +77,15 @@ export const DEFAULT_MEASURES: readonly DefaultMeasure[] = [
   counted('N/M [ of a progress bar', 'progress', BAR),
   counted('N %', 'percent', PERCENT),
 ];
+
+/** The step of a line of metrics, which is told as such and needs no guess (docs/adr/0161). */
+function metricStep(): DefaultMeasure {
+  const markIn = (line: string): MarkInLine | undefined => {
+    const step = metricsInLine(line)?.step;
+    return step === undefined ? undefined : { mark: [step], before: METRIC_WORD, after: '' };
+  };
+  return { name: `step=N of ${METRIC_WORD}`, unit: 'step', markIn, markOf: (line) => markIn(line)?.mark };
+}
 
 function counted(name: string, unit: string, ...patterns: readonly RegExp[]): DefaultMeasure {
   const markIn = (line: string): MarkInLine | undefined => {

@@ -64,6 +64,16 @@ export function manifestPlace(
   const [, attempt, host] = /^a(\d{1,9})\/host-(\d{1,9})\.jsonl$/.exec(rest) ?? [];
   return host === undefined ? undefined : { attempt: Number(attempt), host: Number(host) };
 }
+/** Prefix of the metrics of one host, by attempts. Reading a job's metrics takes one listing and a read for each attempt. */
+export const hostMetricsPrefix = (job: string, host: number): string => `jobs/${job}/metrics/host-${host}/a`;
+/** Metrics that the program of a host told in one attempt: `StoredMetrics` of domain/job-metrics. Rewritten while it runs. */
+export const metricsObject = (job: string, attempt: number, host: number): string =>
+  `${hostMetricsPrefix(job, host)}${attempt}.json`;
+/** The attempt of the object with this name, or undefined for another object. */
+export function attemptOfMetrics(job: string, host: number, name: string): number | undefined {
+  const attempt = /^([1-9]\d{0,8})\.json$/.exec(name.slice(hostMetricsPrefix(job, host).length))?.[1];
+  return attempt === undefined ? undefined : Number(attempt);
+}
 export const ownerObject = 'system/owner';
 /** The changes of workflow code that are switched on: `ChangeSwitches` of contract/changes.ts. */
 export const changesObject = 'system/changes.json';

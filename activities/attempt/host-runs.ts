@@ -15,6 +15,7 @@ import { type AttemptHost, commandHostsOf, type HostCaller, placeOf, runIdOf } f
 import { DeliveredOutputs } from './outputs.js';
 import { type ExitProofOf, exitProofs, endOf, isUnrecorded, keepEnd, storedEnds, attend } from './ends.js';
 import { HostStops } from './host-stops.js';
+import { MetricsOfHost } from './host-metrics.js';
 import type { HostWarnings } from './host-warnings.js';
 import { LastOutput, isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { logLimitOf, LogStream, type Shipping } from './log-stream.js';
@@ -41,8 +42,9 @@ export class HostRuns {
   readonly #input: AttemptInput;
   readonly #around: Around;
   readonly #caller: HostCaller;
-  readonly #shipping: Shipping;
+  readonly #shipping: Shipping & Required<Pick<Shipping, 'patience' | 'isFollowed'>>;
   readonly #streams = new Map<AttemptHost, LogStream>();
+  readonly #metrics = new Map<AttemptHost, MetricsOfHost>();
   /** Hosts whose whole output is stored. */
   readonly #stored = new Set<AttemptHost>();
   readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
@@ -140,7 +142,8 @@ export class HostRuns {
 
   async shipRest(): Promise<void> {
     const patience = pause(LAST_FLUSH_MS, this.#around.signal).catch(() => undefined);
-    await Promise.race([Promise.allSettled([...this.#streams.values()].map((stream) => stream.flush())), patience]);
+    const rest = [...this.#streams.values(), ...this.#metrics.values()].map((each) => each.flush());
+    await Promise.race([Promise.allSettled(rest), patience]);
   }
 
   /**
@@ -162,12 +165,13 @@ export class HostRuns {
     const { target } = host;
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
     const known = this.#known.get(host) as KnownOutput;
-    const [stream, asked] = await Promise.all([
+    const [stream, metrics, asked] = await Promise.all([
       LogStream.open(this.#shipping, prefix, host.number, this.#around.signal).then((opened) => {
         // Set before the host answers, so that a host that never does has a log too.
         this.#streams.set(host, opened);
         return opened;
       }),
+      this.#metricsOf(host),
       this.#caller.on(target, async (connection) => {
         const end = await this.#endBeforeStart(host, connection);
         if (end !== undefined) return { kind: 'ended before', end } as const;
@@ -194,7 +198,12 @@ export class HostRuns {
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);
     this.#around.warnings.attached(host, started);
-    const ship = (chunk: Buffer): void | Promise<void> => {
+    let read = metrics.outputFrom(stream.position);
+    const ship = (bytes: Buffer): void | Promise<void> => {
+      metrics.output(bytes);
+      const chunk = bytes.subarray(Math.max(0, stream.position - read));
+      read += bytes.length;
+      if (chunk.length === 0) return undefined;
       this.#silence?.heard(host, chunk.length);
       this.#lastOutput.heard(host, chunk);
       const stored = stream.append(chunk);
@@ -202,20 +211,28 @@ export class HostRuns {
       return stored;
     };
     for (;;) {
-      await this.#caller.on(target, (connection) =>
-        connection.followOutput(this.#runId, stream.position, ship, this.#around.signal),
-      );
+      await this.#caller.on(target, (connection) => {
+        const file = { offset: metrics.fileFrom, onChunk: (bytes: Buffer) => metrics.file(bytes) };
+        return connection.followOutput(this.#runId, read, ship, this.#around.signal, file);
+      });
       const status = await this.#statusOf(host);
       this.#silence?.said(host, status);
       if ('outputBytes' in status && stream.position >= status.outputBytes) known.read(stream.position);
       const end = await this.#endOn(host, status);
       if (end) {
         this.#heard(host, end);
-        await stream.flush();
+        await Promise.all([stream.flush(), metrics.flush()]);
         this.#stored.add(host);
         return end;
       }
     }
+  }
+
+  async #metricsOf(host: AttemptHost): Promise<MetricsOfHost> {
+    const { job, attempt } = this.#input;
+    const metrics = await MetricsOfHost.open(this.#shipping, { job: job.id, attempt, host: host.number });
+    this.#metrics.set(host, metrics);
+    return metrics;
   }
 
   #heard(host: AttemptHost, end: HostEnd): void {

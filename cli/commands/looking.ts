@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { parseHostChoice, filterFlags, JOB, JOBS, manyFlags, SORTS, sinceOption } from '../jobs/job-filter.js';
 import { GROUPINGS } from '../../domain/counted/report.js';
-import { durationOption, type Flag, outputOption, wholeNumber } from '../terminal/options.js';
+import { collect, durationOption, type Flag, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
 
 const MONTH_MS = 30 * 86_400_000;
@@ -93,10 +93,13 @@ are asked in an order that is made of it.
     flags: [
       ...manyFlags('also jobs that ended more than a day ago'),
       ['--timeline', 'show who waited for what: each phase, and each module on each host'],
+      ['--metric <name>', 'of a group: the last value of this metric for each member'],
+      new Option('--best <which>', 'with --metric: also the best value').choices(['min', 'max']),
     ],
     examples: [
       'jobctl status train-7f3k',
       'jobctl status train-7f3k --timeline',
+      'jobctl status sweep-0q1d --metric loss --best min',
       'jobctl status --mine --phase running',
     ],
     run: async () => (await import('./verbs/status.js')).status,
@@ -208,6 +211,41 @@ be, those of the build.
       'jobctl logs train-7f3k --job',
     ],
     run: async () => (await import('./verbs/logs.js')).logs,
+  }),
+  defineVerb({
+    name: 'plot',
+    nearWords: ['metrics'],
+    summary: "draw what a job's program tells: loss, accuracy",
+    description:
+      "Draws metrics that the programs of jobs told, on the terminal or as SVG, or lists them. A group's id means its members.",
+    place: 'either',
+    arguments: [['<job...>', 'ids of jobs, or of groups']],
+    flags: [
+      ['--metric <name>', 'draw this metric; may be repeated (default: a table of all)', collect],
+      new Option('--x <axis>', 'over steps, or over the time since the first value')
+        .choices(['step', 'time'])
+        .default('step'),
+      new Option('--best <which>', 'the jobs with the best value first').choices(['min', 'max']),
+      ['--svg <file>', 'write the drawing into this file'],
+      ['--host <host>', 'what this host told', wholeNumber(0, 999_999), 0],
+      ['--points <number>', 'the most points of a metric', wholeNumber(2, 5_000), 500],
+      new Option('-o, --output <format>', 'text, or all values: json, csv')
+        .choices(['text', 'json', 'csv'])
+        .default('text'),
+    ],
+    notes: `
+A program tells metrics by lines of its output such as \`JOBCTL_METRIC loss=0.31 acc=0.8 step=120\`, or by lines of JSON that it appends to
+$JOBCTL_METRICS_FILE. A worker keeps them as it ships the log, up to 1,000 points of each of 100 metrics. After a restart, a step that is
+told again takes the place of the earlier one and of all behind it.
+`,
+    examples: [
+      'jobctl plot train-7f3k',
+      'jobctl plot train-7f3k --metric loss',
+      'jobctl plot sweep-0q1d --metric eval/acc --best max --svg acc.svg',
+      'jobctl plot train-7f3k train-9b2c --metric loss --x time',
+      'jobctl plot train-7f3k -o csv > metrics.csv',
+    ],
+    run: async () => (await import('./verbs/plot.js')).plot,
   }),
   defineVerb({
     name: 'wait',

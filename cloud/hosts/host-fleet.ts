@@ -13,6 +13,7 @@ import type {
   TargetBy,
   CommandEnd,
   CommandOptions,
+  FollowedMetrics,
   GetFileOptions,
   HostConnection,
   ModuleOutcome,
@@ -205,6 +206,7 @@ class RunnerHostConnection implements HostConnection {
     offset: number,
     onChunk: (chunk: Buffer) => void | Promise<void>,
     signal: AbortSignal,
+    metrics?: FollowedMetrics,
   ): Promise<number> {
     let reached = offset;
     const onStdout = afterMark(async (chunk) => {
@@ -213,7 +215,15 @@ class RunnerHostConnection implements HostConnection {
     });
     const { pollSeconds, useInotify } = this.#follow;
     const words = ['follow', runId, String(offset), String(pollSeconds), useInotify ? 'inotify' : 'poll'];
-    await this.#runner.call(words, { onStdout, signal }, 'follow');
+    if (metrics === undefined) {
+      await this.#runner.call(words, { onStdout, signal }, 'follow');
+      return reached;
+    }
+    // The runner's own words come on stderr too, before the mark.
+    let said = '';
+    const onStderr = afterMark(metrics.onChunk, (head) => (said = head.toString()));
+    const options = { onStdout, onStderr, said: () => said, signal };
+    await this.#runner.call([...words, String(metrics.offset)], options, 'follow');
     return reached;
   }
 

@@ -258,6 +258,13 @@ export interface CommandOptions {
 /** Returns the program py-spy for a host of this `uname -m`. Rejects with the reason if it cannot be obtained. */
 export type PySpySource = (machine: string) => Promise<Buffer>;
 
+/** The file `$JOBCTL_METRICS_FILE` of a run, to which its program appends. */
+export interface FollowedMetrics {
+  /** Bytes that were read before. */
+  readonly offset: number;
+  readonly onChunk: (chunk: Buffer) => void;
+}
+
 /** Selects the processes that `runStacks` examines, with its time limits. */
 export interface StacksRequest {
   /** Position among all hosts of the attempt. */
@@ -303,12 +310,14 @@ export interface HostConnection {
   /**
    * Follows the run's output (stdout and stderr as one stream) from a byte offset on. Ends after a last read when the run has
    * ended. `onChunk` may return a promise: nothing more is read until it settles. Resolves with the offset reached.
+   * @param metrics follows the run's metrics file on the same channel too
    */
   followOutput(
     runId: string,
     offset: number,
     onChunk: (chunk: Buffer) => void | Promise<void>,
     signal: AbortSignal,
+    metrics?: FollowedMetrics,
   ): Promise<number>;
   /**
    * Sends SIGTERM to all processes of the run, waits `graceMs`, and sends SIGKILL until none is left. A run that never started

@@ -208,9 +208,13 @@ const MOST_HEAD_BYTES = 64 * 1024;
 
 /**
  * Passes on the bytes after the mark and drops those before it, which the host's login files print. Chunks may split the mark.
+ * @param onHead gets all bytes so far while the mark has not come
  * @throws HostUnfit if the mark does not come
  */
-export function afterMark(onChunk: (chunk: Buffer) => void | Promise<void>): (chunk: Buffer) => void | Promise<void> {
+export function afterMark(
+  onChunk: (chunk: Buffer) => void | Promise<void>,
+  onHead: (head: Buffer) => void = () => undefined,
+): (chunk: Buffer) => void | Promise<void> {
   let head: Buffer | undefined = Buffer.alloc(0);
   return (chunk) => {
     if (head === undefined) return onChunk(chunk);
@@ -220,7 +224,10 @@ export function afterMark(onChunk: (chunk: Buffer) => void | Promise<void>): (ch
       throw new HostUnfit(
         `the login files of a host print more than ${MOST_HEAD_BYTES / 1024} KiB before each command; have them print less`,
       );
-    if (at < 0) return undefined;
+    if (at < 0) {
+      onHead(head);
+      return undefined;
+    }
     const rest = head.subarray(at + MARK.length);
     head = undefined;
     return rest.length > 0 ? onChunk(rest) : undefined;

@@ -140,9 +140,9 @@ function containerPlan(
     ...unlisted.flatMap((variable) => ['-e', variable]),
     shellWords(['--name', name, '--label', `jobctl.job=${job}`, '--label', `jobctl.run=${runId}`]),
     '--label "jobctl.home=$base" --rm=false --restart=no',
-    '-v "$run:$run:ro" -v "$run/output:$run/output" -v "$run/left:$run/left"',
+    '-v "$run:$run:ro" -v "$run/output:$run/output" -v "$run/left:$run/left" -v "$run/metrics:$run/metrics"',
     ...(hasOutputs ? ['-v "$outputs_dir:$outputs_dir" -e "JOBCTL_OUTPUT_DIR=$outputs_dir"'] : []),
-    '-e "JOBCTL_RUN_DIR=$run" -e "JOBCTL_NOTICE_FILE=$run/notice" -e "JOBCTL_WARNING_FILE=$run/warning"',
+    '-e "JOBCTL_RUN_DIR=$run" -e "JOBCTL_NOTICE_FILE=$run/notice" -e "JOBCTL_WARNING_FILE=$run/warning" -e "JOBCTL_METRICS_FILE=$run/metrics"',
     shellWords([image, 'bash', '-c', CONTAINER_ENTRY, 'jobctl']),
     '"$run" "$wait_for" "$grace_ms"',
   ];

@@ -32,6 +32,8 @@ const withRunner = (script: string, words: readonly string[] = []): string =>
 
 interface RunnerCallOptions extends ExecOptions {
   readonly stdin?: Buffer;
+  /** The runner's words on stderr, for a caller that takes stderr itself. */
+  readonly said?: () => string;
 }
 
 /** Calls verbs of the on-host runner over one link, and installs the runner if it is missing. */
@@ -73,11 +75,13 @@ export class RunnerClient {
     options: RunnerCallOptions,
     use?: 'follow',
   ): Promise<ExecResult> {
-    let result = await this.#link.exec(command, options, use);
+    const { said, ...exec } = options;
+    let result = await this.#link.exec(command, exec, use);
     if (result.code === NO_RUNNER) {
       const stdin = Buffer.concat([RUNNER, options.stdin ?? Buffer.alloc(0)]);
-      result = await this.#link.exec(alsoPut, { ...options, stdin }, use);
+      result = await this.#link.exec(alsoPut, { ...exec, stdin }, use);
     }
+    if (said !== undefined) result = { ...result, stderr: said() };
     // Killed from outside, like all processes of a host that shuts down or is out of memory: nothing is known about the run.
     if (result.code === undefined || result.code > 128) throw new HostUnreachable(this.#explain(words, result));
     if (result.code !== 0) throw new RunnerFailed(this.#explain(words, result));

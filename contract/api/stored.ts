@@ -33,6 +33,52 @@ export const logStretchSchema = z
   })
   .meta({ id: 'LogStretch' });
 
+export const metricsQuery = z.object({
+  name: oneOrMore(z.string().min(1).max(128), 100)
+    .optional()
+    .describe('One or more, separated by commas. Absent: all.'),
+  host: z.coerce.number().int().min(0).max(999_999).default(0).describe('Position among all hosts of all slices.'),
+  x: z.enum(['step', 'time']).default('step').describe('The order of the points. By step, each step comes once.'),
+  points: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(5_000)
+    .default(500)
+    .describe('Most points of a metric. 0: only what is known of it.'),
+});
+const metricValue = z.number().nullable().describe('Null: NaN, or infinite.');
+export const metricPointSchema = z
+  .object({ step: z.int().min(0), time: epochMs, value: metricValue })
+  .meta({ id: 'MetricPoint' });
+export const metricPointsSchema = z
+  .object({ step: z.array(z.int().min(0)), time: z.array(epochMs), value: z.array(metricValue) })
+  .meta({ id: 'MetricPoints' });
+export const jobMetricSchema = z
+  .object({
+    name: z.string(),
+    count: z.int().describe('Values that were told, in all attempts.'),
+    isThinned: z.boolean().describe('The points are some of the values, evenly chosen.'),
+    falls: z.int().describe('Values with a smaller step than the value before.'),
+    last: metricPointSchema,
+    least: metricPointSchema
+      .optional()
+      .describe('Exact, over all finite values whose steps no later attempt told again.'),
+    most: metricPointSchema.optional(),
+    points: metricPointsSchema,
+  })
+  .meta({ id: 'JobMetric' });
+export const jobMetricsSchema = z
+  .object({
+    host: z.int(),
+    attempts: z.array(z.int()).describe('That told metrics, in order: the last 50.'),
+    metrics: z.array(jobMetricSchema),
+    refused: z.int().describe('Values without a usable name or number, and lines that were not read.'),
+    beyondNames: z.int().describe('Values of metrics beyond the first hundred of an attempt.'),
+    missedBytes: z.int().describe('Bytes of output that nobody looked through, after the death of a worker.'),
+  })
+  .meta({ id: 'JobMetrics' });
+
 export const objectsQuery = z.object({
   prefix: z.string().min(1).max(1024),
   startOffset: z.string().max(1024).optional(),

@@ -45,6 +45,12 @@ export const hasFailed = (mark: string): boolean => FAILED_MARKS.has(mark);
 export const isRetried = (mark: string): boolean =>
   hasFailed(mark) || mark === MemberMark.Skipped || mark === MemberMark.Unbegun;
 
+const BEGUN_NOTHING: ReadonlySet<string> = new Set([
+  ...[MemberMark.Gap, MemberMark.Waiting, MemberMark.Skipped, MemberMark.Taken, MemberMark.Unbegun],
+]);
+/** Whether a member of this mark has a job with files in the store. The job with the id of one that is `Taken` is somebody else's. */
+export const hasFiles = (mark: string | undefined): boolean => mark !== undefined && !BEGUN_NOTHING.has(mark);
+
 /** The mark of a job that ended. */
 export const markOfResult = (result: JobResult | 'refused'): MemberMark => MARK_OF[result];
 const MARK_OF: Readonly<Record<JobResult | 'refused', MemberMark>> = {

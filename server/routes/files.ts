@@ -48,6 +48,7 @@ const noObject = (name: string): ApiError => new ApiError('not-found', `there is
 const OF_JOBS: readonly (readonly [RegExp, AccessVerb])[] = [
   [/^logs\//, 'logs'],
   [/^setup\//, 'logs'],
+  [/^metrics\//, 'logs'],
   [/^outputs\//, 'outputs'],
   [/^/, 'describe'],
 ];

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
-import type { Asked } from '../../contract/operations.js';
+import type { AnswerOf, Asked } from '../../contract/operations.js';
 import { JobLogReader, storedAttempts, type LogStretch } from '../../client/job-logs.js';
+import { jobMetrics } from '../../client/job-metrics.js';
 import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
 import type { LogStart } from '../../cloud/store/log-starts.js';
 import { logPrefix } from '../../domain/store-layout.js';
@@ -18,7 +19,7 @@ import type { ApiProblem } from '../../contract/api/failures.js';
 import type { logEndSchema } from '../../contract/api/stored.js';
 import type { LogSink } from '../../client/log-follower.js';
 
-/** Routes for logs of jobs, stored and followed, and for why a job waits. */
+/** Routes for logs and metrics of jobs, stored and followed, and for why a job waits. */
 export function registerLogs(serve: Serve, services: Services): void {
   const { client, gate, feeds, rights, store } = services;
   // The feeds count how many logs a subject follows.
@@ -76,6 +77,12 @@ export function registerLogs(serve: Serve, services: Services): void {
     return reply;
   };
   serve('logs', logs, { turn });
+
+  serve(
+    'metrics',
+    async ({ params: { id }, query: { name: names, host, x: axis, points } }) =>
+      jobMetrics(store, id, { names, host, axis, points }) as Promise<AnswerOf<'metrics'>>,
+  );
 
   serve('why', async ({ call, params: { id } }) => {
     const row = await rowTo(gate, call.caller, await client.row(id));

@@ -12,6 +12,13 @@ const percents = (first: number, last: number): string => run(first, last, (n) =
 const json = (first: number, last: number): string =>
   run(first, last, (n) => JSON.stringify({ loss: 1 / (n + 2), step: n, epoch: n / 100 }));
 
+const metrics = (first: number, last: number): string =>
+  run(
+    first,
+    last,
+    (n) => `eval ${n % 3}: JOBCTL_METRIC ${n % 2 === 0 ? `best=${n}` : 'lr=1e-3'} loss=${9 - n} step=${n}`,
+  );
+
 const said = (texts: readonly string[]): string | undefined => {
   const found = doneTwice(texts.map((text, index) => ({ attempt: index + 1, text, isAfterLoss: index > 0 })));
   return found && doneTwiceText(found);
@@ -35,6 +42,10 @@ const SPEAKS: Readonly<Record<string, { readonly texts: readonly string[]; reado
     said: 'progress 17 to 19 by attempt 2',
   },
   'of percentages': { texts: [percents(1, 57), percents(41, 100)], said: 'percent 41 to 57 by attempt 2' },
+  'of lines with metrics, whatever else differs in them': {
+    texts: [metrics(1, 57), `JOBCTL_METRIC resumed=1\n${metrics(51, 80)}`],
+    said: 'step 51 to 57 by attempt 2',
+  },
   'of JSON lines': {
     texts: [json(1, 57), json(51, 80)],
     said: 'step 51 to 57 by attempt 2',

@@ -112,6 +112,62 @@ describe('following the output', () => {
       assert.equal(output, '456789');
     }));
 
+  for (const [way, followWithInotify] of Object.entries({ looks: false, inotify: true })) {
+    it(`gives the metrics file too, apart from the output, by ${way}`, () =>
+      withHost(async ({ host, another }) => {
+        const connection = await another({ followWithInotify });
+        writeFileSync(join(host.home, '.bashrc'), 'echo noise >&2');
+        const script =
+          'echo first; echo a >> "$JOBCTL_METRICS_FILE"; while [ ! -f "$HOME/go" ]; do sleep 0.05; done; ' +
+          'echo words >&2; printf "b\nc" >> "$JOBCTL_METRICS_FILE"';
+        await connection.startRun(run(script));
+        const said = { output: '', metrics: '' };
+        const follow = (offset: number): Promise<number> =>
+          connection.followOutput('train-a1', 0, (chunk) => void (said.output += chunk.toString()), never, {
+            offset,
+            onChunk: (chunk) => {
+              said.metrics += chunk.toString();
+              writeFileSync(join(host.home, 'go'), '');
+            },
+          });
+        await follow(0);
+        assert.deepEqual(said, { output: 'first\nwords\n', metrics: 'a\nb\nc' });
+        await follow(2);
+        assert.deepEqual(said, { output: 'first\nwords\nfirst\nwords\n', metrics: 'a\nb\ncb\nc' });
+      }));
+  }
+
+  const strange = {
+    'was removed': 'rm "$JOBCTL_METRICS_FILE"',
+    'is a pipe that nobody writes to': 'rm "$JOBCTL_METRICS_FILE"; mkfifo "$JOBCTL_METRICS_FILE"',
+    'is a folder': 'rm "$JOBCTL_METRICS_FILE"; mkdir "$JOBCTL_METRICS_FILE"',
+    'is a device without an end': 'ln -sf /dev/zero "$JOBCTL_METRICS_FILE"',
+  };
+  for (const [what, deed] of Object.entries(strange))
+    it(`gives the output though the metrics file ${what}`, () =>
+      withHost(async ({ connection }) => {
+        await connection.startRun(run(`${deed}; echo up; sleep 0.3; echo end`));
+        let [output, metrics] = ['', 0];
+        const follow = (): Promise<number> =>
+          connection.followOutput('train-a1', 0, (chunk) => void (output += chunk.toString()), never, {
+            offset: 0,
+            onChunk: ({ length }) => void (metrics += length),
+          });
+        await until('the deed', async () =>
+          (await connection.runStatus('train-a1')).kind === 'exited' ? true : undefined,
+        );
+        await follow();
+        assert.deepEqual([output, metrics], ['up\nend\n', 0]);
+      }));
+
+  it('names what the runner says of itself with a metrics file too', () =>
+    withHost(({ connection }) =>
+      assert.rejects(
+        connection.followOutput('no/id', 0, () => undefined, never, { offset: 0, onChunk: () => undefined }),
+        /run id 'no\/id': use letters/,
+      ),
+    ));
+
   it('ends with the signal, and the run goes on', () =>
     withHost(async ({ connection }) => {
       await connection.startRun(run('echo up; exec sleep 60'));

@@ -39,6 +39,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   'report usage': ['server', '--ended'],
   'report cost': ['server', '--ended'],
   'report goodput': ['server', '--ended'],
+  plot: ['nowhere', JOB],
   why: ['server', JOB],
   logs: ['server', JOB],
   wait: ['server', JOB, '--timeout', '1s'],

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
 interface Shape {
-  readonly type?: string;
+  /** Of a value that may be null: its type and `null`. */
+  readonly type?: string | readonly [string, 'null'];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly contentEncoding?: string;
@@ -25,6 +26,7 @@ export function shapeOf(schema: z.ZodType): Shape {
 export function answerOf(shape: Shape, keys: 'all' | 'required'): unknown {
   if (shape.const !== undefined) return shape.const;
   if (shape.enum !== undefined) return shape.enum[0];
+  if (typeof shape.type === 'object') return answerOf({ ...shape, type: shape.type[0] }, keys);
   switch (shape.type) {
     case 'string':
       return shape.contentEncoding === 'base64' ? 'AAH/' : 'text';

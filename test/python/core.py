@@ -166,6 +166,8 @@ CALLS = (
     (lambda client: client.restart("a", **EDIT, replace=[0]), [PLAN]),
     (lambda client: client.restart("a", edit=__file__, replace="all"), []),
     (lambda client: client.priority("a", 1), []),
+    (lambda client: client.metrics("a", names=["loss", "acc"], host=1, x="time", points=10), []),
+    (lambda client: client.metrics("a"), []),
     (lambda client: client.outputs("a"), []),
     (lambda client: client.outputs("a"), [{"objects": [MANIFEST]}]),
     (lambda client: client.quota_show(), []),

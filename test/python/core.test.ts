@@ -169,7 +169,7 @@ const withJob = <T extends { readonly id: string; readonly isVerified?: true }>(
 function keysOf(schema: z.ZodType, present: Readonly<Record<string, PythonKey>>) {
   const { properties = {}, required = [] } = shapeOf(schema);
   const keys = Object.entries(properties).map(([key, { type = 'any', enum: words, const: word }]) => {
-    const kind = word === undefined ? type : 'string';
+    const kind = word !== undefined ? 'string' : typeof type === 'string' ? type : type[0];
     // Words are compared if the client names any.
     const named = present[key]?.words === undefined ? {} : { words };
     return [key, { isRequired: required.includes(key), kind, ...named }] as const;

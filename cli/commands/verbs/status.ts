@@ -3,6 +3,10 @@ import { JobPhase } from '../../../domain/job-state.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import type { TaskQueuePolls } from '../../../client/temporal-calls.js';
+import type { JobMetrics } from '../../../client/job-metrics.js';
+import type { MetricsReader } from '../../jobs/groups/status.js';
+import { type Best, lastMetricsText } from '../../jobs/metrics/shown-metrics.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import { asKnown } from '../../place/asker.js';
 import { openReader, withClient } from '../../place/connect.js';
@@ -21,10 +25,14 @@ import { terminalWidth } from '../../terminal/render/columns.js';
 
 export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly timeline?: true;
+  readonly metric?: string;
+  readonly best?: Best;
 }
 
 export function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
   refuseUnclear({ verb: 'status', ids, flags });
+  if (flags.best !== undefined && flags.metric === undefined)
+    throw new CliError(ExitCode.Usage, 'status --best: of which metric?', 'name one: --metric loss');
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
     const { filter } = boardFilter(flags, Date.now(), await asKnown(client, context, flags));
@@ -46,7 +54,11 @@ export function status(ids: readonly string[], flags: StatusFlags): Promise<numb
       {
         width: VIEWS_AT_ONCE,
         ofGroup: async (group) =>
-          apart(await (await import('../../jobs/groups/status.js')).groupStatus(client, group, flags)),
+          apart(
+            await (
+              await import('../../jobs/groups/status.js')
+            ).groupStatus(client, group, { ...flags, readMetrics: metricsReader(context) }),
+          ),
       },
     );
   });
@@ -69,14 +81,19 @@ async function shown(
   client: JobClient,
   context: CliContext,
   found: JobRow,
-  { output }: StatusFlags,
+  { output, metric }: StatusFlags,
 ): Promise<JobAnswer> {
   const { id } = found;
   const refused = found.phase === JobPhase.Failed ? await refusalOf(client, found).catch(() => undefined) : undefined;
   const idle = refused === undefined ? await unattended(client, found) : undefined;
   const without = refused === undefined ? found.failingTask && 'its workflow stands still' : 'it was never accepted';
   const asking = without === undefined ? viewUnless(client, id, idle) : { missing: without };
-  const [view, places, row] = await Promise.all([asking, placesOf([found], context), withSetUp(found, context)]);
+  const [view, places, row, told] = await Promise.all([
+    asking,
+    placesOf([found], context),
+    withSetUp(found, context),
+    found.attempts === 0 ? undefined : lastMetrics(context, id, metric),
+  ]);
   const standing = places.byJob.get(id);
   const tiers = 'view' in view ? await tiersOf(view.view, row, context) : undefined;
   if (output === 'json') {
@@ -86,13 +103,35 @@ async function shown(
         : { missing: view.missing };
     return {
       text: '',
-      json: { ...row, ...standing, ...(idle && { noWorker: idle }), ...(refused && { refused }), ...known },
+      json: {
+        ...{ ...row, ...standing, ...(idle && { noWorker: idle }), ...(refused && { refused }), ...known },
+        ...(told && { metrics: told.metrics.map(({ name, last }) => ({ name, ...last })) }),
+      },
     };
   }
   const place = { bucket: context.bucket?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
   const known = refused !== undefined ? { refused } : 'view' in view && tiers ? { ...view, tiers } : view;
-  const lines = renderJobStatus({ ...row, ...standing }, known, place, Date.now(), terminalWidth(process.stdout));
+  const now = Date.now();
+  const metricsText = told && lastMetricsText(id, told, now);
+  const shownRow = { ...row, ...standing, metricsText };
+  const lines = renderJobStatus(shownRow, known, place, now, terminalWidth(process.stdout));
   return { text: lines.join('\n'), json: {} };
+}
+
+/** Reads metrics of jobs, or returns a function that knows none: they are an extra, and the store may be unknown here. */
+function metricsReader({ store }: CliContext): MetricsReader {
+  const reader = store && openReader(store);
+  return async (job, choice) => {
+    if (reader === undefined) return undefined;
+    const { jobMetrics } = await import('../../../client/job-metrics.js');
+    return jobMetrics(await reader, job, choice).catch(() => undefined);
+  };
+}
+
+async function lastMetrics(context: CliContext, id: string, name: string | undefined): Promise<JobMetrics | undefined> {
+  const names = name === undefined ? undefined : [name];
+  const found = await metricsReader(context)(id, { names, points: 0, isLastAttempt: true });
+  return found === undefined || found.metrics.length === 0 ? undefined : found;
 }
 
 /** The turns of a job that waits for chips in a granted tier. For no other job it is worth reading the whole pool. */

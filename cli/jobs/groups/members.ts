@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { JobClient } from '../../../client/job-client.js';
 import { memberIndexes } from '../../../domain/array/array.js';
-import { memberId, MemberMark, roundAt } from '../../../domain/array/group-state.js';
+import { hasFiles, memberId, MemberMark, roundAt } from '../../../domain/array/group-state.js';
 import { count } from '../../../domain/units.js';
 import { withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext } from '../../place/context.js';
@@ -37,9 +37,6 @@ export const whichMember = (id: string): never => {
   );
 };
 
-/** Marks of members that have begun nothing. The job that has the id of one that is `Taken` is somebody else's. */
-const WITHOUT_FILES: ReadonlySet<string> = new Set([MemberMark.Waiting, MemberMark.Skipped, MemberMark.Taken]);
-
 /** Downloads what each member that began has stored into a folder of its index. @param ofJob downloads one job */
 export async function groupDownload(
   id: string,
@@ -51,7 +48,7 @@ export async function groupDownload(
   let [done, failed] = [0, 0];
   for (const index of memberIndexes(view.array)) {
     const { marks } = view.state;
-    if (WITHOUT_FILES.has(marks[index] ?? '')) continue;
+    if (!hasFiles(marks[index])) continue;
     const job = memberId({ group: id, index, round: roundAt(view.state, index) });
     try {
       if ((await ofJob(job, join(directory ?? id, String(index)))) === ExitCode.Done) done += 1;

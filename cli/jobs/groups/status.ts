@@ -9,6 +9,7 @@ import {
   countsByWord,
   countsText,
   type GroupState,
+  hasFiles,
   isRetried,
   MARK_WORDS,
   memberId,
@@ -16,6 +17,11 @@ import {
   roundAt,
   wordOfMark,
 } from '../../../domain/array/group-state.js';
+import type { JobMetrics, MetricsChoice } from '../../../client/job-metrics.js';
+import type { MetricPoint } from '../../../domain/job-metrics/metric-series.js';
+import { eachOf } from '../../../domain/semaphore.js';
+import { numberText } from '../../terminal/render/chart.js';
+import { type Best, bestOf } from '../metrics/shown-metrics.js';
 import { count } from '../../../domain/units.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { asTyped } from '../../terminal/print.js';
@@ -31,17 +37,41 @@ interface ShownMember {
   readonly why?: string;
   readonly exitCode?: number;
   readonly endedAt?: number;
+  readonly metric?: MemberMetric;
+}
+
+/** The last value of the metric that is shown of a member, and the best if the user says what that is. */
+interface MemberMetric {
+  readonly name: string;
+  readonly last: MetricPoint;
+  readonly best?: MetricPoint;
+}
+
+/** Undefined: the store is unknown, or cannot be read. */
+export type MetricsReader = (job: string, choice: MetricsChoice) => Promise<JobMetrics | undefined>;
+
+interface GroupStatusOptions extends OutputFlag {
+  readonly metric?: string;
+  readonly best?: Best;
+  readonly readMetrics: MetricsReader;
 }
 
 /** The answer of `jobctl status GROUP`. */
-export async function groupStatus(client: JobClient, row: GroupRow, { output }: OutputFlag): Promise<JobAnswer> {
+export async function groupStatus(
+  client: JobClient,
+  row: GroupRow,
+  { output, ...metrics }: GroupStatusOptions,
+): Promise<JobAnswer> {
   const { id } = row;
   const [told, rows] = await Promise.all([client.describeGroup(id), client.find({ group: id })]);
   // A group hears of a terminated member within ten minutes, and its row tells of it now.
   const view = { ...told, state: withSeenEnds(id, told.state, rows) };
   const members = membersOf(view, rows);
-  if (output !== 'json')
-    return { text: [...headLines(row, view), '', ...memberTable(view.array, members)].join('\n'), json: {} };
+  if (output !== 'json') {
+    const { shown, more } = shownMembers(members);
+    const table = memberTable(view.array, await withMetrics(view, shown, metrics), metrics);
+    return { text: [...headLines(row, view), '', ...table, ...more].join('\n'), json: {} };
+  }
   const { isCancelling, awaited, isFromLists } = view;
   const counts = Object.fromEntries(namedCounts(view.state));
   const { awaited: _, ...known } = row;
@@ -50,7 +80,7 @@ export async function groupStatus(client: JobClient, row: GroupRow, { output }: 
     ...(awaited !== undefined && { awaited }),
     ...(isFromLists && { isFromLists }),
   };
-  return { text: '', json: { ...known, ...now, counts, members } };
+  return { text: '', json: { ...known, ...now, counts, members: await withMetrics(view, members, metrics) } };
 }
 
 /** All words, with the number of members of each. */
@@ -112,26 +142,68 @@ function headLines({ id, user, project, pool, members, endedAt, counts }: GroupR
 /** Most rows of a table for people. */
 const MOST_ROWS = 200;
 
-function memberTable({ axes }: JobArray, members: readonly ShownMember[]): readonly string[] {
+function shownMembers(members: readonly ShownMember[]): {
+  readonly shown: readonly ShownMember[];
+  readonly more: readonly string[];
+} {
   const isDull = ({ phase }: ShownMember): boolean => phase === 'succeeded' || phase === 'waiting';
   // A long table has only those that a person looks for.
   const chosen = members.length <= MOST_ROWS ? members : members.filter((each) => !isDull(each));
   const shown = chosen.slice(0, MOST_ROWS);
   const left = members.length - shown.length;
+  return { shown, more: left === 0 ? [] : [`.. and ${left} more: \`--output json\` has all of them`] };
+}
+
+/** Members whose metrics are read at the same time. */
+const METRICS_AT_ONCE = 16;
+
+async function withMetrics(
+  { state }: Pick<GroupView, 'state'>,
+  members: readonly ShownMember[],
+  { metric: name, best, readMetrics }: Omit<GroupStatusOptions, 'output'>,
+): Promise<readonly ShownMember[]> {
+  if (name === undefined) return members;
+  const told = new Map<number, MemberMetric>();
+  await eachOf(members, METRICS_AT_ONCE, async ({ index, id }) => {
+    if (!hasFiles(state.marks[index])) return;
+    const found = await readMetrics(id, { names: [name], points: 0, isLastAttempt: best === undefined });
+    const [metric] = found?.metrics ?? [];
+    if (metric === undefined) return;
+    const bestPoint = best && bestOf(metric, best);
+    told.set(index, { name, last: metric.last, ...(bestPoint && { best: bestPoint }) });
+  });
+  return members.map((member) => {
+    const metric = told.get(member.index);
+    return metric === undefined ? member : { ...member, metric };
+  });
+}
+
+function memberTable(
+  { axes }: JobArray,
+  members: readonly ShownMember[],
+  { metric: shownMetric, best }: Omit<GroupStatusOptions, 'output'>,
+): readonly string[] {
   const names = axes.map(({ name }) => name);
-  const rows = shown.map(({ index, id, parameters, phase, why = '' }) => [
-    String(index),
-    ...names.map((name) => oneLine(String(parameters[name]))),
-    phase,
-    id,
-    oneLine(why),
+  const heads =
+    shownMetric === undefined ? [] : [shownMetric.toUpperCase(), 'STEP', ...(best ? [best.toUpperCase()] : [])];
+  const metricCells = ({ metric }: ShownMember): readonly string[] =>
+    metric === undefined
+      ? heads.map(() => '-')
+      : [
+          numberText(metric.last.value),
+          String(metric.last.step),
+          ...(best ? [metric.best === undefined ? '-' : numberText(metric.best.value)] : []),
+        ];
+  const rows = members.map((member) => [
+    String(member.index),
+    ...names.map((name) => oneLine(String(member.parameters[name]))),
+    member.phase,
+    ...metricCells(member),
+    member.id,
+    oneLine(member.why ?? ''),
   ]);
-  const more = left === 0 ? [] : [`.. and ${left} more: \`--output json\` has all of them`];
-  return [
-    ...renderTable(
-      [['INDEX', ...names.map((name) => name.toUpperCase()), 'PHASE', 'JOB', 'WHY'], ...rows],
-      terminalWidth(process.stdout),
-    ),
-    ...more,
-  ];
+  return renderTable(
+    [['INDEX', ...names.map((name) => name.toUpperCase()), 'PHASE', ...heads, 'JOB', 'WHY'], ...rows],
+    terminalWidth(process.stdout),
+  );
 }

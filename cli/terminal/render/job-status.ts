@@ -33,7 +33,7 @@ const SHOWN_EVENTS = 12;
  * @param detail the workflow's view, the reason why it is missing, or the reason why the job was never accepted
  */
 export function renderJobStatus(
-  row: JobRow & Partial<PlaceInLine>,
+  row: JobRow & Partial<PlaceInLine> & { readonly metricsText?: string | undefined },
   detail:
     | { readonly view: JobView; readonly tiers?: TierTurns }
     | { readonly missing: string }
@@ -48,6 +48,7 @@ export function renderJobStatus(
     ...rowFacts(row, now, 'refused' in detail ? detail.refused : undefined),
     ...waitFacts(row, view, now),
     ...(view ? viewFacts(view, now) : []),
+    ...(row.metricsText === undefined ? [] : [['metrics', row.metricsText] as const]),
     ...(tiers.length === 0 ? [] : [['tiers', oneLine(tiers.join(' '))] as const]),
     ...('refused' in detail ? [] : storedFacts(row, place)),
     ...webFacts(row, place),

@@ -131,7 +131,8 @@ create_container() {
   find_docker
   printf '%s\\n' "$container" > "$run/container"
   : > "$run/left"
-  chmod 666 "$run/output" "$run/left" && chmod 644 "$run/script" "$run/hook"
+  : >> "$run/metrics"
+  chmod 666 "$run/output" "$run/left" "$run/metrics" && chmod 644 "$run/script" "$run/hook"
   $as_docker docker rm -f "$container" > /dev/null 2>&1
   with_container create_with 8>&- 9>&- 2> "$run/created"
   created=$?

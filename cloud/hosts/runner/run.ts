@@ -170,7 +170,7 @@ launch() {
   done
   if [ ! -f "$run/begun" ] && [ ! -f "$run/stop" ] && flock -n 9; then
     rm -f "$run/waiting"
-    place_parts && : >> "$run/output" || die "cannot write in $run"
+    place_parts && : >> "$run/output" && : >> "$run/metrics" || die "cannot write in $run"
     # The place of the exit record is taken now, so that a log that fills the disk cannot cost the exit code.
     printf '%-1500s\\n' reserved > "$run/exit.new" || die "no room for the exit record in $run"
     printf '%-20s\\n' "$(uptime_ms)" > "$run/attended" || die "cannot write in $run"
@@ -200,7 +200,7 @@ verb_supervise() {
   keep=$!
   # The child says by it when its command began, which nobody who removes the folder can take back.
   exec 7<> "$run/exit.new"
-  JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
+  JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning JOBCTL_METRICS_FILE=$run/metrics \\
     setsid sh "$0" child "$id" "$2" "$3" $$
   code=$?
   started=
@@ -342,8 +342,9 @@ verb_status() {
   say_state
 }
 
-# follow ID OFFSET SECONDS poll|inotify. tail ends by itself after a last read when the process it watches is gone.
+# follow ID OFFSET SECONDS poll|inotify [METRICS]. tail ends by itself after a last read when the process it watches is gone.
 # It watches a child of ours that waits for the run: the supervisor itself would stay as a zombie where init reaps late.
+# The metrics file goes to stderr from its byte METRICS on. It is the program's: it may be gone, or no file any more.
 verb_follow() {
   open_run "$1"
   attend
@@ -352,19 +353,29 @@ verb_follow() {
   now=$(state) || exit 70
   while [ "\${now%% *}" = starting ]; do sleep 0.05; now=$(state) || exit 70; done
   [ -f "$run/output" ] || return 0
+  metrics=
+  [ -z "\${5:-}" ] || [ ! -f "$run/metrics" ] || { metrics=$5; printf '\\001jobctl-follow\\n' >&2; }
   case $now in
     running*) flock -s "$run/lock" true & ;;
     orphaned*) while lives; do sleep 1; done & ;;
-    *) exec tail -c "+$(($2 + 1))" "$run/output" ;;
+    *)
+      [ -z "$metrics" ] || tail -c "+$((metrics + 1))" "$run/metrics" >&2 2> /dev/null
+      exec tail -c "+$(($2 + 1))" "$run/output" ;;
   esac
   watched=$!
   inotify=---disable-inotify
   [ "$4" = inotify ] && inotify=
+  following=
+  if [ -n "$metrics" ]; then
+    tail -c "+$((metrics + 1))" --pid=$watched -s "$3" $inotify -f "$run/metrics" >&2 2> /dev/null &
+    following=$!
+  fi
   tail -c "+$(($2 + 1))" --pid=$watched -s "$3" $inotify -f "$run/output" &
   # Reaps the watched child too. A tail that a cut connection ended must not leave it behind.
   wait $!
   code=$?
   kill $watched 2>/dev/null
+  [ -z "$following" ] || wait $following
   return $code
 }
 `;

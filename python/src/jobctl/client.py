@@ -36,6 +36,7 @@ from .models import (
     Job,
     JobCounts,
     JobDescription,
+    JobMetrics,
     LogEvent,
     Message,
     OpenSlices,
@@ -248,6 +249,24 @@ class Client:
         """
         request = logs.log_request(job, attempt, stream, host, follow=True)
         return self._iterate(logs.follow(self._calls, request))
+
+    def metrics(
+        self,
+        job: str,
+        *,
+        names: Optional[Sequence[str]] = None,
+        host: int = 0,
+        x: Literal["step", "time"] = "step",
+        points: int = 500,
+    ) -> JobMetrics:
+        """
+        Metrics that the program told on one host, over all attempts.
+
+        names: None means all. x: the order of the points; by step, each step comes once.
+        points: the most of a metric, evenly chosen. 0 means only the last, the least and the greatest value.
+        """
+        query: Query = (("name", ",".join(names) if names else None), ("host", host), ("x", x), ("points", points))
+        return self._run(self._calls.ask(routes.METRICS, JobMetrics, job, query=query))
 
     def outputs(self, job: str, *, attempt: Optional[int] = None, hosts: Optional[Sequence[int]] = None) -> Outputs:
         """What the hosts stored of the job's output files: of the newest attempt that stored anything, or of `attempt`."""

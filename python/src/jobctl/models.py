@@ -151,6 +151,55 @@ class Why:
 
 
 @dataclass(frozen=True)
+class MetricPoint:
+    step: int
+    time: datetime
+    # None: NaN, or infinite.
+    value: Optional[float]
+
+
+@dataclass(frozen=True)
+class MetricPoints:
+    """Columns of one length."""
+
+    step: Tuple[int, ...]
+    time: Tuple[datetime, ...]
+    value: Tuple[Optional[float], ...]
+
+
+@dataclass(frozen=True)
+class JobMetric:
+    name: str
+    # Values that were told, in all attempts.
+    count: int
+    # The points are some of the values, evenly chosen.
+    is_thinned: bool
+    # Values with a smaller step than the value before.
+    falls: int
+    last: MetricPoint
+    points: MetricPoints
+    # Exact, over all finite values whose steps no later attempt told again.
+    least: Optional[MetricPoint] = None
+    most: Optional[MetricPoint] = None
+
+
+@dataclass(frozen=True)
+class JobMetrics:
+    """What the job's program told on one host."""
+
+    host: int
+    # That told metrics, in order: the last 50.
+    attempts: Tuple[int, ...]
+    metrics: Tuple[JobMetric, ...]
+    # Values without a usable name or number, and lines that were not read.
+    refused: int
+    # Values of metrics beyond the first hundred of an attempt.
+    beyond_names: int
+    # Bytes of output that nobody looked through, after the death of a worker.
+    missed_bytes: int
+
+
+@dataclass(frozen=True)
 class Message:
     # What will be done, in a sentence.
     message: str

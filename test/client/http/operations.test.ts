@@ -20,7 +20,7 @@ import { operationOf } from '../../server/server-routes.js';
 import { ScriptedServer, type Seen } from './scripted-server.js';
 
 /** Calls that TypeScript makes otherwise: it reads the pool's objects in the store, by `objectContent`. */
-const OF_OTHERS: readonly OperationName[] = ['capacity', 'quotaPlan', 'quotaShow', 'why'];
+const OF_OTHERS: readonly OperationName[] = ['capacity', 'metrics', 'quotaPlan', 'quotaShow', 'why'];
 /** Verbs that decide a part of a call, or that `jobctl serve` has no call for (`client/http/http-jobs.ts`). */
 const WITHOUT_ROW = ['outputs', 'edit', 'machines'];
 
