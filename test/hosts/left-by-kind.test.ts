@@ -73,7 +73,7 @@ async function withKind(kind: Kind, work: (host: LeakyHost) => Promise<void>): P
       async (session) => {
         const { machine } = session.connection as unknown as { readonly machine: MachineVerbs };
         if (kind.isOwn) assert.equal((await machine.claim(CLAIM, `${CLAIM}\n`, 'train')).kind, 'claimed');
-        const own = { pool: 'default', name: 'rack-1', port: session.host.port, claim: CLAIM };
+        const own = { pool: 'default', name: 'rack-1', lastingUid: 'rack-1', port: session.host.port, claim: CLAIM };
         const target = { ...session.host.target, uid: 'own', own };
         const connection = kind.isOwn
           ? await fleet.connect(target, { privateKey: ourKey.private }, never)
