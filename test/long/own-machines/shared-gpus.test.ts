@@ -24,6 +24,7 @@ const SIZES = [1, 2, 4, 8] as const;
 const AT_ONCE = 6;
 /** After so long without a command a deed is done all the same. */
 const LULL_MS = 30_000;
+const LOOK_MS = 100;
 /** More than the deeds can use up. */
 const PLENTY = 50;
 const POOL = 'gpus';
@@ -140,11 +141,12 @@ host_key = "${box.hostKey}"
       execFileSync('bash', ['-c', KILL, 'kill', draws.pick(running).process.split('.').at(-2) ?? '']);
     },
     'a job is cancelled': async () => {
+      // Seldom: most jobs are to end by themselves.
       const id = draws.chance(0.5) ? open()[0] : undefined;
       const job = id === undefined ? undefined : asked.get(id);
       if (id === undefined || job === undefined) return;
       job.isCancelled = true;
-      await again(() => stack.jobs.cancel(id));
+      await until('a job is cancelled', () => again(() => stack.jobs.cancel(id)), 60_000);
     },
   };
   const done: Record<string, number> = {};
@@ -154,8 +156,8 @@ host_key = "${box.hostKey}"
       while (asked.size < JOBS && open().length < AT_ONCE)
         await until('a job is submitted', () => again(submit), 60_000);
       // Deeds upon deeds would only show that nothing begins.
-      await until('a command runs', () => listener.running.length > 0, LULL_MS).catch(() => undefined);
-      await pause(draws.between(300, 6_000));
+      for (let at = 0; at < LULL_MS && listener.running.length === 0; at += LOOK_MS) await pause(LOOK_MS);
+      await pause(draws.between(100, 3_000));
       const deed = draws.pick(Object.keys(DEEDS));
       await DEEDS[deed]?.();
       done[deed] = (done[deed] ?? 0) + 1;
