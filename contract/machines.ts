@@ -43,7 +43,7 @@ export interface MachineRow {
   readonly since?: EpochMs;
 }
 
-/** What `examine` found on one machine. */
+/** The findings of `examine` on one machine. */
 export interface ExaminedRow {
   readonly name: string;
   readonly findings: readonly MachineFinding[];
@@ -52,7 +52,7 @@ export interface ExaminedRow {
 export interface MachinesAnswer {
   /** In the order of the pool file. */
   readonly machines: readonly MachineRow[];
-  /** Of `examine` alone. Slots are one machine, by the name of the first. */
+  /** The answer of `examine` alone. The slots of a machine are one row. */
   readonly examined?: readonly ExaminedRow[];
 }
 

@@ -68,7 +68,7 @@ export interface DoctorFlags extends OutputFlag {
   /** A quota file to check, alone or with other checks. */
   readonly quota?: string;
   readonly machines?: true;
-  /** Whose machines. Absent: `default`. */
+  /** The pool for `machines`. Absent: `default`. */
   readonly pool?: string;
   readonly server?: true;
   readonly kubeconfig?: string;

@@ -48,7 +48,7 @@ const lastText = (lines: readonly string[]): number => lines.findLastIndex((line
 const startingWith = (lines: readonly string[], word: string): string | undefined =>
   lines.find((line) => line.startsWith(word))?.slice(word.length);
 
-/** By how much its clock is ahead of this computer's, at least: the call took a while. */
+/** The least by which its clock is ahead of this computer's: the call took a while. */
 function aheadOf(time: number, { from, to }: { readonly from: number; readonly to: number }): number {
   if (time > to) return time - to;
   return time < from ? time - from : 0;
@@ -76,7 +76,7 @@ function peerOf(line: string): readonly PeerFact[] {
 
 /** `NVRM: Xid (PCI:0000:3b:00): 79, pid=1122, GPU has fallen off the bus.`, behind a time or the name of a host. */
 const XID = /NVRM: Xid \((?:PCI:)?([^)]*)\): (\d+)/;
-/** Of driver 570 without an Xid (NVIDIA/NVSentinel#155), and of others beside one. The GPU may be in the line before. */
+/** Driver 570 prints it without an Xid (NVIDIA/NVSentinel#155), others beside one. The GPU may be in the line before. */
 const OFF_THE_BUS = 'fallen off the bus';
 const PLACE = /\b([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})\.[0-9a-f]\b/i;
 

@@ -148,7 +148,7 @@ export interface MachineLook {
 }
 
 export interface Examined {
-  /** Of several slots the first: they are one machine. */
+  /** The first of several slots, which are one machine. */
   readonly machine: OwnMachine;
   readonly findings: readonly MachineFinding[];
 }

@@ -16,7 +16,7 @@ export interface Answers {
 /** The pool's own machines that a job asks for: `h100:16:2` is 16 h100 on 2 machines. */
 export interface AskedMachines {
   readonly accelerator: string;
-  /** Of all machines. */
+  /** Accelerators on all machines together. */
   readonly count: number;
   readonly hosts: number;
 }

@@ -1,6 +1,6 @@
 import { makerOf, type OwnMachine } from './words.js';
 
-/** What a machine says of itself, as `jobctl doctor --machines` judges it. */
+/** A machine's report about itself, for `jobctl doctor --machines` to judge. */
 export interface MachineFacts {
   /** `aheadMs`: at least, by how much its clock is ahead of the worker's. */
   readonly clock: { readonly aheadMs: number; readonly isSynchronized?: boolean };
@@ -11,7 +11,7 @@ export interface MachineFacts {
   readonly cudaToolkit?: string;
   /** Version of `nvidia-ctk`, with which containers get GPUs. */
   readonly containerToolkit?: string;
-  /** Of NVIDIA's driver, since the boot. */
+  /** The lines of NVIDIA's driver since the boot. */
   readonly kernel: 'unreadable' | readonly KernelLine[];
   readonly peers: readonly PeerFact[];
 }
