@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { messageOf, FailureType } from '../domain/errors.js';
-import type { MachineLook, MachinesOperator } from '../cloud/machines/port.js';
-import type { MachineRow, MachinesActivities, MachinesInput } from '../contract/machines.js';
+import type { Examined, MachineLook, MachinesOperator } from '../cloud/machines/port.js';
+import type { ExaminedRow, MachineRow, MachinesActivities, MachinesInput } from '../contract/machines.js';
 import { placeOf } from '../domain/machine-kinds/machines/section.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems } from '../domain/problem.js';
@@ -16,12 +16,14 @@ export function machinesActivities({ pools, quota, machinesOperator }: Outside):
   return {
     operateMachines: async (input) => {
       const { pool, verb } = input;
-      if (verb !== 'ls') refuseUnlessAdmin(await quota.inForce(pool), input);
+      if (verb !== 'ls' && verb !== 'examine') refuseUnlessAdmin(await quota.inForce(pool), input);
       const nowhere = await pools.unknown(pool).catch(refused);
       if (nowhere !== undefined) throw notFound(formatProblems([{ ...nowhere, path: [] }]));
       const all = await pools.load(pool).then(machinesOfPool).catch(refused);
       const chosen = chosenOf(all, input);
       return translated(async () => {
+        if (verb === 'examine')
+          return { machines: [], examined: (await machinesOperator.examine(pool, chosen)).map(examinedRow) };
         await operate(machinesOperator, input, chosen);
         return { machines: (await machinesOperator.look(pool, chosen)).map(rowOf) };
       });
@@ -36,6 +38,7 @@ function operate(
 ) {
   switch (verb) {
     case 'ls':
+    case 'examine':
       return Promise.resolve();
     case 'check':
       return operator.check(pool, chosen);
@@ -86,7 +89,7 @@ function refuseUnlessAdmin(
 
 function chosenOf(all: readonly OwnMachine[], { pool, verb, names }: MachinesInput): readonly OwnMachine[] {
   if (names.length === 0) {
-    if (verb === 'ls' || verb === 'check') return all;
+    if (verb === 'ls' || verb === 'check' || verb === 'examine') return all;
     throw refusal(`${verb}: which machine? Pool ${pool} has ${nameList(all)}`);
   }
   const unknown = names.filter((name) => !all.some((machine) => machine.name === name));
@@ -118,6 +121,11 @@ function slotsHint(
 
 const nameList = (all: readonly OwnMachine[]): string =>
   all.length === 0 ? 'none: [[machines]] of its pool file names them' : all.map(({ name }) => name).join(', ');
+
+const examinedRow = ({ machine: { name, slot }, findings }: Examined): ExaminedRow => ({
+  name: slot === undefined ? name : name.replace(/\.\d+$/, ''),
+  findings,
+});
 
 function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
   const { name, user, accelerators, isRehearsed } = machine;

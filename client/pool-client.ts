@@ -137,7 +137,7 @@ export class TemporalPool implements PoolClient {
 
 interface MachinesCall {
   readonly verb: MachineVerb;
-  /** Names of the machines. Empty, for `ls` and `check`: all machines of the pool. */
+  /** Names of the machines. Empty, for `ls`, `check` and `examine`: all machines of the pool. */
   readonly names: readonly string[];
   /** The user who asks, as the caller states it; compared with the pool file's `admins`. */
   readonly by: string;

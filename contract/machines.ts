@@ -1,17 +1,18 @@
 /** The workflow `machines`: an operator's request about a pool's own machines, carried out by a worker that reaches them. */
 import { z } from 'zod';
+import type { MachineFinding } from '../domain/machine-kinds/machines/findings.js';
 import { OWN_ID_PREFIXES } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { type Form, form } from './form.js';
 
-export const MACHINE_VERBS = ['ls', 'check', 'drain', 'undrain', 'forget', 'release'] as const;
+export const MACHINE_VERBS = ['ls', 'check', 'examine', 'drain', 'undrain', 'forget', 'release'] as const;
 export type MachineVerb = (typeof MACHINE_VERBS)[number];
 
 export interface MachinesInput {
   readonly v: 1;
   readonly pool: string;
   readonly verb: MachineVerb;
-  /** Empty: all machines of the pool, which `ls` and `check` allow. */
+  /** Empty: all machines of the pool, which `ls`, `check` and `examine` allow. */
   readonly names: readonly string[];
   /** The operator, by the caller's claim. */
   readonly by: string;
@@ -42,9 +43,17 @@ export interface MachineRow {
   readonly since?: EpochMs;
 }
 
+/** The findings of `examine` on one machine. */
+export interface ExaminedRow {
+  readonly name: string;
+  readonly findings: readonly MachineFinding[];
+}
+
 export interface MachinesAnswer {
   /** In the order of the pool file. */
   readonly machines: readonly MachineRow[];
+  /** The answer of `examine` alone. The slots of a machine are one row. */
+  readonly examined?: readonly ExaminedRow[];
 }
 
 export interface MachinesActivities {

@@ -35,13 +35,26 @@ export const goneAfter = (last: Told, at: number): Told => ({
   text: '',
 });
 
+/** A place for one command at a time, in bash: the name that HOST reports, and the redirection that opens its lock. */
+interface Place {
+  readonly name: string;
+  readonly lock: string;
+}
+const HOST: Place = { name: '$(< /proc/sys/kernel/hostname)', lock: '>>~/chaos-lock' };
+/** A GPU of a slot, whose device file all users of its machine can open. */
+export const GPU: Place = { name: 'gpu-$CUDA_VISIBLE_DEVICES', lock: '< "/dev/nvidia$CUDA_VISIBLE_DEVICES"' };
+
 /**
  * The opening of a chaos command, in bash. `tell KIND TEXT` reports to the listener and into `~/chaos-told` on the host, or to
  * the listener alone if the disk is full. `say LINE` reports a line and then prints it, so that no log can hold more than was
- * reported. `rest SECONDS` waits; TERM from the listener becomes a SIGTERM to this process alone. The host's name is the
- * kernel's. A lock that the kernel releases with the process shows whether another command is there. jobctl knows of neither.
+ * reported. `rest SECONDS` waits; TERM from the listener becomes a SIGTERM to this process alone. The place is
+ * the host, by its kernel's name. A lock that the kernel releases with the process shows whether another command is there. jobctl
+ * knows of neither.
  */
-export const TELLING = (port: number): string => `exec 9<>/dev/tcp/127.0.0.1/${port} || exit 97
+export const TELLING = (
+  port: number,
+  { name, lock }: Place = HOST,
+): string => `exec 9<>/dev/tcp/127.0.0.1/${port} || exit 97
 told=0
 tell() {
   local line
@@ -59,8 +72,8 @@ rest() {
 chaos_process=$JOBCTL_NODE_NAME.$JOBCTL_HOST_INDEX.$BASHPID.$SRANDOM
 exec 8<> <(:)
 tell BEGIN "$JOBCTL_NODE_NAME"
-tell HOST "$(< /proc/sys/kernel/hostname)"
-if { exec 7>>~/chaos-lock; } 2>/dev/null; then
+tell HOST "${name}"
+if { exec 7${lock}; } 2>/dev/null; then
   flock -n 7 || tell TWO "$(cat ~/chaos-holder 2>/dev/null)"
   printf '%s\\n' "$chaos_process" 2>/dev/null >~/chaos-holder || :
 fi

@@ -9,9 +9,9 @@ const DEFAULT_GRACE_MS = 60_000;
 export const CHECKING_VERBS: readonly Verb[] = [
   defineVerb({
     name: 'doctor',
-    summary: 'check that a Google Cloud project, a Kubernetes cluster or a Temporal server can run jobs',
+    summary: 'check that a Google Cloud project, a Kubernetes cluster, own machines or a Temporal server can run jobs',
     description:
-      "Checks a Google Cloud project as a job would use it: login, APIs, permissions, bucket, types and quota of a zone, network, firewall, addresses, policies. Or checks a namespace of a Kubernetes cluster: version, rights, Kueue, quota, GPUs. Or a quota file. Or whether the Temporal server is this installation's. Exits with 1 if a check has FAILED.",
+      "Checks a Google Cloud project as a job would use it: login, APIs, permissions, bucket, types and quota of a zone, network, firewall, addresses, policies. Or checks a namespace of a Kubernetes cluster: version, rights, Kueue, quota, GPUs. Or a pool's own machines. Or a quota file. Or whether the Temporal server is this installation's. Exits with 1 if a check has FAILED.",
     arguments: [['[file]', 'a job file (YAML) with zones, accelerator, network ..']],
     flags: [
       ['--gcp', 'check Google Cloud'],
@@ -21,6 +21,8 @@ export const CHECKING_VERBS: readonly Verb[] = [
       ],
       ['--kubernetes', 'check a Kubernetes cluster'],
       ['--quota <file>', 'check a quota file: whom its members mean beside those who are written there'],
+      ['--machines', "check a pool's own machines: driver, ECC, kernel log, disk, clock, ports between them"],
+      ['--pool <name>', 'with --machines: the pool (default: default)'],
       [
         '--server',
         "check the Temporal server: whose its task queue is, and its workers; and a store that is not Google's",
@@ -55,6 +57,7 @@ Nothing is created or changed, with --record neither; in a store of S3's --serve
       'jobctl doctor --gcp --zone us-central1-a --record recordings',
       'jobctl doctor --kubernetes pods.yaml',
       'jobctl doctor --quota quota.toml',
+      'jobctl doctor --machines --pool lab',
       'jobctl doctor --server',
     ],
     run: async () => (await import('./verbs/doctor.js')).doctor,

@@ -1,4 +1,5 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import { type AskedMachines, parseMachines } from '../job/init/written-job.js';
 import { EXECUTION_WORDS } from '../job/launching/executions.js';
 import { parseHostChoice } from '../jobs/job-filter.js';
 import { BUILD_FLAGS, buildPlaceOption, collect, outputOption, wholeNumber, type Flag } from '../terminal/options.js';
@@ -14,6 +15,12 @@ export const MACHINE_FLAGS: readonly Flag[] = [
   new Option('--spot', 'the same as --pricing spot').conflicts('pricing'),
 ];
 
+function askedMachines(text: string): AskedMachines {
+  const asked = parseMachines(text);
+  if (asked !== undefined) return asked;
+  throw new InvalidArgumentError('Takes TYPE:COUNT, such as h100:8, or h100:16:2 for 16 on 2 machines.');
+}
+
 /** Verbs that lead from a program or a job file to a job. */
 export const STARTING_VERBS: readonly Verb[] = [
   defineVerb({
@@ -25,6 +32,12 @@ export const STARTING_VERBS: readonly Verb[] = [
       ['--run <command>', 'the command, a shell line (command.run)'],
       ['--tpu <type>', 'the type of Cloud TPU slice (tpu.accelerator)'],
       ['--zone <zone>', 'its zone (tpu.zone)'],
+      new Option(
+        '--machines <type:count>',
+        'own machines in place of a slice, such as h100:8; h100:16:2 is 16 on 2 machines',
+      )
+        .argParser(askedMachines)
+        .conflicts(['tpu', 'zone']),
       ['--yes', 'ask nothing and take the defaults'],
       ['--force', 'overwrite an existing job.yaml'],
     ],
@@ -32,7 +45,11 @@ export const STARTING_VERBS: readonly Verb[] = [
 It looks for train.py, or a program with \`if __name__ == '__main__'\`, and for requirements.txt, environment.yml and pyproject.toml.
 On a terminal it asks for the command, the type of slice and the zone, unless flags answer. Without a terminal it takes the defaults.
 `,
-    examples: ['jobctl init', "jobctl init --tpu v6e-8 --zone us-east5-b --run 'python3 train.py --lr 3'"],
+    examples: [
+      'jobctl init',
+      'jobctl init --machines h100:8',
+      "jobctl init --tpu v6e-8 --zone us-east5-b --run 'python3 train.py --lr 3'",
+    ],
     run: async () => {
       const { init } = await import('./verbs/init.js');
       return (folder: string | undefined, flags: InitFlags) => init(folder ?? '.', flags);

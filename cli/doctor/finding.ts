@@ -67,6 +67,9 @@ export interface DoctorFlags extends OutputFlag {
   readonly kubernetes?: true;
   /** A quota file to check, alone or with other checks. */
   readonly quota?: string;
+  readonly machines?: true;
+  /** The pool for `machines`. Absent: `default`. */
+  readonly pool?: string;
   readonly server?: true;
   readonly kubeconfig?: string;
   readonly kubeContext?: string;

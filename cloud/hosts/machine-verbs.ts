@@ -1,5 +1,7 @@
 import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/words.js';
+import type { MachineFacts } from '../../domain/machine-kinds/machines/findings.js';
 import type { MachineSlot } from '../../domain/slice.js';
+import { parseFacts } from './machine-facts.js';
 import { HostUnreachable } from './port.js';
 import type { RunnerClient } from './runner-client.js';
 
@@ -89,6 +91,15 @@ export class MachineVerbs {
       ...(busy !== undefined && { busy }),
       warnings: [...all('warning'), ...wrongModel(accelerator, all('gpu'))],
     };
+  }
+
+  /** Changes nothing, and does not mind a job. @param peers addresses that its jobs may have to reach */
+  async examine(peers: readonly string[]): Promise<MachineFacts> {
+    const from = Date.now();
+    const { stdout } = await this.#runner.call(['examine', ...peers]);
+    const said = stdout.toString();
+    if (!said.includes(`${MARK}section end`)) throw new HostUnreachable('the machine did not finish its examination');
+    return parseFacts(said, { from, to: Date.now() });
   }
 
   async #ask(words: readonly string[], stdin?: Buffer): Promise<{ readonly word: string; readonly rest: string }> {

@@ -1,3 +1,4 @@
+import type { MachineFinding } from '../../domain/machine-kinds/machines/findings.js';
 import type { MachineRecord, OwnMachine } from '../../domain/machine-kinds/machines/words.js';
 import type { MachineKindName, MachineRef, PlanOf, RefOf } from '../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner, Ownership } from '../../domain/slice.js';
@@ -146,11 +147,19 @@ export interface MachineLook {
     | { readonly kind: 'silent'; readonly message: string };
 }
 
+export interface Examined {
+  /** The first of several slots, which are one machine. */
+  readonly machine: OwnMachine;
+  readonly findings: readonly MachineFinding[];
+}
+
 /** An operator's views and actions on a pool's own machines (docs/own-machines.md). @throws CloudUnavailable, CloudRefused */
 export interface MachinesOperator {
   look(pool: string, machines: readonly OwnMachine[]): Promise<readonly MachineLook[]>;
   /** Inspects machines that no slice holds, and makes healthy ones usable again. First removes claims that no record knows. */
   check(pool: string, machines: readonly OwnMachine[]): Promise<void>;
+  /** Reads what `jobctl doctor --machines` judges, of held machines too. Changes nothing. */
+  examine(pool: string, machines: readonly OwnMachine[]): Promise<readonly Examined[]>;
   drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void>;
   undrain(pool: string, machines: readonly OwnMachine[]): Promise<void>;
   /** Stops waiting for claims on a machine. It is used again only after a check, which ends processes that still run there. */

@@ -134,6 +134,12 @@ describe('jobctl init', function () {
       want: [/\noutputs:\n {2}paths: \["123", "null"\]\n/],
       modules: /bundle, command/,
     },
+    'machines of the pool’s own': {
+      files: { 'train.py': PROGRAM },
+      args: ['--machines', 'h100:16:2'],
+      want: [/\nmachines: #.*\n {2}accelerator: h100\n {2}count: 16 #.*\n {2}hosts: 2 # machines\n\n(?![^]*tpu:)/],
+      modules: /bundle, command/,
+    },
     'flags in the place of questions': {
       files: {},
       args: ['--run', "cd src && python3 main.py --note 'a: b #c'", '--tpu', 'v4-16'],
@@ -162,6 +168,31 @@ describe('jobctl init', function () {
       /\n# Writes to a name that init cannot read: train\.py:3\..*\noutputs:\n {2}paths: \[a\.txt\]\n/,
     );
     assert.match(await isValid(folder), /bundle, command/);
+  });
+
+  it('says what comes after a job for own machines, and refuses what is no number of a type', async () => {
+    const folder = folderOf('rack', { 'train.py': PROGRAM });
+    const { stdout } = await jobctl(['init', folder, '--machines', 'h100:8']);
+    assert.match(stdout, /\n {2}1 machine of 8 h100\n[^]*\n {2}jobctl dev up .*--pool-file pool\.toml\n/);
+    assert.ok(!/simulated|\bTPU\b|rehearse/.test(stdout), stdout);
+    const other = folderOf('rack-2', { 'train.py': PROGRAM });
+    const wrong: Readonly<Record<string, RegExp>> = {
+      h100: /TYPE:COUNT, such as h100:8/,
+      'h100:8:2:1': /TYPE:COUNT/,
+      ':8': /TYPE:COUNT/,
+      'h100:0': /count/,
+      'h100:9:2': /9 cannot be shared out evenly among 2 hosts/,
+      'H 100:8': /TYPE:COUNT/,
+      'v5litepod-8:8': /a slice of Cloud TPU/,
+      'h100:99999999': /TYPE:COUNT/,
+    };
+    for (const [text, words] of Object.entries(wrong)) {
+      const { exitCode, stderr } = await jobctl(['init', other, '--machines', text]);
+      assert.equal(exitCode, 2, text);
+      assert.match(stderr, words, text);
+    }
+    const both = await jobctl(['init', other, '--machines', 'h100:8', '--tpu', 'v6e-8']);
+    assert.deepEqual([both.exitCode, existsSync(join(other, 'job.yaml'))], [2, false]);
   });
 
   it('never overwrites: it says what is there, and --force does it', async () => {

@@ -151,7 +151,11 @@ describe('lists of packages that name files beside them', () => {
     it(`of ${file} are installed from the bundle by the file that init writes, which is accepted`, async () => {
       put('train.py', 'print(1)\n');
       put(file, text);
-      const job = writtenJob('x', { run: 'true', tpu: 'v5litepod-8', zone: 'us-central1-a' }, findProgram(folder));
+      const job = writtenJob(
+        'x',
+        { run: 'true', place: { tpu: 'v5litepod-8', zone: 'us-central1-a' } },
+        findProgram(folder),
+      );
       assert.match(job, install);
       assert.doesNotMatch(job, /requirements_file|config_file/);
       put('job.yaml', job);

@@ -57,6 +57,11 @@ host_key = "${box.hostKey}"
 
   it('run a job each, with GPUs and ports of its own; a third one waits, and each is given back alone', async () => {
     assert.match(await done('machines', 'check', '--pool', stack.pool), /box\.0[^]*box\.1/);
+    // Its driver knows no -q -x: the one machine of both slots is looked at, by the worker, and the check fails.
+    const doctor = await stack.user.run('doctor', '--machines', '--pool', stack.pool);
+    assert.equal(doctor.code, 1, doctor.stderr);
+    assert.match(doctor.stdout, /FAILED +box driver +nvidia-smi ended with code 2[^]*ok +box disk +/);
+    assert.ok(!doctor.stdout.includes('box.1'), doctor.stdout);
     for (const name of ['one', 'two', 'three']) await done('submit', '--name', name, '--no-verdict', job);
     await until('both slots are used', () => began(0) && began(1), 120_000);
     const shown = await done('machines', 'ls', '--pool', stack.pool);

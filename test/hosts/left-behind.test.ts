@@ -20,6 +20,7 @@ const WAYS: Readonly<Record<string, string>> = {
   'by setsid': `setsid sh -c 'echo $$ > $at; exec ${SLEEP}' < /dev/null > ~/log 2>&1 &`,
   'by a double fork': `setsid -f sh -c '(sh -c "echo \\$\\$ > $at; exec ${SLEEP}" &)'`,
   'by tmux': `tmux -S ~/socket new-session -d "sh -c 'echo \\$\\$ > $at; exec ${SLEEP}'"`,
+  'out of its session, environment and parents': `(setsid env -i sh -c "echo \\$\\$ > $at; exec ${SLEEP}" < /dev/null > /dev/null 2>&1 &)`,
   'and ignores SIGTERM': `sh -c 'trap "" TERM; echo $$ > $at; exec ${SLEEP}' &`,
 };
 const begun = 'until [ -s ~/pid ]; do sleep 0.02; done; ';

@@ -82,12 +82,16 @@ export function exercisePods(open: () => Promise<{ readonly pods: PodsForTest; r
     });
 
     it('that leaves a process running has it ended and named, with its number in the pod', async () => {
-      const script = 'setsid sleep 2000 < /dev/null & echo $! > left-pid; echo up';
+      const bare =
+        '(setsid env -i bash -c "echo \\$\\$ > $PWD/bare-pid; exec sleep 2001" < /dev/null > /dev/null 2>&1 &)';
+      const script = `setsid sleep 2000 < /dev/null & echo $! > left-pid; ${bare}; until [ -s bare-pid ]; do sleep 0.1; done; echo up`;
       await connection.startRun(request(script, { runId: 'left-a1', graceMs: 500 }));
       const { code, left } = await ended(connection, 'left-a1');
-      const pid = (await podOutput(connection, 'cat ~/left-pid')).trim();
-      assert.deepEqual([code, left], [0, { count: 1, named: [{ pid: Number(pid), command: 'sleep 2000' }] }]);
-      const text = `jobctl: the command's shell has ended with code 0, and what it had started still ran and was ended (command.wait_for: all waits for it):\njobctl:   ${pid} sleep 2000\n`;
+      const numbers = (await podOutput(connection, 'cat ~/left-pid ~/bare-pid')).trim().split('\n').map(Number);
+      const named = numbers.map((pid, index) => ({ pid, command: `sleep ${2000 + index}` }));
+      assert.deepEqual([code, left], [0, { count: 2, named: named.toSorted((a, b) => a.pid - b.pid) }]);
+      const lines = left?.named.map(({ pid, command }) => `jobctl:   ${pid} ${command}\n`).join('');
+      const text = `jobctl: the command's shell has ended with code 0, and what it had started still ran and was ended (command.wait_for: all waits for it):\n${lines}`;
       assert.equal(await podOutput(connection, 'cat ~/.jobctl/runs/left-a1/output'), `up\n${text}`);
       await until('the log of the pod has it', async () =>
         (await pods.logs(target)).includes(text) ? true : undefined,

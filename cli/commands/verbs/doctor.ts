@@ -1,6 +1,7 @@
 import type { Environment } from '../../terminal/home.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { type Diagnosis, type DoctorFlags, ok as good, warning, renderFindings } from '../../doctor/finding.js';
+import { diagnoseMachines } from '../../doctor/machines.js';
 import { diagnoseServer } from '../../doctor/server.js';
 import { goodFiles, readFiles } from './quota-files.js';
 import { cliKinds } from '../../doctor/machine-kinds.js';
@@ -8,7 +9,7 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { terminalWidth } from '../../terminal/render/columns.js';
 import { printOut } from '../../terminal/print.js';
 
-/** Runs checks before money is spent. Exit code 0: no check is FAILED; 1: one is. Only `--server` needs Temporal. */
+/** Runs checks before money is spent. Exit code 0: no check is FAILED; 1: one is. Only `--server` and `--machines` need Temporal. */
 export async function doctor(
   file: string | undefined,
   flags: DoctorFlags,
@@ -44,8 +45,15 @@ const SERVER = {
   diagnose: diagnoseServer,
 } as const;
 
+const MACHINES = {
+  flag: 'machines',
+  looksAt: "a pool's own machines: driver, memory errors, kernel log, disk, clock, ports between them",
+  diagnose: diagnoseMachines,
+} as const;
+
 const doctors = () => [
   ...cliKinds().flatMap(({ doctor, doctorFlag }) => (doctor ? [{ ...doctor, flag: doctorFlag }] : [])),
+  MACHINES,
   SERVER,
 ];
 

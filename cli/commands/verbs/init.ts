@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { jobNameFrom } from '../../../domain/identity.js';
 import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { askedSize, formatSlices } from '../../../domain/machines.js';
+import { machinesText } from '../../../domain/machine-kinds/machines/words.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { count } from '../../../domain/units.js';
@@ -12,6 +13,7 @@ import {
   findProgram,
   type FoundProgram,
   type Answers,
+  type AskedMachines,
   DEFAULT_TPU,
   defaultZone,
   placesText,
@@ -26,6 +28,7 @@ export interface InitFlags {
   readonly run?: string;
   readonly tpu?: string;
   readonly zone?: string;
+  readonly machines?: AskedMachines;
   readonly yes?: true;
   readonly force?: true;
 }
@@ -80,9 +83,10 @@ async function answered(folder: string, flags: InitFlags, found: FoundProgram, i
   const ask = async (flag: string | undefined, question: string, usual: string): Promise<string> =>
     flag ?? ((isAsked && (await answerTo(`${question} [${usual}] `))) || usual);
   const run = flags.run ?? (await ask(undefined, 'Command', usualCommand(folder, found, isAsked)));
+  if (flags.machines !== undefined) return { run, place: flags.machines };
   const tpu = await ask(flags.tpu, 'Type of TPU slice, such as v5litepod-16 or v6e-8', DEFAULT_TPU);
   const zone = await ask(flags.zone, 'Zone', defaultZone(tpu));
-  return { run, tpu, zone };
+  return { run, place: { tpu, zone } };
 }
 
 /** @throws CliError if no program is found, or several may be meant and the user cannot be asked */
@@ -114,7 +118,9 @@ function report(
   return [
     `${file} is written:`,
     `  ${commandSummary(spec)}`,
-    `  ${formatSlices(spec)} (${count(chips, 'chip')} on ${count(hosts, 'host')})`,
+    'machines' in spec
+      ? `  ${machinesText(spec.machines)}`
+      : `  ${formatSlices(spec)} (${count(chips, 'chip')} on ${count(hosts, 'host')})`,
     ...(environment === undefined ? [] : [`  ${environment.file} is installed on every host`]),
     ...(hasDockerfile ? ['  the Dockerfile is not used: the job file says how an image is named'] : []),
     outputs.length === 0
@@ -125,11 +131,23 @@ function report(
       : [
           `  writes to a name that init cannot read: ${placesText(unread)}; add it to outputs.paths, or it is lost with the hosts`,
         ]),
-    'Run it on the simulated Cloud TPU of this computer, which costs nothing:',
-    `  ${jobctl} submit --local --wait ${path}`,
-    'See what a preemption costs it, on the same simulation:',
-    `  ${jobctl} rehearse ${path}`,
-    'Run it on your own workers and Google project:',
-    `  ${jobctl} submit --wait ${path}`,
+    ...('machines' in spec ? onMachines(jobctl, path) : onTpu(jobctl, path)),
   ];
 }
+
+const onMachines = (jobctl: string, path: string): readonly string[] => [
+  'Name the machines in a pool file, and start a stack that reaches them ("A rack in five minutes" of docs/own-machines.md):',
+  `  ${jobctl} dev up --quota quota.toml --pool-file pool.toml`,
+  'Look whether they are well, and run it:',
+  `  ${jobctl} doctor --machines`,
+  `  ${jobctl} submit --wait ${path}`,
+];
+
+const onTpu = (jobctl: string, path: string): readonly string[] => [
+  'Run it on the simulated Cloud TPU of this computer, which costs nothing:',
+  `  ${jobctl} submit --local --wait ${path}`,
+  'See what a preemption costs it, on the same simulation:',
+  `  ${jobctl} rehearse ${path}`,
+  'Run it on your own workers and Google project:',
+  `  ${jobctl} submit --wait ${path}`,
+];

@@ -10,8 +10,22 @@ import { writtenPaths } from './written-files.js';
 /** Answers to the questions of `jobctl init`. */
 export interface Answers {
   readonly run: string;
-  readonly tpu: string;
-  readonly zone: string;
+  readonly place: { readonly tpu: string; readonly zone: string } | AskedMachines;
+}
+
+/** The pool's own machines that a job asks for: `h100:16:2` is 16 h100 on 2 machines. */
+export interface AskedMachines {
+  readonly accelerator: string;
+  /** Accelerators on all machines together. */
+  readonly count: number;
+  readonly hosts: number;
+}
+
+/** Undefined: it has another form. The check of the written file judges the values. */
+export function parseMachines(text: string): AskedMachines | undefined {
+  const [, accelerator, count, hosts = '1'] = /^([^:\s]+):(\d{1,6})(?::(\d{1,4}))?$/.exec(text) ?? [];
+  if (accelerator === undefined) return undefined;
+  return { accelerator, count: Number(count), hosts: Number(hosts) };
 }
 
 /** A type with one host, so that a program without support for several hosts runs once. */
@@ -37,16 +51,13 @@ export function defaultZone(tpu: string): string {
  * The job file, with comments. It has no setup.modules: its sections determine the set-up.
  * @param name a valid name of the job
  */
-export function writtenJob(name: string, { run, tpu, zone }: Answers, found: FoundProgram): string {
+export function writtenJob(name: string, { run, place }: Answers, found: FoundProgram): string {
   const { section, install } = environmentOf(name, found);
   return [
     '# Written by `jobctl init`. Check a change with `jobctl validate job.yaml`; docs/job-file.md has every key.',
     `name: ${scalar(name)} # job ids are made from it: ${name}-7f3k`,
     '',
-    'tpu:',
-    `  accelerator: ${scalar(tpu)}`,
-    `  zone: ${scalar(zone)}`,
-    '  pricing: spot # the least expensive; a preempted job gets another slice, and its command starts again. ondemand is not preempted',
+    ...placeLines(place),
     '',
     '# This folder goes to every host, without what .gitignore leaves out, and the command starts in it.',
     'bundle:',
@@ -66,6 +77,22 @@ export function writtenJob(name: string, { run, tpu, zone }: Answers, found: Fou
     `  run: ${scalar(run)}`,
     '',
   ].join('\n');
+}
+
+function placeLines(place: Answers['place']): readonly string[] {
+  if ('tpu' in place)
+    return [
+      'tpu:',
+      `  accelerator: ${scalar(place.tpu)}`,
+      `  zone: ${scalar(place.zone)}`,
+      '  pricing: spot # the least expensive; a preempted job gets another slice, and its command starts again. ondemand is not preempted',
+    ];
+  return [
+    'machines: # of the pool, by its pool file; docs/own-machines.md',
+    `  accelerator: ${scalar(place.accelerator)}`,
+    `  count: ${place.count} # on all machines of the job`,
+    ...(place.hosts === 1 ? [] : [`  hosts: ${place.hosts} # machines`]),
+  ];
 }
 
 /** The `outputs` section. Without it, results are lost with the hosts; if no written files are known, it is a comment. */

@@ -36,7 +36,10 @@ clear_lock_files() {
 
 # Before job $1 begins with epoch $2: whatever an earlier attempt of it left running on this host would run beside it.
 end_earlier() {
-  cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -aF "JOBCTL_RUN_DIR=$base/runs/$1-a" | sort -u | while read -r other; do
+  {
+    cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -aF "JOBCTL_RUN_DIR=$base/runs/$1-a"
+    limited_runs "$1"
+  } | sort -u | while read -r other; do
     is_earlier "\${other#"JOBCTL_RUN_DIR=$base/runs/$1-a"}" "$2" && end_members "$other" 2000
   done
   for file in "$base/runs/$1-a"*/container; do
@@ -44,6 +47,15 @@ end_earlier() {
     [ -f "$file" ] && is_earlier "\${attempt%/container}" "$2" || continue
     find_docker
     $as_docker docker rm -f "$(cat "$file")" > /dev/null 2>&1 && rm -f "$file"
+  done
+}
+# The environment marks of the runs of job $1 whose limit some process has.
+limited_runs() {
+  limits=$(grep -hs "$LIMIT" /proc/[0-9]*/limits | awk '{ print substr($4, 2) }' | sort -u)
+  [ -n "$limits" ] || return 0
+  for each in "$base/runs/$1-a"*/; do
+    each=JOBCTL_RUN_DIR=\${each%/}
+    ! printf '%s\\n' "$limits" | grep -qx "$(limit_of "$each")" || echo "$each"
   done
 }
 is_earlier() { case $1 in '' | *[!0-9]*) return 1 ;; esac; [ "$1" -lt "$2" ]; }
@@ -150,7 +162,8 @@ run_hook() {
   else
     cd "$HOME" || cd /
     JOBCTL_OUTPUT_DIR=\${outputs_dir:-} JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
-      JOBCTL_HOOK=preemption JOBCTL_HOOK_CAUSE=$1 JOBCTL_HOOK_RUN=$run setsid -w bash --norc -c "$LOGIN_FILES$HOOK" "$run/hook"
+      JOBCTL_HOOK=preemption JOBCTL_HOOK_CAUSE=$1 JOBCTL_HOOK_RUN=$run setsid -w \\
+      bash --norc -c "$TAKE_LIMIT" "$(limit_of "$mark")" bash --norc -c "$LOGIN_FILES$HOOK" "$run/hook"
   fi
 }
 HOOK='. "$JOBCTL_RUN_DIR/hook.env"; . "$0"'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ACCELERATORS } from './accelerators.js';
+import { EXAMINE } from './examine.js';
 import { MACHINE } from './machine.js';
 import { MODULE_VERBS, STEP_SHELL } from './module.js';
 import { GUARD, SAVE_HOOK, BEFORE_COMMAND } from './beside-command.js';
@@ -43,6 +44,7 @@ case $verb in
   holder) verb_holder "$@" ;;
   vacate) verb_vacate "$@" ;;
   inspect) verb_inspect "$@" ;;
+  examine) verb_examine "$@" ;;
   *) die "no verb '$verb'" ;;
 esac
 `;
@@ -52,7 +54,7 @@ export { CONTAINER_ENTRY } from './container.js';
 /** The on-host runner: one POSIX sh program (docs/runner.md). It is a string, so that the built code needs no asset. */
 export const RUNNER_TEXT = `#!/bin/sh
 # jobctl's on-host runner: starts a command once, keeps its exit code, stops all of it. Safe to delete when no job runs.
-${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${ACCELERATORS}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${OUTPUTS}${SAVE_HOOK}${GUARD}${LEFT_BEHIND}${RUN_STATUS}${RUN_START}${RUN_STOP}${MACHINE}${DISPATCH}`;
+${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${ACCELERATORS}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${OUTPUTS}${SAVE_HOOK}${GUARD}${LEFT_BEHIND}${RUN_STATUS}${RUN_START}${RUN_STOP}${MACHINE}${EXAMINE}${DISPATCH}`;
 
 /** The runner's name below the login user's home. It contains a hash, so two versions of jobctl can use one host. */
 export const RUNNER_NAME = `.jobctl/runner-${createHash('sha256').update(RUNNER_TEXT).digest('hex').slice(0, 12)}.sh`;

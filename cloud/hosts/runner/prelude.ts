@@ -31,10 +31,30 @@ place() { sync "$1" && mv -f "$1" "$2" && sync "$(dirname "$2")"; }
 # Reads exactly $1 bytes of stdin into file $2; fails if there were fewer.
 take() { head -c "$1" > "$2" && [ "$(wc -c < "$2")" -eq "$1" ]; }
 
-# Processes that carry the environment mark $1.
-marked() { grep -lszFx -e "$1" /proc/[0-9]*/environ | tr -dc '0-9\\n'; }
+# A run's second mark (docs/adr/0165): its limit of file locks, which the kernel does not apply and every process inherits. A digit,
+# then ten that follow from the run's environment mark $1.
+limit_of() { set -- $(printf %s "$1" | cksum); printf '%010d' "$1"; }
+LIMIT='^Max file locks  *[1-9]'
+# For bash: takes the limit $0, then becomes the program of the other arguments. A run inside another's has the next smaller digit, since
+# a limit can only be lowered.
+TAKE_LIMIT='ulimit -x "$(hard=$(ulimit -H -x)
+case $hard in unlimited) echo 9 ;; [2-9]??????????) echo $((\${hard:0:1} - 1)) ;; *) echo no ;; esac)$0" 2> /dev/null
+exec "$@"'
+# Those of the login user whose limit is that of environment mark $1. Everybody may read a limit, and take one.
+limited() {
+  for each in $(grep -ls "$LIMIT$(limit_of "$1") " /proc/[0-9]*/limits); do
+    each=\${each%/limits}
+    [ "$(id -u)" != 0 ] && ! grep -qs "^Uid:.$(id -u)[^0-9]" "$each/status" || echo "\${each#/proc/}"
+  done
+}
 
-# Live processes that carry the environment mark $1, all of their sessions, and all descendants of these.
+# Processes that carry the environment mark $1, or that run's limit.
+marked() {
+  grep -lszFx -e "$1" /proc/[0-9]*/environ | tr -dc '0-9\\n'
+  case $1 in JOBCTL_RUN_DIR=*) limited "$1" ;; esac
+}
+
+# Live processes that carry the mark $1, all of their sessions, and all descendants of these.
 # A session of a marked process was made below it, so nobody else's process is in it; session 0 is outside of a namespace.
 # With 'session' set, all of that session too.
 # For a step of a module: $3 is the shell that forked it, in whose session are other steps' processes too, and $2 the mark of what

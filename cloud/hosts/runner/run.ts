@@ -279,7 +279,7 @@ verb_child() {
   # Without --login, which reads .bash_logout at the end: that can change the exit code, or never return. Without .bashrc,
   # which bash reads where it takes itself for a shell of sshd.
   unset BASH_ENV
-  exec bash --norc -c "$LOGIN_FILES$COMMAND" "$run/script"
+  exec bash --norc -c "$TAKE_LIMIT" "$(limit_of "$mark")" bash --norc -c "$LOGIN_FILES$COMMAND" "$run/script"
 }
 
 # Sourced, not an argument: an argument ends at 128 KiB and everybody on the host can read it. No MEGASCALE_* of an

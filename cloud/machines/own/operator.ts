@@ -1,13 +1,18 @@
+import { placeOf } from '../../../domain/machine-kinds/machines/section.js';
+import { machineFindings } from '../../../domain/machine-kinds/machines/findings.js';
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
 import { isOurs, readClaim, LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
 import { declared, failedOnce, inspectedWell, problemOf, reachOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
-import type { MachineLook, MachinesOperator } from '../port.js';
+import type { Examined, MachineLook, MachinesOperator } from '../port.js';
 
 const LOOK_MS = 10_000;
 const CHECK_MS = 70_000;
 const GRACE_MS = 5_000;
+/** Two ports each, all at once. */
+const MOST_PEERS = 16;
+const REACH = 'is it on, its address right, and the public key of the worker in ~/.ssh/authorized_keys of its user?';
 
 export class OwnMachinesOperator implements MachinesOperator {
   readonly #records: PoolRecords;
@@ -62,6 +67,21 @@ export class OwnMachinesOperator implements MachinesOperator {
       const { aside: _, forgotten: __, ...rest } = before;
       return inspectedWell(rest, inspected, at);
     });
+  }
+
+  async examine(pool: string, machines: readonly OwnMachine[]): Promise<readonly Examined[]> {
+    const whole = machines.filter(
+      (machine, index) => machines.findIndex((each) => placeOf(each) === placeOf(machine)) === index,
+    );
+    return Promise.all(
+      whole.map(async (machine): Promise<Examined> => {
+        const others = whole.map(({ address }) => address).filter((address) => address !== machine.address);
+        const peers = [...new Set(others)].slice(0, MOST_PEERS);
+        const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, (verbs) => verbs.examine(peers));
+        if (visited.kind === 'done') return { machine, findings: machineFindings(machine, visited.value) };
+        return { machine, findings: [{ check: 'reach', state: 'failed', what: visited.message, remedy: REACH }] };
+      }),
+    );
   }
 
   async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs): Promise<Inspection> {
