@@ -117,6 +117,7 @@ describe('the key that connects to the hosts of a job', () => {
       job,
       spec: { [section]: {} } as unknown as JobSpec,
       settings: { publicKey, bucket: 'b' } as JobSettings,
+      slices: [],
     });
   const own = BEFORE.newest(job) ?? assert.fail('no key');
 

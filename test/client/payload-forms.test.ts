@@ -46,6 +46,7 @@ const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   ...{ leaseMessages: 'removed', wake: 'removed', buildWanted: 'removed', noticesWanted: 'removed' },
   memberNews: 'removed',
   ...{ followed: 'kept', otherEnded: 'kept' },
+  ...{ lodge: 'kept', lodgeAnswer: 'kept', eviction: 'kept', lodgerNews: 'kept', noLodger: 'kept' },
 };
 const UPDATES: Readonly<Record<string, Verdict>> = {
   // The history of a job has each request of a person.
@@ -72,7 +73,7 @@ const ACTIVITIES: Readonly<
   ...{ acceptJob: 'kept', claimWorker: 'kept', recordAttempt: 'kept', recordOutcome: 'kept', findDoneTwice: 'kept' },
   ...{ setUpHosts: 'kept', setUpAgain: 'kept', stopSetUp: 'kept', superviseAttempt: 'kept', stopAttempt: 'kept' },
   ...{ runHook: 'kept', holdSlices: 'kept', joinBuild: 'kept', sendLease: 'kept', tellGroup: 'kept' },
-  lookAtOthers: 'kept',
+  ...{ lookAtOthers: 'kept', isWaitedFor: 'kept' },
   ...{ createSlice: 'kept', inspectSlice: 'kept', awaitSlice: 'kept', deleteUntilGone: 'kept' },
   ...{ putAside: 'kept', isJobOpen: 'kept' },
   ...{ createBuild: 'removed', findBuild: 'removed', awaitBuild: 'removed', deleteBuild: 'removed' },

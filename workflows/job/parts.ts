@@ -42,7 +42,9 @@ import { Gang } from './gang.js';
 import { Interruptions } from './interruption.js';
 import { JobFile } from './job-file.js';
 import { SliceKeeper } from './keep-slices.js';
+import { LandlordHold } from './landlord.js';
 import { LeaseHold } from './lease.js';
+import { Lodging } from './lodging.js';
 import { Notices } from './notices.js';
 import { Recovery } from './recovery.js';
 import { askerOf, Requests } from './requests.js';
@@ -87,13 +89,16 @@ export interface Job {
   readonly attempts: Attempts;
   readonly recovery: Recovery;
   readonly keeper: SliceKeeper;
+  readonly lodging: Lodging;
+  readonly landlord: LandlordHold;
 }
 
 /**
  * Makes the parts of a job from the state of the previous run, or from the accepted job: first those that hold its state, then
  * those that act on it. Messages come in only when all parts are there (`Inbox`).
+ * @param isWarm it is a member of an array whose members lend each other their slices
  */
-export function openJob(carried: JobCarry, input: JobInput): Job {
+export function openJob(carried: JobCarry, input: JobInput, isWarm: boolean): Job {
   // A worker of an earlier build, which accepted it, does not know timings that were added since.
   const settings = { ...carried.settings, timings: { ...DEFAULT_TIMINGS, ...carried.settings.timings } };
   const member = memberIn(input);
@@ -126,8 +131,10 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     attempts: new Attempts(ready),
     recovery: new Recovery(ready, carried),
     keeper: new SliceKeeper(ready),
+    lodging: new Lodging(ready, member?.landlord),
+    landlord: new LandlordHold(ready, isWarm),
   };
-  if (!workflowInfo().continuedFromExecutionRunId) begin(job, input);
+  if (!workflowInfo().continuedFromExecutionRunId) begin(job, input, isWarm);
   listen(job);
   job.story.waitBy(() => job.wait.endsAt);
   job.story.describeBy(() => jobDetails(jobFacts(job)));
@@ -176,11 +183,17 @@ function listen(job: Job): void {
   job.attempts.listen(inbox);
   job.others.listen(inbox);
   job.followers.listen(inbox);
+  job.lodging.listen(inbox);
+  job.landlord.listen(inbox);
   inbox.open();
 }
 
 /** Called once, when the job was accepted. */
-function begin({ carried, settings, member, file: { spec }, story }: Job, { job, files = {} }: JobInput): void {
+function begin(
+  { carried, settings, member, file: { spec }, story }: Job,
+  { job, files = {} }: JobInput,
+  isWarm: boolean,
+): void {
   story.begin(
     {
       JobProject: settings.project,
@@ -199,7 +212,7 @@ function begin({ carried, settings, member, file: { spec }, story }: Job, { job,
       submittedAt: carried.submittedAt,
       attempts: 0,
       run: chainRunId(),
-      ...(spec.keep === undefined ? {} : { keeps: true }),
+      ...(spec.keep === undefined && !isWarm ? {} : { keeps: true }),
     },
   );
   story.note({ kind: 'accepted', facts: { quota: settings.quotaNote } });

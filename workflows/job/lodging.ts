@@ -1,0 +1,140 @@
+import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
+import { evictionForm, lodgeAnswerForm } from '../../contract/job-forms.js';
+import type { JobSettings } from '../../contract/job.js';
+import {
+  type Eviction,
+  evictionSignal,
+  type LodgeAnswer,
+  lodgeAnswerSignal,
+  lodgerNewsSignal,
+  lodgeSignal,
+} from '../../contract/lodging.js';
+import type { JobRef } from '../../contract/workflow-ids.js';
+import { contentHash } from '../../domain/content-hash.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import { askedMachines, machineRequestOf } from '../../domain/machines.js';
+import type { Inbox } from '../inbox.js';
+import { tell } from '../others.js';
+import type { Attempt } from './attempt.js';
+import type { Gang } from './gang.js';
+import type { JobFile } from './job-file.js';
+import type { LeaseHold } from './lease.js';
+import type { Requests } from './requests.js';
+import type { Slices } from './slices.js';
+import { chainRunId, type JobStory } from './story.js';
+import type { ZoneRace } from './zone-race.js';
+
+/** All that a lodger must have in common with its landlord, as a hash: they share machines, lease, login and key. */
+export function fitsOf(spec: JobSpec, { owner, user, project, loginUser, googleProject }: JobSettings): string {
+  const { slices, atomic, pool, priority, namedPricing, remoteUser, ssh } = spec;
+  const job = {
+    machines: machineRequestOf(spec),
+    ...{ slices, pool, priority, owner, user, project, loginUser },
+    ...{ atomic: atomic ?? false, pricing: namedPricing ?? '', remoteUser: remoteUser ?? '', ssh: ssh ?? '' },
+    googleProject: googleProject ?? '',
+  };
+  return contentHash(job);
+}
+
+interface LodgingParts {
+  readonly settings: JobSettings;
+  readonly file: JobFile;
+  readonly story: JobStory;
+  readonly requests: Requests;
+  readonly slices: Slices;
+  readonly attempt: Attempt;
+  readonly lease: LeaseHold;
+  readonly gang: Gang;
+  readonly race: ZoneRace;
+}
+
+/** Without an answer for this long, its pool is asked: a worker that dies costs half of it. */
+const ANSWER_MS = 60_000;
+
+/**
+ * The lodger's side of lent slices (docs/adr/0163): a member asks the one that its group named, once, and runs on its slices, or
+ * asks its pool as any job does.
+ */
+export class Lodging {
+  readonly #parts: LodgingParts;
+  readonly #landlord: JobRef | undefined;
+  #hasAsked = false;
+  #isAsking = false;
+  #answer: LodgeAnswer | undefined;
+
+  constructor(parts: LodgingParts, landlord: JobRef | undefined) {
+    this.#parts = parts;
+    this.#landlord = landlord;
+  }
+
+  listen(inbox: Inbox): void {
+    inbox.on(lodgeAnswerSignal, lodgeAnswerForm, (answer) => this.#onAnswer(answer));
+    inbox.on(evictionSignal, evictionForm, (eviction) => this.#onEviction(eviction));
+  }
+
+  /** @returns true if the job has slices now */
+  async enter(): Promise<boolean> {
+    const { lease, attempt, requests, file, settings } = this.#parts;
+    const landlord = this.#landlord;
+    if (landlord === undefined || this.#hasAsked || attempt.number > 0 || lease.isWanted) return false;
+    this.#hasAsked = true;
+    this.#isAsking = true;
+    const { graceSeconds } = file.spec;
+    const fits = fitsOf(file.spec, settings);
+    const isOpen = await tell(landlord.id, lodgeSignal, { v: 1, lodger: ownRef(), fits, graceSeconds });
+    const isUnwanted = (): boolean => requests.current !== undefined;
+    try {
+      const summary = `until ${landlord.id} says whether it lends its slices`;
+      if (isOpen) await condition(() => this.#answer !== undefined || isUnwanted(), ANSWER_MS, { summary });
+    } finally {
+      this.#isAsking = false;
+    }
+    const answer = this.#answer;
+    this.#answer = undefined;
+    if (answer?.lent === undefined) return false;
+    const zone = answer.lent.slices[0]?.ref.zone ?? '';
+    if (isUnwanted() || !askedMachines(file.spec).zones.includes(zone)) {
+      await this.#decline(answer);
+      return false;
+    }
+    this.#move(answer.landlord, answer.lent, zone);
+    return true;
+  }
+
+  #move(landlord: LodgeAnswer['landlord'], { slices: lent, lease: terms }: Lent, zone: string): void {
+    const { slices, lease, race, story, gang } = this.#parts;
+    slices.lodge(landlord, lent);
+    lease.lodge(landlord.job, terms);
+    race.begin(zone);
+    story.note({ kind: 'lodged', facts: { landlord: landlord.job.id } });
+    gang.changed();
+  }
+
+  #onAnswer(answer: LodgeAnswer): void {
+    if (answer.run !== chainRunId() || answer.landlord.job.id !== this.#landlord?.id) return;
+    if (this.#isAsking) this.#answer ??= answer;
+    // Too late: the job waits for its pool, or has ended.
+    else if (answer.lent && !this.#parts.lease.isLodged) void this.#decline(answer).catch(() => undefined);
+  }
+
+  /** Nothing of the job has run there. */
+  #decline({ landlord: { job } }: LodgeAnswer): Promise<unknown> {
+    const news = { v: 1, lodger: ownRef(), kind: 'left', isClean: true } as const;
+    return CancellationScope.nonCancellable(() => tell(job.id, lodgerNewsSignal, news));
+  }
+
+  #onEviction({ run, landlord, reason, cause }: Eviction): void {
+    const { lease } = this.#parts;
+    if (run === chainRunId() && lease.landlord?.id === landlord.id && lease.landlord.run === landlord.run)
+      lease.evicted({ reason, cause });
+  }
+
+  /** Called at the job's end: a cancel may have come with the answer. */
+  async ends(): Promise<void> {
+    if (this.#answer?.lent) await this.#decline(this.#answer);
+  }
+}
+
+type Lent = NonNullable<LodgeAnswer['lent']>;
+
+const ownRef = (): JobRef => ({ id: workflowInfo().workflowId, run: chainRunId() });
