@@ -13,6 +13,7 @@ import type { JanitorActivities } from '../../contract/janitor.js';
 import type { JobActivities } from '../../contract/job-activities.js';
 import * as job from '../../contract/job.js';
 import { JOB_UPDATES, JOB_VERBS } from '../../contract/job-requests.js';
+import * as lodging from '../../contract/lodging.js';
 import type { MachinesActivities } from '../../contract/machines.js';
 import * as notices from '../../contract/notices.js';
 import type { NoticesActivities } from '../../contract/notices.js';
@@ -86,7 +87,7 @@ const ACTIVITIES: Readonly<
 
 /** Names of the messages that a module of contract/ defines. */
 const defined = (type: 'signal' | 'update'): string[] =>
-  [job, JOB_UPDATES, slice, build, quota, notices, group, after].flatMap((module) =>
+  [job, JOB_UPDATES, slice, build, quota, notices, group, after, lodging].flatMap((module) =>
     Object.values(module as Readonly<Record<string, unknown>>).flatMap((each) => {
       const { type: its, name } = (typeof each === 'object' && each !== null ? each : {}) as {
         type?: string;

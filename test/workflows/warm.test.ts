@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type GroupInput, type GroupResult, memberNewsSignal, UNSEEN } from '../../contract/group.js';
+import {
+  type GroupInput,
+  type GroupResult,
+  memberNewsSignal,
+  type StartMembersInput,
+  UNSEEN,
+} from '../../contract/group.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { grantedSignal, revokedSignal } from '../../contract/job.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
@@ -166,8 +172,8 @@ class Sweep {
       recordOutcome: async ({ job, outcome }: { readonly job: { readonly id: string }; readonly outcome: Outcome }) => {
         this.outcomes.set(job.id, this.outcomes.get(job.id) ?? outcome);
       },
-      startMembers: async ({ group, round, indexes, submission, landlords = [] }: any) => {
-        for (const index of indexes as number[]) {
+      startMembers: async ({ group, round, indexes, submission, landlords = [] }: StartMembersInput) => {
+        for (const index of indexes) {
           const landlord = new Map(landlords).get(index);
           const member = { group, index, ...(round > 0 && { round }), ...(landlord !== undefined && { landlord }) };
           this.#begin(memberId(member), { ...submission, member });
@@ -189,7 +195,7 @@ class Sweep {
       },
       tellGroup: async ({ news }: { readonly news: unknown }) =>
         void this.server.signal(ID, memberNewsSignal.name, [news]),
-    } as never);
+    });
   }
 
   #begin(id: string, input: unknown): void {
@@ -380,9 +386,7 @@ describe('members that lend each other their slices', function () {
     const seen = { lodged: 0, evicted: 0, created: 0 };
     const blow = fc.record({
       at: fc.integer({ min: 1, max: 700 }),
-      what: fc.constantFrom('cancel', 'preempt', 'revoke', 'wanted') as fc.Arbitrary<
-        'cancel' | 'preempt' | 'revoke' | 'wanted'
-      >,
+      what: fc.constantFrom<'cancel' | 'preempt' | 'revoke' | 'wanted'>('cancel', 'preempt', 'revoke', 'wanted'),
       which: fc.nat(7),
     });
     await fc.assert(

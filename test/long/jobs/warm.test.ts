@@ -6,6 +6,7 @@ import { nothingIsLeft, vmInits } from '../../end-to-end/nothing-left.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
+import { auditLeaks } from '../audit-leaks.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
 
@@ -113,8 +114,7 @@ describe('a sweep of six on two warm slices', function () {
     assert.equal(made.length, 6 - lodgers.length + 1, made.join(', '));
     assert.equal(mostChipsAtOnce(await admin.journal()), LANES);
     await nothingIsLeft(stack, admin, []);
-    const leaks = await user.here('audit', 'leaks');
-    assert.equal(leaks.code, 0, leaks.stdout + leaks.stderr);
+    await auditLeaks(stack);
   });
 
   it('leaves nothing when it is cancelled in the middle', async () => {
