@@ -128,7 +128,7 @@ const OWN = {
   shell: ['bash', 'plain'],
   state: [
     ...['starting', 'ready', 'lost', 'gone'],
-    ...['open', 'missing', 'succeeded', 'failed', 'cancelled', 'terminated', 'refused'],
+    ...['open', 'missing', 'succeeded', 'failed', 'cancelled', 'terminated', 'refused', 'unbegun'],
   ],
   status: ['done', 'failed', 'not-run', 'timed-out', 'unknown'],
   success: ['all', 'any', 'first'],

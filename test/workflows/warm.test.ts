@@ -58,6 +58,8 @@ class Sweep {
   mostLeased = 0;
   mostOnOne = 0;
   isWaitedFor = false;
+  /** `SLICE for JOB`: a set-up that does not work there. */
+  readonly bad = new Set<string>();
   /** Commands that end otherwise than with code 0. */
   readonly codes = new Map<string, number>();
   readonly #size: number;
@@ -168,6 +170,10 @@ class Sweep {
     this.server.serve({
       ...virtualActivities(this.server, cloud, TIMINGS, { sendLease: (message) => this.#sendLease(message) }),
       holdSlices: async (_: unknown, signal: AbortSignal) => this.server.sleep(1e12, signal),
+      setUpHosts: async ({ job, slices }: AttemptInput) =>
+        this.bad.has(`${slices[0]?.ref.name} for ${job.id}`)
+          ? { kind: 'host-bad', at: { slice: 0, host: 0 }, module: 'connect', message: 'no answer' }
+          : { kind: 'ready' },
       isWaitedFor: async () => this.isWaitedFor,
       recordOutcome: async ({ job, outcome }: { readonly job: { readonly id: string }; readonly outcome: Outcome }) => {
         this.outcomes.set(job.id, this.outcomes.get(job.id) ?? outcome);
@@ -372,6 +378,15 @@ describe('members that lend each other their slices', function () {
     sweep.assertNothingLeft();
   });
 
+  it('leave a slice on which a host cannot be set up, and ask for one of their own', async () => {
+    const sweep = await Sweep.of(1);
+    sweep.bad.add('jc-exp-0-g1 for exp-1');
+    await sweep.start({ matrix: { i: '0..1' }, max_parallel: 1 }).settled();
+    assert.equal(sweep.marks, 'ss');
+    assert.deepEqual(sweep.created, ['jc-exp-0-g1', 'jc-exp-1-g1']);
+    sweep.assertNothingLeft();
+  });
+
   it('leave nothing if the group is cancelled in the middle', async () => {
     const sweep = await (await Sweep.of(2)).start({ matrix: { i: '0..9' }, max_parallel: 2 }).until(220 * SECOND);
     assert.notEqual(sweep.lodger, undefined);
@@ -386,7 +401,13 @@ describe('members that lend each other their slices', function () {
     const seen = { lodged: 0, evicted: 0, created: 0 };
     const blow = fc.record({
       at: fc.integer({ min: 1, max: 700 }),
-      what: fc.constantFrom<'cancel' | 'preempt' | 'revoke' | 'wanted'>('cancel', 'preempt', 'revoke', 'wanted'),
+      what: fc.constantFrom<'cancel' | 'cancel all' | 'preempt' | 'revoke' | 'wanted'>(
+        'cancel',
+        'cancel all',
+        'preempt',
+        'revoke',
+        'wanted',
+      ),
       which: fc.nat(7),
     });
     await fc.assert(
@@ -401,6 +422,7 @@ describe('members that lend each other their slices', function () {
             await sweep.until(second * SECOND);
             const job = `exp-${which}`;
             if (what === 'cancel' && sweep.isOpen(job)) sweep.server.cancel(job);
+            if (what === 'cancel all' && which < 2 && sweep.isOpen(ID)) sweep.server.cancel(ID);
             if (what === 'preempt') for (const slice of [...sweep.present].slice(0, 1)) sweep.preempt(slice);
             if (what === 'revoke') sweep.revoke(job);
             if (what === 'wanted') sweep.isWaitedFor = !sweep.isWaitedFor;

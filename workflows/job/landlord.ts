@@ -52,6 +52,8 @@ export class LandlordHold {
   #lodger: LodgeCall | undefined;
   /** The end of the present stay. */
   #left: { readonly isClean: boolean } | undefined;
+  /** The present lodger has asked twice, so it was reset. Its command may run without its knowledge. */
+  #wasReset = false;
   /** No member is left that could come. */
   #isLast = false;
 
@@ -132,6 +134,7 @@ export class LandlordHold {
       }
       this.#lodger = call;
       this.#left = undefined;
+      this.#wasReset = false;
       await lease.park(false);
       const { id } = call.lodger;
       story.move(JobPhase.Holding, { kind: 'lent', facts: { lodger: id } });
@@ -218,7 +221,8 @@ export class LandlordHold {
     const isOfGroup = member !== undefined && memberWithId(member.group, call.lodger.id) !== undefined;
     if (!isOfGroup) return;
     if (this.#lodger !== undefined && isSame(this.#lodger.lodger, call.lodger) && this.#left === undefined) {
-      // It was reset, and has forgotten the answer.
+      // It has forgotten the answer.
+      this.#wasReset = true;
       this.#answerNow(call, this.#isLending);
     } else if (!this.#isLending || this.#lodger !== undefined || this.#call !== undefined) this.#answerNow(call, false);
     else this.#call = call;
@@ -232,7 +236,7 @@ export class LandlordHold {
     if (this.#call !== undefined && isSame(this.#call.lodger, news.lodger) && news.kind === 'left')
       this.#call = undefined;
     if (this.#lodger === undefined || !isSame(this.#lodger.lodger, news.lodger)) return;
-    if (news.kind === 'left') this.#left ??= { isClean: news.isClean };
+    if (news.kind === 'left') this.#left ??= { isClean: news.isClean && !this.#wasReset };
     else void this.#parts.lease.park(news.isParked).catch(() => undefined);
   }
 }
