@@ -82,7 +82,7 @@ export function readArray(job: Mapping): ReadArray {
   const size = sizeOf(axes, report);
   checkExclude(axes, exclude ?? [], report);
   checkGroupKeys(job, report);
-  if (warm === true) checkWarm(job, given(maxParallel), report);
+  if (warm === true) checkWarm(job, report);
   const after = resolveAfter(form.after, report);
   const all = [...problems, ...report.problems];
   if (all.length > 0) return { ok: false, problems: all };
@@ -239,12 +239,13 @@ function checkGroupKeys(job: Mapping, report: Report): void {
 /** Keys of a file whose slices stay, or whose members never end, for another reason. */
 const NOT_WITH_WARM = { keep: 'holds the slices of each member', loop: 'lets no member end' } as const;
 
-function checkWarm(job: Mapping, maxParallel: unknown, report: Report): void {
+function checkWarm(job: Mapping, report: Report): void {
   const at = ['array', 'warm'];
-  if (maxParallel === undefined)
+  if (given(valueAt(job, ['array', 'max_parallel'])) === undefined)
     report.problem(at, true, 'needs max_parallel', 'name the number of warm slices: max_parallel: 4');
   for (const [key, why] of Object.entries(NOT_WITH_WARM)) {
-    const value = given(job[key]);
+    const written = given(job[key]);
+    const value = isMapping(written) ? written['when'] : written;
     if (value !== undefined && value !== false && value !== 'never')
       report.problem(at, true, `does not go with ${key}, which ${why}`, `leave out warm or ${key}`);
   }

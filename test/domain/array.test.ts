@@ -142,6 +142,10 @@ describe('an array that is wrong', () => {
       { keep: 'always', array: { matrix: { lr: [1] }, max_parallel: 1, warm: true } },
       /array\.warm: does not go with keep, which holds the slices of each member/,
     ],
+    'warm beside a wrong max_parallel, once': [
+      { array: { matrix: { lr: [1] }, max_parallel: 0, warm: true } },
+      /^array\.max_parallel: 0 is not a whole number[^\n]*$/,
+    ],
     'warm in a loop': [
       { loop: true, array: { matrix: { lr: [1] }, max_parallel: 1, warm: true } },
       /array\.warm: does not go with loop/,
