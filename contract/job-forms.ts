@@ -137,7 +137,13 @@ const lentLease = z.object({
   bought: z.object({ pricing: pricing().exactOptional(), reservation: text().exactOptional() }),
 });
 export const lodgeForm: Form<LodgeCall> = form(
-  z.object({ v: z.literal(1), lodger: jobRef, fits: text().max(100), graceSeconds: z.number().min(0) }),
+  z.object({
+    v: z.literal(1),
+    lodger: jobRef,
+    group: otherId(),
+    fits: text().max(100),
+    graceSeconds: z.number().min(0),
+  }),
 );
 export const lodgeAnswerForm: Form<LodgeAnswer> = form(
   z.object({

@@ -112,6 +112,11 @@ export interface JobSettings extends UsualAccounts {
   /** The quota file's effect on this job, in one sentence. */
   readonly quotaNote: string;
   readonly timings: Timings;
+  /**
+   * Of a member that may lend its slices or run on lent ones (docs/adr/0163): a hash of all that the two must have in common.
+   * Absent: its array does not ask for that.
+   */
+  readonly fits?: string;
   /** From the pool's `[limits]`. Absent: no limits. */
   readonly limits?: Pick<PoolLimits, 'logBytesPerAttempt' | 'inputBytes' | 'requestsPerJob'>;
   /** Choices that an edit of the job may make. Absent: any. */

@@ -28,7 +28,9 @@ export interface LentSlice {
 export interface LodgeCall {
   readonly v: 1;
   readonly lodger: JobRef;
-  /** Hash of all that lodger and landlord must have in common. */
+  /** Both are of this group. */
+  readonly group: string;
+  /** As in `JobSettings`. */
   readonly fits: string;
   readonly graceSeconds: number;
 }

@@ -13,7 +13,7 @@ import type { JobRef } from '../contract/workflow-ids.js';
 import { FailureType } from '../domain/errors.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
-import { isArray, readArray } from '../domain/array/array.js';
+import { isWarmArray } from '../domain/array/array.js';
 import { memberForm, ownFile } from '../contract/group-forms.js';
 import { memberIn } from '../contract/group.js';
 import { storeOutcome, tellEnd, tellGroup, withDoneTwice, afterHooks } from './job/end.js';
@@ -73,9 +73,7 @@ function ownInput(input: JobInput): JobInput {
 
 /** Whether the job is a member of an array whose members lend each other their slices (docs/adr/0163). */
 function isOfWarmArray({ job, member }: JobInput): boolean {
-  if (member === undefined || member === null || !isArray(job)) return false;
-  const read = readArray(job);
-  return read.ok && read.array.isWarm === true;
+  return member !== undefined && member !== null && isWarmArray(job);
 }
 
 /**

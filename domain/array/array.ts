@@ -73,6 +73,13 @@ const SECTION = {
 /** Whether a job file asks for an array. */
 export const isArray = (job: unknown): job is Mapping => isMapping(job) && given(job['array']) !== undefined;
 
+/** Whether a job file is that of an array whose members lend each other their slices (docs/adr/0163). */
+export function isWarmArray(job: unknown): boolean {
+  if (!isArray(job)) return false;
+  const read = readArray(job);
+  return read.ok && read.array.isWarm === true;
+}
+
 /** Reads the section `array` of a job file. Call it only if `isArray`. */
 export function readArray(job: Mapping): ReadArray {
   const { form, problems, dropped } = checkForm(SECTION, { array: job['array'], after: job['after'] });

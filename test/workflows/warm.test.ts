@@ -7,7 +7,7 @@ import {
   type StartMembersInput,
   UNSEEN,
 } from '../../contract/group.js';
-import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import type { AcceptJobInput, AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { grantedSignal, revokedSignal } from '../../contract/job.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
 import { leaseAnswerSignal } from '../../contract/slice.js';
@@ -16,6 +16,7 @@ import { markOfResult, memberId, memberWithId } from '../../domain/array/group-s
 import type { JobResult, Outcome } from '../../domain/job-state.js';
 import { type LeaseId, leaseKey } from '../../domain/lease.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { plainActivities } from '../virtual-clock/plain-activities.js';
 import { Sandboxes } from '../virtual-clock/sandboxes.js';
 import { virtualActivities } from '../virtual-clock/virtual-activities.js';
 import { VirtualServer } from '../virtual-clock/virtual-server.js';
@@ -169,6 +170,10 @@ class Sweep {
     };
     this.server.serve({
       ...virtualActivities(this.server, cloud, TIMINGS, { sendLease: (message) => this.#sendLease(message) }),
+      acceptJob: async (question: AcceptJobInput) => {
+        const accepted = await plainActivities('virtual', TIMINGS).acceptJob(question);
+        return { ...accepted, fits: `priority ${question.spec.priority}` };
+      },
       holdSlices: async (_: unknown, signal: AbortSignal) => this.server.sleep(1e12, signal),
       setUpHosts: async ({ job, slices }: AttemptInput) =>
         this.bad.has(`${slices[0]?.ref.name} for ${job.id}`)

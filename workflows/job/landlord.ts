@@ -10,7 +10,7 @@ import {
   noLodgerSignal,
 } from '../../contract/lodging.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
-import { type JobMember, memberWithId } from '../../domain/array/group-state.js';
+import type { JobMember } from '../../domain/array/group-state.js';
 import type { KeptNoMore } from '../../domain/job-events/kinds.js';
 import type { Outcome } from '../../domain/job-state.js';
 import { JobPhase } from '../../domain/job-state.js';
@@ -21,7 +21,6 @@ import { tell } from '../others.js';
 import type { Attempt } from './attempt.js';
 import { type Revocation, revocationCause } from './interruption.js';
 import { type KeptParts, keepSlices } from './keep-slices.js';
-import { fitsOf } from './lodging.js';
 import { chainRunId } from './story.js';
 
 interface LandlordParts extends KeptParts {
@@ -128,7 +127,7 @@ export class LandlordHold {
     for (let stays = 0; ; stays++) {
       const call = await this.#nextCall();
       if (!('lodger' in call)) return call;
-      if (call.fits !== this.#fits) {
+      if (call.fits !== settings.fits) {
         await this.#answer(call, false);
         return { reason: `${call.lodger.id}, which comes next, needs others` };
       }
@@ -211,15 +210,8 @@ export class LandlordHold {
     });
   }
 
-  get #fits(): string {
-    const { file, settings } = this.#parts;
-    return fitsOf(file.spec, settings);
-  }
-
   #onCall(call: LodgeCall): void {
-    const { member } = this.#parts;
-    const isOfGroup = member !== undefined && memberWithId(member.group, call.lodger.id) !== undefined;
-    if (!isOfGroup) return;
+    if (call.group !== this.#parts.member?.group) return;
     if (this.#lodger !== undefined && isSame(this.#lodger.lodger, call.lodger) && this.#left === undefined) {
       // It has forgotten the answer.
       this.#wasReset = true;

@@ -1,6 +1,6 @@
 import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 import { evictionForm, lodgeAnswerForm } from '../../contract/job-forms.js';
-import type { JobSettings } from '../../contract/job.js';
+import type { JobSettings, StartedMember } from '../../contract/job.js';
 import {
   type Eviction,
   evictionSignal,
@@ -10,9 +10,7 @@ import {
   lodgeSignal,
 } from '../../contract/lodging.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
-import { contentHash } from '../../domain/content-hash.js';
-import type { JobSpec } from '../../domain/job-spec.js';
-import { askedMachines, machineRequestOf } from '../../domain/machines.js';
+import { askedMachines } from '../../domain/machines.js';
 import type { Inbox } from '../inbox.js';
 import { tell } from '../others.js';
 import type { Attempt } from './attempt.js';
@@ -23,18 +21,6 @@ import type { Requests } from './requests.js';
 import type { Slices } from './slices.js';
 import { chainRunId, type JobStory } from './story.js';
 import type { ZoneRace } from './zone-race.js';
-
-/** All that a lodger must have in common with its landlord, as a hash: they share machines, lease, login and key. */
-export function fitsOf(spec: JobSpec, { owner, user, project, loginUser, googleProject }: JobSettings): string {
-  const { slices, atomic, pool, priority, namedPricing, remoteUser, ssh } = spec;
-  const job = {
-    machines: machineRequestOf(spec),
-    ...{ slices, pool, priority, owner, user, project, loginUser },
-    ...{ atomic: atomic ?? false, pricing: namedPricing ?? '', remoteUser: remoteUser ?? '', ssh: ssh ?? '' },
-    googleProject: googleProject ?? '',
-  };
-  return contentHash(job);
-}
 
 interface LodgingParts {
   readonly settings: JobSettings;
@@ -57,14 +43,14 @@ const ANSWER_MS = 60_000;
  */
 export class Lodging {
   readonly #parts: LodgingParts;
-  readonly #landlord: JobRef | undefined;
+  readonly #member: StartedMember | undefined;
   #hasAsked = false;
   #isAsking = false;
   #answer: LodgeAnswer | undefined;
 
-  constructor(parts: LodgingParts, landlord: JobRef | undefined) {
+  constructor(parts: LodgingParts, member: StartedMember | undefined) {
     this.#parts = parts;
-    this.#landlord = landlord;
+    this.#member = member;
   }
 
   listen(inbox: Inbox): void {
@@ -75,13 +61,15 @@ export class Lodging {
   /** @returns true if the job has slices now */
   async enter(): Promise<boolean> {
     const { lease, attempt, requests, file, settings } = this.#parts;
-    const landlord = this.#landlord;
-    if (landlord === undefined || this.#hasAsked || attempt.number > 0 || lease.isWanted) return false;
+    const { landlord, group } = this.#member ?? {};
+    const { fits } = settings;
+    if (landlord === undefined || group === undefined || fits === undefined) return false;
+    if (this.#hasAsked || attempt.number > 0 || lease.isWanted) return false;
     this.#hasAsked = true;
     this.#isAsking = true;
     const { graceSeconds } = file.spec;
-    const fits = fitsOf(file.spec, settings);
-    const isOpen = await tell(landlord.id, lodgeSignal, { v: 1, lodger: ownRef(), fits, graceSeconds });
+    const call = { v: 1, lodger: ownRef(), group, fits, graceSeconds } as const;
+    const isOpen = await tell(landlord.id, lodgeSignal, call);
     const isUnwanted = (): boolean => requests.current !== undefined;
     try {
       const summary = `until ${landlord.id} says whether it lends its slices`;
@@ -111,7 +99,7 @@ export class Lodging {
   }
 
   #onAnswer(answer: LodgeAnswer): void {
-    if (answer.run !== chainRunId() || answer.landlord.job.id !== this.#landlord?.id) return;
+    if (answer.run !== chainRunId() || answer.landlord.job.id !== this.#member?.landlord?.id) return;
     if (this.#isAsking) this.#answer ??= answer;
     // Too late: the job waits for its pool, or has ended.
     else if (answer.lent && !this.#parts.lease.isLodged) void this.#decline(answer).catch(() => undefined);

@@ -15,10 +15,10 @@ import {
   type JobSettings,
   type PriorityNews,
   prioritySignal,
+  type StartedMember,
 } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import { memberIn } from '../../contract/group.js';
-import type { JobMember } from '../../domain/array/group-state.js';
 import { contentHash } from '../../domain/content-hash.js';
 import { askedMachines, formatSlices } from '../../domain/machines.js';
 import type { Priority } from '../../domain/job-spec.js';
@@ -64,7 +64,7 @@ export interface Job {
   readonly carried: JobCarry;
   readonly job: JobRef;
   /** Its place in an array. Absent: the job belongs to no array. */
-  readonly member?: JobMember;
+  readonly member?: StartedMember;
   readonly settings: JobSettings;
   readonly inbox: Inbox;
   // Parts that hold what the job knows.
@@ -131,7 +131,7 @@ export function openJob(carried: JobCarry, input: JobInput, isWarm: boolean): Jo
     attempts: new Attempts(ready),
     recovery: new Recovery(ready, carried),
     keeper: new SliceKeeper(ready),
-    lodging: new Lodging(ready, member?.landlord),
+    lodging: new Lodging(ready, member),
     landlord: new LandlordHold(ready, isWarm),
   };
   if (!workflowInfo().continuedFromExecutionRunId) begin(job, input, isWarm);
