@@ -96,7 +96,7 @@ const ACTIVITIES: Readonly<Record<OwnActivity, 'own'>> = {
   ...{ acceptJob: 'own', claimWorker: 'own', recordAttempt: 'own', recordOutcome: 'own', findDoneTwice: 'own' },
   ...{ setUpHosts: 'own', setUpAgain: 'own', stopSetUp: 'own', superviseAttempt: 'own', stopAttempt: 'own' },
   ...{ runHook: 'own', holdSlices: 'own', joinBuild: 'own', sendLease: 'own', tellGroup: 'own' },
-  ...{ lookAtOthers: 'own', isWaitedFor: 'own' },
+  ...{ lookAtOthers: 'own', isWaitedFor: 'own', cancelMembers: 'own' },
   ...{ createSlice: 'own', inspectSlice: 'own', awaitSlice: 'own', deleteUntilGone: 'own' },
   ...{ putAside: 'own', isJobOpen: 'own' },
 };
@@ -106,7 +106,7 @@ type OwnActivity =
   | keyof SliceActivities
   | keyof Pick<BuildActivities, 'joinBuild'>
   | keyof Pick<QuotaActivities, 'sendLease' | 'isWaitedFor'>
-  | keyof Pick<GroupActivities, 'tellGroup'>;
+  | keyof Pick<GroupActivities, 'tellGroup' | 'cancelMembers'>;
 
 /** Fields of the memos of jobs and slices. */
 const MEMO: Readonly<Record<keyof JobMemo | keyof SliceMemo, 'own'>> = {

@@ -80,7 +80,7 @@ const ACTIVITIES: Readonly<
   ...{ createBuild: 'removed', findBuild: 'removed', awaitBuild: 'removed', deleteBuild: 'removed' },
   ...{ deliver: 'removed', loadPool: 'removed', readOpenWork: 'removed', findStrays: 'removed' },
   ...{ applyFiles: 'removed', writeHistory: 'removed', keepBook: 'removed', readBook: 'removed' },
-  ...{ startMembers: 'removed', cancelMembers: 'removed', compareMembers: 'removed' },
+  ...{ startMembers: 'removed', cancelMembers: 'kept', compareMembers: 'removed' },
   ...{ startFiring: 'removed', readRefusal: 'removed' },
   ...{ sweep: 'removed', operateMachines: 'removed', deliverNotice: 'removed' },
 };

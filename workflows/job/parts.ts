@@ -6,6 +6,7 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   log,
+  sleep,
 } from '@temporalio/workflow';
 import { cancelNoteForm, priorityNewsForm } from '../../contract/job-forms.js';
 import {
@@ -34,7 +35,7 @@ import { buildText, type RemoteBuild } from '../../domain/build/spec.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { Inbox } from '../inbox.js';
 import { Followers, Others } from '../others.js';
-import { buildMail } from '../activity-options.js';
+import { buildMail, groupWork } from '../activity-options.js';
 import { Attempt } from './attempt.js';
 import { Attempts } from './attempts.js';
 import { jobDetails } from './details.js';
@@ -47,7 +48,7 @@ import { LeaseHold } from './lease.js';
 import { Lodging } from './lodging.js';
 import { Notices } from './notices.js';
 import { Recovery } from './recovery.js';
-import { askerOf, Requests } from './requests.js';
+import { askerOf, CANCEL_FOLLOWS_MS, Requests } from './requests.js';
 import { RequestedSetUp } from './set-up.js';
 import { Slices } from './slices.js';
 import { demandOf, type JobCarry } from './state.js';
@@ -175,7 +176,10 @@ function listen(job: Job): void {
   const { inbox } = job;
   setHandler(describeQuery, () => jobView(job));
   takeUpdates(job);
-  inbox.on(cancelNoteSignal, cancelNoteForm, (note) => job.requests.noteCancel(askerOf(note), Date.now()));
+  inbox.on(cancelNoteSignal, cancelNoteForm, (note) => {
+    job.requests.noteCancel(askerOf(note), Date.now());
+    void askForAnnounced(job).catch(() => undefined);
+  });
   inbox.on(prioritySignal, priorityNewsForm, (news) => reprioritize(job, news));
   job.image.listen(inbox);
   job.lease.listen(inbox);
@@ -186,6 +190,16 @@ function listen(job: Job): void {
   job.lodging.listen(inbox);
   job.landlord.listen(inbox);
   inbox.open();
+}
+
+/**
+ * Asks for a cancel that was announced and did not come: a reset of the workflow keeps the note and drops Temporal's request, and a
+ * client may die between the two (docs/adr/0060).
+ */
+async function askForAnnounced({ job: { id } }: Job): Promise<void> {
+  // The cancel ends the wait.
+  await sleep(CANCEL_FOLLOWS_MS, { summary: 'until an announced cancel is asked for' });
+  await groupWork(`cancel ${id}, as was announced`).cancelMembers({ ids: [id] });
 }
 
 /** Called once, when the job was accepted. */

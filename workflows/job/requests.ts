@@ -102,7 +102,7 @@ export class Requests {
 }
 
 /** `JobClient.cancel` sends the cancel right after its note. */
-const CANCEL_FOLLOWS_MS = 60_000;
+export const CANCEL_FOLLOWS_MS = 60_000;
 
 /** Drops all other fields: the value came from outside and may have more. */
 export const personOf = ({ by, from }: Asker): Asker => ({ by, ...(from === undefined ? {} : { from }) });
