@@ -33,9 +33,12 @@ async function lived(events: (server: VirtualServer) => void) {
   server.serve({
     ...virtualActivities(server, cloud, { ...DEFAULT_TIMINGS, heartbeatTimeoutMs: MINUTE }),
     recordOutcome: async (told: { readonly outcome: Outcome }) => void (outcome = told.outcome),
-    cancelMembers: async ({ ids }: { readonly ids: readonly string[] }) => {
+    cancelMembers: async ({ ids, asker }: { readonly ids: readonly string[]; readonly asker: object }) => {
       asked.push(server.now - START);
-      for (const id of ids) server.cancel(id);
+      for (const id of ids) {
+        server.signal(id, cancelNoteSignal.name, { v: 1, ...asker });
+        server.cancel(id);
+      }
     },
   });
   void server.start(WorkflowType.Job, ID, { v: 1, job: jobFile('train') });
@@ -64,5 +67,8 @@ describe('a cancel that was announced', function () {
     });
     assert.deepEqual(asked, []);
     assert.equal(outcome?.result, 'cancelled');
+    // Its command took a minute to end, for as long as a note counts without its cancel.
+    assert.ok(outcome.endedAt - START > 3 * MINUTE);
+    assert.equal(outcome.cause?.asker?.by, 'alice');
   });
 });

@@ -32,7 +32,7 @@ import {
   buildNewsSignal,
 } from '../../contract/build.js';
 import { buildText, type RemoteBuild } from '../../domain/build/spec.js';
-import { JobPhase } from '../../domain/job-state.js';
+import { type Asker, JobPhase } from '../../domain/job-state.js';
 import { Inbox } from '../inbox.js';
 import { Followers, Others } from '../others.js';
 import { buildMail, groupWork } from '../activity-options.js';
@@ -135,6 +135,7 @@ export function openJob(carried: JobCarry, input: JobInput, isWarm: boolean): Jo
     lodging: new Lodging(ready, member),
     landlord: new LandlordHold(ready, isWarm),
   };
+  void CancellationScope.current().cancelRequested.catch(() => known.requests.cancelled(Date.now()));
   if (!workflowInfo().continuedFromExecutionRunId) begin(job, input, isWarm);
   listen(job);
   job.story.waitBy(() => job.wait.endsAt);
@@ -177,8 +178,9 @@ function listen(job: Job): void {
   setHandler(describeQuery, () => jobView(job));
   takeUpdates(job);
   inbox.on(cancelNoteSignal, cancelNoteForm, (note) => {
-    job.requests.noteCancel(askerOf(note), Date.now());
-    void askForAnnounced(job).catch(() => undefined);
+    const asker = askerOf(note);
+    job.requests.noteCancel(asker, Date.now());
+    void askForAnnounced(job, asker).catch(() => undefined);
   });
   inbox.on(prioritySignal, priorityNewsForm, (news) => reprioritize(job, news));
   job.image.listen(inbox);
@@ -196,10 +198,10 @@ function listen(job: Job): void {
  * Asks for a cancel that was announced and did not come: a reset of the workflow keeps the note and drops Temporal's request, and a
  * client may die between the two (docs/adr/0060).
  */
-async function askForAnnounced({ job: { id } }: Job): Promise<void> {
+async function askForAnnounced({ job: { id } }: Job, asker: Asker): Promise<void> {
   // The cancel ends the wait.
   await sleep(CANCEL_FOLLOWS_MS, { summary: 'until an announced cancel is asked for' });
-  await groupWork(`cancel ${id}, as was announced`).cancelMembers({ ids: [id] });
+  await groupWork(`cancel ${id}, as was announced`).cancelMembers({ ids: [id], asker });
 }
 
 /** Called once, when the job was accepted. */
