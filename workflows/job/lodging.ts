@@ -79,10 +79,12 @@ export class Lodging {
     }
     const answer = this.#answer;
     this.#answer = undefined;
+    // Its answer may still come, and then the landlord must not wait for this job.
+    if (answer === undefined && isOpen) await this.#decline(landlord);
     if (answer?.lent === undefined) return false;
     const zone = answer.lent.slices[0]?.ref.zone ?? '';
     if (isUnwanted() || !askedMachines(file.spec).zones.includes(zone)) {
-      await this.#decline(answer);
+      await this.#decline(landlord);
       return false;
     }
     this.#move(answer.landlord, answer.lent, zone);
@@ -102,24 +104,34 @@ export class Lodging {
     if (answer.run !== chainRunId() || answer.landlord.job.id !== this.#member?.landlord?.id) return;
     if (this.#isAsking) this.#answer ??= answer;
     // Too late: the job waits for its pool, or has ended.
-    else if (answer.lent && !this.#parts.lease.isLodged) void this.#decline(answer).catch(() => undefined);
+    else if (answer.lent && !this.#parts.lease.isLodged) this.#declineNow(answer.landlord.job);
   }
 
   /** Nothing of the job has run there. */
-  #decline({ landlord: { job } }: LodgeAnswer): Promise<unknown> {
+  #decline({ id }: JobRef): Promise<unknown> {
     const news = { v: 1, lodger: ownRef(), kind: 'left', isClean: true } as const;
-    return CancellationScope.nonCancellable(() => tell(job.id, lodgerNewsSignal, news));
+    return CancellationScope.nonCancellable(() => tell(id, lodgerNewsSignal, news));
+  }
+
+  #declineNow(landlord: JobRef): void {
+    void this.#decline(landlord).catch(() => undefined);
   }
 
   #onEviction({ run, landlord, reason, cause }: Eviction): void {
     const { lease } = this.#parts;
-    if (run === chainRunId() && lease.landlord?.id === landlord.id && lease.landlord.run === landlord.run)
-      lease.evicted({ reason, cause });
+    const isOfLandlord = (job: JobRef | undefined): boolean => job?.id === landlord.id && job.run === landlord.run;
+    if (run !== chainRunId()) return;
+    if (isOfLandlord(lease.landlord)) return lease.evicted({ reason, cause });
+    if (this.#answer === undefined || !isOfLandlord(this.#answer.landlord.job)) return;
+    // It came together with the answer, before the job has moved in.
+    const { lent: _, ...refusal } = this.#answer;
+    this.#answer = refusal;
+    this.#declineNow(landlord);
   }
 
   /** Called at the job's end: a cancel may have come with the answer. */
   async ends(): Promise<void> {
-    if (this.#answer?.lent) await this.#decline(this.#answer);
+    if (this.#answer?.lent) await this.#decline(this.#answer.landlord.job);
   }
 }
 
