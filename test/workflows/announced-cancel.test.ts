@@ -45,7 +45,7 @@ async function lived(events: (server: VirtualServer) => void) {
   server.at(START + 2 * MINUTE, () => events(server));
   server.at(START + 10 * MINUTE, () => undefined);
   await server.run(START + 10 * MINUTE);
-  return { asked, outcome: outcome as Outcome | undefined, isOpen: server.isOpen(ID) };
+  return { asked, outcome, isOpen: server.isOpen(ID) };
 }
 
 describe('a cancel that was announced', function () {

@@ -87,7 +87,9 @@ describe('a sweep of six on two warm slices', function () {
 
     const rows = await stack.jobs.find({ group: id });
     assert.deepEqual(
-      rows.map(({ id: job, outcome }) => [job, outcome?.result, outcome?.preemptions]).toSorted(),
+      rows
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .map(({ id: job, outcome }) => [job, outcome?.result, outcome?.preemptions]),
       Array.from({ length: 6 }, (_, index) => [`${id}-${index}`, 'succeeded', index === 4 ? 1 : 0]),
     );
     const made = await created(id);
