@@ -113,8 +113,8 @@ export interface JobSettings extends UsualAccounts {
   readonly quotaNote: string;
   readonly timings: Timings;
   /**
-   * Of a member that may lend its slices or run on lent ones (docs/adr/0163): a hash of all that the two must have in common.
-   * Absent: its array does not ask for that.
+   * Hash of all that a member has in common with one that lends it slices (docs/adr/0163). Absent: its array does not ask for
+   * that.
    */
   readonly fits?: string;
   /** From the pool's `[limits]`. Absent: no limits. */

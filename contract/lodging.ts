@@ -30,7 +30,7 @@ export interface LodgeCall {
   readonly lodger: JobRef;
   /** Both are of this group. */
   readonly group: string;
-  /** As in `JobSettings`. */
+  /** Equal to that of the landlord's settings, or the answer is no. */
   readonly fits: string;
   readonly graceSeconds: number;
 }

@@ -66,7 +66,7 @@ export class Requests {
 
   /** Notes that a cancel by this person follows. */
   noteCancel(asker: Asker, now: EpochMs): void {
-    // Whoever cancels a job that is being cancelled changes nothing.
+    // A second cancel changes nothing, so the first one's name stays.
     if (this.#cancelledAt === undefined || this.#cancelNote === undefined) this.#cancelNote = { asker, at: now };
   }
 
