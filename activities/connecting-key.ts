@@ -39,15 +39,17 @@ export class JobKeyUnknown extends Error {
  */
 export async function connectingKey(
   installation: Installation,
-  { spec, job, settings }: Pick<AttemptInput, 'spec' | 'job' | 'settings'>,
+  { spec, job, settings, slices }: Pick<AttemptInput, 'spec' | 'job' | 'settings' | 'slices'>,
 ): Promise<ConnectingKey> {
   if (spec.ssh) return submittersKey(installation, spec.ssh);
   const ofInstallation = { ...installation.sshKey, publicKey: installation.publicKey };
   if (!machineKind(kindOfJob(spec)).takesPublicKey) return ofInstallation;
   const { keys, jobKeys } = installation;
-  const wanted = keys.publicFingerprint(settings.publicKey);
+  // Hosts of lent slices let in the key of the job that lends them.
+  const whose = slices.find(({ landlord }) => landlord !== undefined)?.landlord ?? { job, ...settings };
+  const wanted = keys.publicFingerprint(whose.publicKey);
   if (wanted === keys.publicFingerprint(installation.publicKey)) return ofInstallation;
-  const key = jobKeys.find(job, settings.publicKey);
+  const key = jobKeys.find(whose.job, whose.publicKey);
   if (key !== undefined)
     return { privateKey: key.privateKey, publicKey: key.publicKey, underOsLogin: installation.sshKey };
   throw new JobKeyUnknown(unknownKeyText(installation, { job, settings, wanted }));

@@ -88,12 +88,14 @@ async function unlessGone(call: () => Promise<unknown>): Promise<void> {
 export async function startMembers(
   client: WorkflowClient,
   taskQueue: string,
-  { group, round, indexes, submission }: StartMembersInput,
+  { group, round, indexes, submission, landlords = [] }: StartMembersInput,
 ): Promise<StartedMembers> {
+  const landlordOf = new Map(landlords);
   const marks = new Map<number, MemberMark>();
   const notes: MemberNote[] = [];
   await eachOf(indexes, WIDTH, async (index) => {
-    const member = { group, index, ...(round > 0 && { round }) };
+    const landlord = landlordOf.get(index);
+    const member = { group, index, ...(round > 0 && { round }), ...(landlord && { landlord }) };
     const { mark, note } = await startMember(client, taskQueue, { ...submission, member });
     marks.set(index, mark);
     if (note !== undefined) notes.push([index, note]);

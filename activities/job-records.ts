@@ -28,7 +28,9 @@ import type { JobRef } from '../contract/workflow-ids.js';
 import { ownFile } from '../contract/group-forms.js';
 import { memberIn } from '../contract/group.js';
 import { firingJobId } from '../domain/schedule/schedule.js';
+import { isWarmArray } from '../domain/array/array.js';
 import { memberId } from '../domain/array/group-state.js';
+import { contentHash } from '../domain/content-hash.js';
 import { buildChoices, choicesOf } from '../domain/job-choices.js';
 import { inputSizeProblem } from '../domain/bounds.js';
 import { allowedIn, allowedInEdits, notAllowed } from '../quota/allowed.js';
@@ -68,6 +70,12 @@ export function jobRecordActivities(dependencies: ActivityDependencies): JobReco
         await writeJobLog(store, job, events);
       }),
   };
+}
+
+/** Hash of all that a member has in common with one on whose slices it may run: machines, lease, login and key. */
+function fitsOf(spec: JobSpec, login: Pick<JobSettings, 'owner' | 'user' | 'project' | 'loginUser'>): string {
+  const { slices, atomic, pool, priority, namedPricing, ssh } = spec;
+  return contentHash({ ...login, machines: machineRequestOf(spec), slices, atomic, pool, priority, namedPricing, ssh });
 }
 
 async function acceptJob(
@@ -128,13 +136,17 @@ async function acceptJob(
   const label = labelOfJob(machines, installation.label);
   const list = await prices?.();
   const ownPrices = list && pricesFor({ ...spec, ...machines }, list);
+  const loginUser = spec.remoteUser ?? installation.loginUser ?? loginOf(input.user);
+  const { owner } = installation;
+  const isWarm = isWarmArray(question.input.job);
   return {
+    ...(isWarm && { fits: fitsOf({ ...spec, ...machines }, { owner, user, project, loginUser }) }),
     owner: installation.owner,
     ...(label === undefined ? {} : { label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
     publicKey,
-    loginUser: spec.remoteUser ?? installation.loginUser ?? loginOf(input.user),
+    loginUser,
     user,
     ...(submitter.isVerified ? { isVerified: true as const } : {}),
     project,

@@ -48,6 +48,7 @@ async function lookAt(client: WorkflowClient, id: string): Promise<LookedAt> {
 /** A group succeeded if all of its members did. */
 function stateOfGroup(marks: readonly string[]): PastState {
   if (marks.every((mark) => mark === MemberMark.Succeeded || mark === MemberMark.Gap)) return 'succeeded';
+  if (marks.every((mark) => mark === MemberMark.Unbegun || mark === MemberMark.Gap)) return 'unbegun';
   return marks.some((mark) => hasFailed(mark) || mark === MemberMark.Skipped) ? 'failed' : 'cancelled';
 }
 

@@ -5,7 +5,8 @@ import type { LeaseId } from '../domain/lease.js';
 import type { MachineRef } from '../domain/machines.js';
 import { grantedSignal, prioritySignal, restateSignal, revokedSignal } from '../contract/job.js';
 import { giveUpSignal, leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../contract/slice.js';
-import { sliceWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
+import { publishedQuery } from '../contract/quota.js';
+import { quotaWorkflowId, sliceWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import type {
   Deliveries,
   DeliveryReport,
@@ -18,8 +19,10 @@ import { eachOf } from '../domain/semaphore.js';
 import type { StorePort } from '../cloud/store/port.js';
 import { poolBookObject, poolHistoryObject } from '../domain/store-layout.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
+import { type PackedPoolState, unpackState } from '../quota/published-state.js';
+import { isWaitedFor } from '../quota/waiting-line.js';
 import { LeaseOutbox } from './lease-outbox.js';
-import { findStrays, readOpenWork } from './quota-open-work.js';
+import { findStrays, queryPages, readOpenWork } from './quota-open-work.js';
 import { PoolWatch } from './pool-watch.js';
 import { PoolPublisher } from './quota-publisher.js';
 import type { WorkflowClient } from './workflow-lookup.js';
@@ -77,6 +80,10 @@ export function quotaActivities(
       // A worker that died before it could publish leaves an old state behind.
       publisher.changed(Context.current(), pool);
       return strays;
+    },
+    isWaitedFor: async (question) => {
+      const packed = await queryPages(client(), quotaWorkflowId(question.pool), publishedQuery);
+      return isWaitedFor(unpackState(packed as PackedPoolState), question);
     },
     writeHistory: (part) => writeHistory(store, part),
     keepBook: (part) => keepBook(store, part),

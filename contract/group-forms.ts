@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { isArray, MOST_MEMBERS } from '../domain/array/array.js';
 import { type MemberFile, memberOf } from '../domain/array/members.js';
-import { type JobMember, LAST_ROUND } from '../domain/array/group-state.js';
+import { LAST_ROUND } from '../domain/array/group-state.js';
 import type { JobAuthorization } from './authorization.js';
 import { type Form, form } from './form.js';
 import { type BeginCall, type GroupInput, memberIn, type MemberNews, type RetryCall } from './group.js';
-import type { JobInput } from './job.js';
+import type { JobInput, StartedMember } from './job.js';
 import { humanCall } from './quota-forms.js';
 
 // Forms of a group's messages (contract/group.ts), and of the place of a member in its job's input.
 
 const text = z.string();
 const round = z.int().min(0).max(LAST_ROUND);
+const jobRef = z.strictObject({ id: text.min(1), run: text.min(1) });
 const state = z.object({ marks: text.max(MOST_MEMBERS), rounds: text.max(MOST_MEMBERS) });
 /**
  * Checks only these two keys: each member's worker checks the whole statement. A workflow cannot use the full form. Its patterns
@@ -43,10 +44,11 @@ export const memberNewsForm: Form<MemberNews> = form(
       .max(MOST_MEMBERS - 1),
     round,
     result: z.enum(['succeeded', 'failed', 'cancelled', 'refused']),
+    lends: jobRef.exactOptional(),
   }),
 );
 /** The key `member` of a job's input. */
-export const memberForm: Form<JobMember> = form(
+export const memberForm: Form<StartedMember> = form(
   z.strictObject({
     group: text.min(1),
     index: z
@@ -54,6 +56,7 @@ export const memberForm: Form<JobMember> = form(
       .min(0)
       .max(MOST_MEMBERS - 1),
     round: round.exactOptional(),
+    landlord: jobRef.exactOptional(),
   }),
 );
 

@@ -1,11 +1,12 @@
 /** The workflow `group`: the members of an array, which are jobs (docs/adr/0157). All values are plain JSON. */
 import type { JobArray } from '../domain/array/array.js';
-import type { GroupCounts, GroupState, JobMember } from '../domain/array/group-state.js';
+import type { GroupCounts, GroupState } from '../domain/array/group-state.js';
 import type { Asker, JobResult } from '../domain/job-state.js';
 import type { OthersCarry } from './after.js';
 import { type HumanCall, query, signal, update } from './define.js';
 import type { JobAuthorization } from './authorization.js';
-import type { JobInput } from './job.js';
+import type { JobInput, StartedMember } from './job.js';
+import type { JobRef } from './workflow-ids.js';
 
 /** Input of the workflow `group/<id>`. */
 export interface GroupInput {
@@ -30,6 +31,8 @@ export interface GroupCarry {
   readonly others?: OthersCarry;
   /** Workflows that wait for its end. Absent: none. */
   readonly followers?: readonly string[];
+  /** Jobs that lend their slices to members that have not begun. Absent: none. */
+  readonly landlords?: readonly JobRef[];
   /** Messages whose version the worker did not know, kept for a later one. Absent: none. */
   readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
 }
@@ -95,6 +98,8 @@ export interface MemberNews {
   readonly index: number;
   readonly round: number;
   readonly result: JobResult | 'refused';
+  /** The job that lends the slices of this member to the next one (docs/adr/0163). Absent: they go. */
+  readonly lends?: JobRef;
 }
 /** To a group: ends of members, which a worker has coalesced. */
 export const memberNewsSignal = signal<[readonly MemberNews[]]>('memberNews');
@@ -104,6 +109,8 @@ export interface StartMembersInput {
   readonly round: number;
   readonly indexes: readonly number[];
   readonly submission: JobInput;
+  /** Those of `indexes` to which a job lends its slices. Absent: none. */
+  readonly landlords?: readonly (readonly [index: number, landlord: JobRef])[];
 }
 /** @property marks one `MemberMark` for each index, in their order */
 export interface StartedMembers {
@@ -129,5 +136,5 @@ export const UNSEEN = '.';
 const isGiven = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
 /** A member that a job's input names. */
-export const memberIn = ({ member }: Pick<JobInput, 'member'>): JobMember | undefined =>
+export const memberIn = ({ member }: Pick<JobInput, 'member'>): StartedMember | undefined =>
   isGiven(member) ? member : undefined;

@@ -2,6 +2,7 @@
 import type { JobRecord } from '../domain/counted/record.js';
 import type { CarriedEvent } from '../domain/job-events/event.js';
 import type { JobInput, JobSettings, UnreachableHost } from './job.js';
+import type { Landlord } from './lodging.js';
 import type { JobRef } from './workflow-ids.js';
 import type { EndHook, HookReport } from '../domain/hooks.js';
 import type { JobSpec } from '../domain/job-spec.js';
@@ -40,6 +41,8 @@ export interface ReadySlice {
   readonly ownership: Ownership;
   readonly uid: string;
   readonly hosts: readonly SliceHost[];
+  /** The job that lends it, whose key its hosts let in (docs/adr/0163). Absent: it is the job's own. */
+  readonly landlord?: Landlord;
 }
 
 export interface AttemptInput {

@@ -15,7 +15,8 @@ import type {
   UnreachableHosts,
 } from './job.js';
 import { JOB_REQUESTS, JOB_VERBS, type JobCall, type JobRequest, type JobVerb, type KeyParts } from './job-requests.js';
-import { epoch, pricing, text } from './lease-forms.js';
+import { epoch, machineRef, pricing, text } from './lease-forms.js';
+import type { Eviction, LentSlice, LodgeAnswer, LodgeCall, LodgerNews } from './lodging.js';
 import { humanCall } from './quota-forms.js';
 import type { SliceNews } from './slice.js';
 
@@ -119,6 +120,57 @@ export const sliceNewsForm: Form<SliceNewsFrom> = form(z.object({ name: text(), 
 const otherId = (): z.ZodString => z.string().min(1).max(100);
 export const followedForm: Form<Followed> = form(z.object({ v: z.literal(1), follower: otherId() }));
 export const otherEndedForm: Form<OtherEnded> = form(z.object({ v: z.literal(1), id: otherId() }));
+
+// Messages between members that share slices (contract/lodging.ts).
+const jobRef = z.object({ id: otherId(), run: text().min(1) });
+const landlord = z.object({ job: jobRef, publicKey: text() });
+const lentSlice: z.ZodType<LentSlice> = z.object({
+  index: z.int().min(0),
+  generation: z.int().min(0),
+  ref: machineRef(),
+  ownership: z.object({ owner: text(), job: text(), run: text(), generation: z.int().min(0), spec: text() }),
+  ...sliceMachines,
+  others: z.array(z.object(sliceMachines)).max(MOST_SLICES).exactOptional(),
+});
+const lentLease = z.object({
+  tier: z.int().min(0).exactOptional(),
+  bought: z.object({ pricing: pricing().exactOptional(), reservation: text().exactOptional() }),
+});
+export const lodgeForm: Form<LodgeCall> = form(
+  z.object({
+    v: z.literal(1),
+    lodger: jobRef,
+    group: otherId(),
+    fits: text().max(100),
+    graceSeconds: z.number().min(0),
+  }),
+);
+export const lodgeAnswerForm: Form<LodgeAnswer> = form(
+  z.object({
+    v: z.literal(1),
+    run: text(),
+    landlord,
+    lent: z.object({ slices: z.array(lentSlice).min(1).max(MOST_SLICES), lease: lentLease }).exactOptional(),
+  }),
+);
+export const evictionForm: Form<Eviction> = form(
+  z.object({
+    v: z.literal(1),
+    run: text(),
+    landlord: jobRef,
+    reason: text(),
+    cause: z.enum(['quota', 'asking', 'parked', 'tier']),
+  }),
+);
+export const lodgerNewsForm: Form<LodgerNews> = form(
+  z.discriminatedUnion('kind', [
+    z.object({ v: z.literal(1), lodger: jobRef, kind: z.literal('left'), isClean: z.boolean() }),
+    z.object({ v: z.literal(1), lodger: jobRef, kind: z.literal('parked'), isParked: z.boolean() }),
+  ]),
+);
+export const noLodgerForm: Form<{ readonly v: 1; readonly group: string }> = form(
+  z.object({ v: z.literal(1), group: otherId() }),
+);
 
 export const cancelNoteForm: Form<CancelNote> = form(z.object({ ...humanCall(), verb: text().exactOptional() }));
 

@@ -1,9 +1,11 @@
 /** The job workflow: its input, its memo, and its signals and queries. All values are plain JSON. */
 import { type HumanCall, query, signal } from './define.js';
 import type { JobAuthorization } from './authorization.js';
+import type { Landlord } from './lodging.js';
 import type { SliceNews } from './slice.js';
 import type { PriceList } from '../domain/counted/prices.js';
 import type { ShownUsage } from '../domain/counted/usage.js';
+import type { JobRef } from './workflow-ids.js';
 import type { ShownEvent, ToldEvent } from '../domain/job-events/event.js';
 import type { Firing } from '../domain/schedule/schedule.js';
 import type { JobMember } from '../domain/array/group-state.js';
@@ -64,7 +66,7 @@ export interface JobInput {
   /** Likewise for private keys that `ssh.identities` and `ssh.tpu_private_key` name: path as written -> fingerprint. */
   readonly identityKeys?: Readonly<Record<string, string>>;
   /** The job is a member of an array: `job` is the file of all members, and the id is `<group>-<index>` (docs/adr/0157). */
-  readonly member?: JobMember;
+  readonly member?: StartedMember;
   /** A schedule has started the job: the id is `firingJobId` of this (docs/adr/0159). */
   readonly firing?: Firing;
   /** Statement of `jobctl serve` about the submitter. Required in a pool in verified mode, ignored in others. */
@@ -72,6 +74,9 @@ export interface JobInput {
   /** Set by the workflow itself when it continues as new (workflows/job/state.ts). */
   readonly carry?: unknown;
 }
+
+/** `landlord`: the member that lends its slices to this one (docs/adr/0163). Absent: none does. */
+export type StartedMember = JobMember & { readonly landlord?: JobRef };
 
 /**
  * The one argument of the signal by which `notify` reports a job's end. `run` is the first run id of the job's chain. Two notices
@@ -111,6 +116,11 @@ export interface JobSettings extends UsualAccounts {
   readonly timings: Timings;
   /** Rows of the operator's price list that may fit the job. Absent: none. */
   readonly prices?: PriceList;
+  /**
+   * Hash of all that a member has in common with one that lends it slices (docs/adr/0163). Absent: its array does not ask for
+   * that.
+   */
+  readonly fits?: string;
   /** From the pool's `[limits]`. Absent: no limits. */
   readonly limits?: Pick<PoolLimits, 'logBytesPerAttempt' | 'inputBytes' | 'requestsPerJob'>;
   /** Choices that an edit of the job may make. Absent: any. */
@@ -137,6 +147,8 @@ export interface HostLogin {
   readonly user: string;
   /** OpenSSH line of the key that the hosts accept. */
   readonly publicKey: string;
+  /** The job whose key it is, if that lends the slices (docs/adr/0163). Absent: the job itself. */
+  readonly landlord?: Landlord['job'];
 }
 /** Answer of the `describe` query. */
 export interface JobView {

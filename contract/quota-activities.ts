@@ -106,6 +106,12 @@ export interface SameFacts {
   readonly same: string;
 }
 
+export interface LineQuestion {
+  readonly pool: string;
+  readonly job: string;
+  readonly demand: Pick<Demand, 'priority' | 'units'>;
+}
+
 export interface QuotaActivities {
   /** Completes once the signal that carries the message is acknowledged. */
   sendLease(message: LeaseMessage): Promise<void>;
@@ -118,6 +124,8 @@ export interface QuotaActivities {
   readOpenWork(pool: string): Promise<OpenWork>;
   /** Asks the pool's workflow for its holding and waiting jobs, and compares them with open workflows. Repeating is safe. */
   findStrays(pool: string): Promise<StrayHolders>;
+  /** Whether the slices of a member of a group are wanted by another job, so that they are not lent on (docs/adr/0163). */
+  isWaitedFor(question: LineQuestion): Promise<boolean>;
   /** Checks the files and keeps them. A refusal changes nothing. */
   applyFiles(pool: string, call: ApplyCall): Promise<ApplyAnswer>;
   writeHistory(part: HistoryPart): Promise<void>;

@@ -4,8 +4,19 @@ import { given, section, text } from './job-file/fields.js';
 import type { Report } from './job-file/report.js';
 import type { Path } from './problem.js';
 
-/** The state of a job or group for another that waits for it. `missing`: Temporal knows no such job or group. */
-export type PastState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'terminated' | 'refused' | 'missing';
+/**
+ * The state of a job or group for another that waits for it. `missing`: Temporal knows no such job or group. `unbegun`: a group of
+ * which no member began, because others ended otherwise than its file requires.
+ */
+export type PastState =
+  | 'open'
+  | 'succeeded'
+  | 'failed'
+  | 'cancelled'
+  | 'terminated'
+  | 'refused'
+  | 'unbegun'
+  | 'missing';
 
 /**
  * Jobs and groups that must have ended before a job asks for its lease (docs/adr/0158): in success, in any way, or without
@@ -113,6 +124,7 @@ const PAST_WORDS: Readonly<Record<Exclude<PastState, 'missing'>, string>> = {
   cancelled: 'was cancelled',
   terminated: 'was terminated',
   refused: 'was refused',
+  unbegun: 'never began',
 };
 
 /** Most ids that a sentence names. */

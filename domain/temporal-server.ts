@@ -113,6 +113,11 @@ export const OWN_SIGNALS = [
   'memberNews',
   'followed',
   'otherEnded',
+  'lodge',
+  'lodgeAnswer',
+  'eviction',
+  'lodgerNews',
+  'noLodger',
 ] as const;
 export type OwnSignal = (typeof OWN_SIGNALS)[number];
 

@@ -1,5 +1,5 @@
 import type { EpochMs } from '../domain/units.js';
-import { jobOfLeaseKey } from '../domain/lease.js';
+import { type Demand, jobOfLeaseKey } from '../domain/lease.js';
 import { entry, Table } from './packed-values.js';
 import type { Verdict } from './decision/verdict.js';
 import { Explainer } from './explain.js';
@@ -54,6 +54,25 @@ export function placesInLine(
     return [[job, { position: index + 1, of: rows.length, why: why.join('') }]];
   });
   return new Map(places);
+}
+
+/**
+ * Whether another job has as good a claim to the slices of a job that lends them (docs/adr/0163): one that waits for units of
+ * the same type with the same or a higher priority, or with a reservation. Also if the pool grants nothing at present.
+ */
+export function isWaitedFor(
+  { admission, rebuilding, view }: Pick<PoolSnapshot, 'admission' | 'rebuilding' | 'view'>,
+  { job, demand }: { readonly job: string; readonly demand: Pick<Demand, 'priority' | 'units'> },
+): boolean {
+  if (admission !== 'open' || rebuilding !== undefined) return true;
+  const types = Object.keys(demand.units);
+  const reserved = new Set(view.memory?.reservations.map(({ id }) => id));
+  return view.requests.some(
+    ({ id, priority, units }) =>
+      jobOfLeaseKey(id) !== job &&
+      types.some((type) => (units[type] ?? 0) > 0) &&
+      (priority <= demand.priority || reserved.has(id)),
+  );
 }
 
 /**

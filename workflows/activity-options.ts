@@ -204,6 +204,11 @@ export const pool =
   calls<Pick<QuotaActivities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(
     QUICKLY_AGAIN,
   );
+/** Slices stand idle meanwhile: without an answer they are given back. */
+export const lineReading = calls<Pick<QuotaActivities, 'isWaitedFor'>>({
+  scheduleToCloseTimeout: '30s',
+  retry: { maximumAttempts: 3 },
+});
 /** These list thousands of jobs, or describe them one by one. */
 export const poolReading = calls<Pick<QuotaActivities, 'readOpenWork' | 'findStrays'>>(STUBBORN);
 

@@ -26,6 +26,8 @@ import {
 } from '../contract/group.js';
 import { cancelNoteForm } from '../contract/job-forms.js';
 import { cancelNoteSignal, type JobInput } from '../contract/job.js';
+import { noLodgerSignal } from '../contract/lodging.js';
+import type { JobRef } from '../contract/workflow-ids.js';
 import { hasMember } from '../domain/array/array.js';
 import {
   countsByWord,
@@ -47,7 +49,7 @@ import { MemberMarks } from './group/member-marks.js';
 import { hearingCancel, Inbox, mustBeForm, refusal } from './inbox.js';
 import { askerOf } from './job/requests.js';
 import { joinBlocks, plain } from './markdown.js';
-import { Followers, Others } from './others.js';
+import { Followers, Others, tell } from './others.js';
 
 /**
  * Starts the members of an array, which are jobs, and knows how each ended (docs/adr/0157). A cancel ends all of them. It ends
@@ -89,6 +91,8 @@ class GroupOwner {
   readonly #followers: Followers;
   /** Others that it waits for before it starts a member, in words. */
   #awaited = '';
+  /** Jobs that lend their slices to members that have not begun (docs/adr/0163). */
+  #landlords: readonly JobRef[];
   /** The last news for lists, as JSON. */
   #shown = '';
 
@@ -102,6 +106,7 @@ class GroupOwner {
     this.#authorizations = { ...(carryOf(carry)?.authorizations ?? input.authorizations) };
     this.#notes = [...(carryOf(carry)?.notes ?? [])];
     this.#cancelledBy = carryOf(carry)?.cancelledBy;
+    this.#landlords = carryOf(carry)?.landlords ?? [];
     this.#comparedAt = Date.now();
     this.#others = new Others(this.#group, carryOf(carry)?.others);
     this.#followers = new Followers(this.#group, carryOf(carry)?.followers);
@@ -191,6 +196,7 @@ class GroupOwner {
       ...(this.#cancelledBy && { cancelledBy: this.#cancelledBy }),
       ...(others && { others }),
       ...(followers.length > 0 && { followers }),
+      ...(this.#landlords.length > 0 && { landlords: this.#landlords }),
       ...(kept.length === 0 ? {} : { kept }),
     };
     return { ...input, carry };
@@ -234,17 +240,34 @@ class GroupOwner {
   // Acting -----------------------------------------------------------------------------------------------------------
 
   async #act(): Promise<void> {
-    if (!this.#isEnding) return this.#start(this.#toStart);
+    if (!this.#isEnding) {
+      await this.#start(this.#toStart);
+      return this.#dismissLandlords();
+    }
     this.#members.endWaiting(this.#cancelledBy === undefined ? MemberMark.Skipped : MemberMark.Cancelled);
+    await this.#dismissLandlords();
     await this.#cancelMembers(this.#toCancel.slice(0, BATCH));
+  }
+
+  /** Tells those that lend their slices that no member is left to come. */
+  async #dismissLandlords(): Promise<void> {
+    if (this.#landlords.length === 0 || this.#members.indexesOf(MemberMark.Waiting).length > 0) return;
+    const landlords = this.#landlords;
+    this.#landlords = [];
+    await Promise.all(landlords.map(({ id }) => tell(id, noLodgerSignal, { v: 1, group: this.#group })));
   }
 
   async #start(indexes: readonly number[]): Promise<void> {
     const [first] = indexes;
     if (first === undefined) return;
     const round = this.#members.roundOf(first);
+    const landlords = indexes
+      .slice(0, this.#landlords.length)
+      .map((index, at) => [index, this.#landlords[at] as JobRef] as const);
+    this.#landlords = this.#landlords.slice(landlords.length);
     const { marks, notes } = await groupWork(`start ${count(indexes.length, 'member')}`).startMembers({
       ...{ group: this.#group, round, indexes, submission: this.#submissionOf(round) },
+      ...(landlords.length > 0 && { landlords }),
     });
     this.#members.started(indexes, marks);
     this.#notes = [...this.#notes, ...notes].slice(-MOST_NOTES);
@@ -270,8 +293,11 @@ class GroupOwner {
   // Hearing ----------------------------------------------------------------------------------------------------------
 
   #hear(news: readonly MemberNews[]): void {
-    for (const { index, round, result } of news)
-      if (this.#members.isMember(index, round)) this.#end(index, markOfResult(result));
+    for (const { index, round, result, lends } of news) {
+      if (!this.#members.isMember(index, round)) continue;
+      if (lends !== undefined && this.#members.isOpen(index)) this.#landlords = [...this.#landlords, lends];
+      this.#end(index, markOfResult(result));
+    }
     this.#hasNews = true;
   }
 

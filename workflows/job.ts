@@ -9,9 +9,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { describeQuery, type JobInput } from '../contract/job.js';
+import type { JobRef } from '../contract/workflow-ids.js';
 import { FailureType } from '../domain/errors.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
+import { isWarmArray } from '../domain/array/array.js';
 import { memberForm, ownFile } from '../contract/group-forms.js';
 import { memberIn } from '../contract/group.js';
 import { storeOutcome, tellEnd, tellGroup, withDoneTwice, afterHooks } from './job/end.js';
@@ -32,7 +34,7 @@ export async function job(input: JobInput): Promise<Outcome> {
   const own = ownInput(input);
   setHandler(describeQuery, () => viewBeforeAccepted(own, waiting));
   const carry = carriedBy(input) ?? (await acceptOrFail(input, waiting));
-  const open = openJob(carry, own);
+  const open = openJob(carry, own, isOfWarmArray(input));
   let cancellation: unknown;
   let outcome: Outcome | undefined;
   try {
@@ -69,6 +71,11 @@ function ownInput(input: JobInput): JobInput {
   return { ...rest, job: own.file };
 }
 
+/** Whether the job is a member of an array whose members lend each other their slices (docs/adr/0163). */
+function isOfWarmArray({ job, member }: JobInput): boolean {
+  return member !== undefined && member !== null && isWarmArray(job);
+}
+
 /**
  * State that the previous run left. Only a job's own continue-as-new is trusted: the second run of a cron schedule or of a retry
  * policy has the input that a client began with, whose `carry` nothing has checked.
@@ -101,11 +108,13 @@ async function untilOutcome(open: Job): Promise<Outcome | undefined> {
   }
 }
 
-/** `keep`: the outcome is stored and told, and the slices stay for people to look at. */
+/** The outcome is stored and told, and the slices stay: for people to look at (`keep`), or for the next member of its group. */
 async function keepSlices(open: Job, known: Outcome): Promise<Outcome> {
-  if (!open.keeper.keepsAfter(known)) return known;
+  const isKept = open.keeper.keepsAfter(known);
+  if (!isKept && !(await open.landlord.lends(known))) return known;
   const outcome = await withDoneTwice(open, known);
-  await open.keeper.hold(outcome, () => conclude(open, outcome));
+  if (isKept) await open.keeper.hold(outcome, () => conclude(open, outcome));
+  else await open.landlord.lend(outcome, () => conclude(open, outcome, open.job));
   return outcome;
 }
 
@@ -124,12 +133,15 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     const { outputs } = open.attempt;
     const concluded = await afterHooks(open, outputs === undefined ? known : { ...known, outputs });
     if (concluded.hooks !== known.hooks) story.move(JobPhase.Finishing, finishing);
+    // A lodger that succeeded leaves its landlord's slices as it has found them.
+    const lends = concluded.result === 'succeeded' ? open.lease.landlord : undefined;
     await giveBack(open, concluded);
+    await open.lodging.ends();
     const outcome = isConcluded ? concluded : await withDoneTwice(open, concluded);
     story.end(outcome);
     // The outcome of a job that kept its slices was told before. It is stored once more, with later events.
     if (isConcluded) await storeOutcome(open, outcome);
-    else await conclude(open, outcome);
+    else await conclude(open, outcome, lends);
     await condition(allHandlersFinished);
     // Some may have asked since. One that asks in this very task makes the server run the task again.
     await open.followers.tell();
@@ -137,10 +149,11 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
   });
 }
 
-async function conclude(open: Job, outcome: Outcome): Promise<void> {
+/** @param lends the job that lends the slices of this one to the next member of its group. Absent: none does */
+async function conclude(open: Job, outcome: Outcome, lends?: JobRef): Promise<void> {
   meter.ended(outcome);
   await tellEnd(open, outcome);
-  await tellGroup(open.member, outcome.result);
+  await tellGroup(open.member, outcome.result, lends);
   await open.followers.tell();
 }
 

@@ -167,8 +167,8 @@ const mayFollow = (workflow: string): boolean =>
   firingOf(workflow) !== undefined ||
   isValidJobId(workflow.startsWith(OWN_ID_PREFIXES.group) ? workflow.slice(OWN_ID_PREFIXES.group.length) : workflow);
 
-/** @returns false if there is no such open workflow */
-async function tell<Message>(
+/** Sends a signal. @returns false if there is no such open workflow */
+export async function tell<Message>(
   workflow: string,
   definition: SignalDefinition<[Message]>,
   message: Message,

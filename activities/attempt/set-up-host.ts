@@ -4,6 +4,7 @@ import {
   type HostConnection,
   HostFileError,
   type HostTarget,
+  jobMark,
   type ModuleOutcome,
   RunnerFailed,
   type SetUpListener,
@@ -74,6 +75,7 @@ export class HostSetUp {
     await caller.on(target, async () => patience.heard(target));
     journal.ended(number, CONNECT, CONNECT, 0);
     if ((await this.#context.isMisnumbered?.(target)) === true) throw new Misnumbered();
+    if (this.#context.input.slices.some(({ landlord }) => landlord !== undefined)) await this.#leaveMark();
     const wrong = await this.#addRestore();
     if (wrong !== undefined) return wrong;
     if (this.#plans.length === 0 && this.#restorePlan === undefined) return { kind: 'ready' };
@@ -86,6 +88,14 @@ export class HostSetUp {
       if (end) return end;
       await pause(afterMs, signal);
     }
+  }
+
+  /** Older files on the hosts of lent slices are not this job's outputs (docs/adr/0155). A mark that is there stays as old. */
+  async #leaveMark(): Promise<void> {
+    const { caller, input, signal } = this.#context;
+    await caller.on(this.#host.target, (connection) =>
+      connection.putFile(Buffer.alloc(0), jobMark(input.job.id), { mode: 0o600, signal }),
+    );
   }
 
   /** Adds the restore after all modules, because the command's stored files are newer than those of a bundle. */

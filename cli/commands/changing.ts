@@ -134,7 +134,7 @@ whose content is the same are not set up again.
     notes: `
 An open job is cancelled, after a question unless --yes is given. A job that has ended and holds its slices (keep) keeps its outcome.
 \`delete\` returns when nothing of the job is left in the cloud. Its record and logs stay in the bucket. --purge removes them, also after a
-question, once the job has ended; what other jobs share stays.
+question, once the job has ended; what other jobs share stays. The id of a group that has ended stands for all of its jobs.
 `,
     examples: ['jobctl delete train-7f3k', 'jobctl delete train-7f3k --purge', "jobctl delete --name 'lr-*' --mine"],
     run: async () => (await import('./verbs/delete.js')).deleteJobs,

@@ -1,10 +1,11 @@
 import type { Command, Option } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobClient } from '../../client/job-client.js';
 import { isValidJobId } from '../../domain/identity.js';
 import { withClient } from '../place/connect.js';
 import { resolveContext } from '../place/context.js';
 
-/** Longest wait for ids of jobs: the user has pressed a key and waits. */
+/** Longest wait for ids: the user has pressed a key and waits. */
 const JOBS_WITHIN_MS = 2_000;
 const MOST_JOBS = 200;
 
@@ -36,7 +37,10 @@ async function inPlace(
   const final = command.registeredArguments.at(-1);
   const argument = (command.registeredArguments[positionals] ?? (final?.variadic === true ? final : undefined))?.name();
   if (argument === 'context') return contextNames();
-  return argument === 'job' ? jobIds() : [];
+  if (argument === 'name' && command.parent?.name() === 'schedule') return inTime(scheduleNames);
+  if (argument === 'group') return inTime(groupIds);
+  // Most verbs on jobs take the id of a group too.
+  return argument === 'job' ? [...(await Promise.all([inTime(jobIds), inTime(groupIds)])).flat()] : [];
 }
 
 /** Returns the command that is meant, and the number of its arguments typed so far. */
@@ -70,16 +74,27 @@ async function contextNames(): Promise<readonly string[]> {
   }
 }
 
-/** Ids of jobs, open jobs first. Empty if no server answers in time. */
-async function jobIds(): Promise<readonly string[]> {
+/** Anybody who may start a workflow chooses its id, and a shell would run `$(..)` in a completed word. */
+const safeIds = (rows: readonly { readonly id: string }[]): readonly string[] =>
+  rows.map(({ id }) => id).filter(isValidJobId);
+
+/** Ids of jobs, open jobs first. */
+const jobIds = (client: JobClient): Promise<readonly string[]> =>
+  client.list({ limit: MOST_JOBS }).then(({ rows }) => safeIds(rows));
+
+const groupIds = (client: JobClient): Promise<readonly string[]> => client.groups({}, MOST_JOBS).then(safeIds);
+
+const scheduleNames = (client: JobClient): Promise<readonly string[]> =>
+  client
+    .schedules()
+    .list()
+    .then((rows) => safeIds(rows.map(({ name }) => ({ id: name }))));
+
+/** Empty if no server answers in time. */
+async function inTime(ask: (client: JobClient) => Promise<readonly string[]>): Promise<readonly string[]> {
   // Loaded first, so that the time limit counts for the server only.
   const loading = [import('../../client/job-client.js'), import('@temporalio/client'), import('@temporalio/envconfig')];
   await Promise.all(loading);
   const late = sleep(JOBS_WITHIN_MS, []);
-  const listed = async (): Promise<readonly string[]> => {
-    const page = await withClient(resolveContext({}), (client) => client.list({ limit: MOST_JOBS }));
-    // Anybody who may start a workflow chooses its id, and a shell would run `$(..)` in a completed word.
-    return page.rows.map(({ id }) => id).filter(isValidJobId);
-  };
-  return Promise.race([late, listed().catch(() => [])]);
+  return Promise.race([late, withClient(resolveContext({}), ask).catch(() => [])]);
 }

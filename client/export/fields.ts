@@ -55,7 +55,7 @@ export const TEXT_KINDS: Readonly<Record<string, TextKind>> = {
     python platform image_family rayVersion ray_version env_type pricing units`,
   ),
   ...{ source: 'source', flags: 'flag' },
-  ...each('id', 'id ids workflow sender taskQueue build follower ok any notOk not_ok'),
+  ...each('id', 'id ids workflow sender taskQueue build follower lodger landlord ok any notOk not_ok'),
 };
 
 /** Maps whose keys are the user's, with the kind of their values: `user` means the kind that the field's name gives. */
@@ -132,7 +132,7 @@ const OWN = {
   shell: ['bash', 'plain'],
   state: [
     ...['starting', 'ready', 'lost', 'gone'],
-    ...['open', 'missing', 'succeeded', 'failed', 'cancelled', 'terminated', 'refused'],
+    ...['open', 'missing', 'succeeded', 'failed', 'cancelled', 'terminated', 'refused', 'unbegun'],
   ],
   status: ['done', 'failed', 'not-run', 'timed-out', 'unknown'],
   success: ['all', 'any', 'first'],

@@ -7,6 +7,7 @@ import type { GroupActivities } from '../../contract/group.js';
 import type { JobActivities } from '../../contract/job-activities.js';
 import * as jobForms from '../../contract/job-forms.js';
 import * as job from '../../contract/job.js';
+import * as lodging from '../../contract/lodging.js';
 import type { JobMemo } from '../../contract/job.js';
 import { JOB_UPDATES, JOB_VERBS } from '../../contract/job-requests.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
@@ -45,7 +46,10 @@ const jobInput = inJson(
   z.object({
     ...{ v: z.number(), job: z.unknown(), source: z.string(), user: z.string(), sshKey: z.string() },
     ...{ files: z.record(z.string(), z.string()), identityKeys: z.record(z.string(), z.string()) },
-    member: z.object({ group: z.string(), index: z.number(), round: z.number() }),
+    member: z.object({
+      ...{ group: z.string(), index: z.number(), round: z.number() },
+      landlord: z.object({ id: z.string(), run: z.string() }),
+    }),
     firing: z.object({ schedule: z.string(), at: z.number() }),
     ...{ authorization: z.unknown(), carry: z.unknown() },
   } satisfies Record<keyof job.JobInput, z.ZodType>),
@@ -73,6 +77,11 @@ const SIGNALS: Readonly<Record<string, PayloadForm>> = {
   [build.buildLeftSignal.name]: of(build.buildLeftForm),
   [followedSignal.name]: of(jobForms.followedForm),
   [otherEndedSignal.name]: of(jobForms.otherEndedForm),
+  [lodging.lodgeSignal.name]: of(jobForms.lodgeForm),
+  [lodging.lodgeAnswerSignal.name]: of(jobForms.lodgeAnswerForm),
+  [lodging.evictionSignal.name]: of(jobForms.evictionForm),
+  [lodging.lodgerNewsSignal.name]: of(jobForms.lodgerNewsForm),
+  [lodging.noLodgerSignal.name]: of(jobForms.noLodgerForm),
   [slice.releaseSliceSignal.name]: of(slice.releaseForm),
   [slice.giveUpSignal.name]: of(slice.giveUpForm),
   [slice.leaseAnswerSignal.name]: of(slice.leaseAnswerForm),
@@ -87,7 +96,7 @@ const ACTIVITIES: Readonly<Record<OwnActivity, 'own'>> = {
   ...{ acceptJob: 'own', claimWorker: 'own', recordAttempt: 'own', recordOutcome: 'own', findDoneTwice: 'own' },
   ...{ setUpHosts: 'own', setUpAgain: 'own', stopSetUp: 'own', superviseAttempt: 'own', stopAttempt: 'own' },
   ...{ runHook: 'own', holdSlices: 'own', joinBuild: 'own', sendLease: 'own', tellGroup: 'own' },
-  lookAtOthers: 'own',
+  ...{ lookAtOthers: 'own', isWaitedFor: 'own', cancelMembers: 'own' },
   ...{ createSlice: 'own', inspectSlice: 'own', awaitSlice: 'own', deleteUntilGone: 'own' },
   ...{ putAside: 'own', isJobOpen: 'own' },
 };
@@ -96,8 +105,8 @@ type OwnActivity =
   | keyof JobActivities
   | keyof SliceActivities
   | keyof Pick<BuildActivities, 'joinBuild'>
-  | keyof Pick<QuotaActivities, 'sendLease'>
-  | keyof Pick<GroupActivities, 'tellGroup'>;
+  | keyof Pick<QuotaActivities, 'sendLease' | 'isWaitedFor'>
+  | keyof Pick<GroupActivities, 'tellGroup' | 'cancelMembers'>;
 
 /** Fields of the memos of jobs and slices. */
 const MEMO: Readonly<Record<keyof JobMemo | keyof SliceMemo, 'own'>> = {

@@ -228,6 +228,11 @@ export type RunStatus =
    */
   | { readonly kind: 'lost'; readonly outputBytes: number; readonly isRestarted?: true };
 
+/** Folder of the marks of jobs, on a machine that outlives the slices of one: a file each, as old as the job's first set-up. */
+export const JOBS_FOLDER = '.jobctl/machine/jobs';
+/** @param job a job's id, which is a name of one file */
+export const jobMark = (job: string): string => `${JOBS_FOLDER}/${job}`;
+
 export interface PutFileOptions {
   /** Permissions, such as 0o644. */
   readonly mode: number;

@@ -27,6 +27,9 @@ export const arrayForm = () =>
     max_parallel: wholeNumber(1, MOST_MEMBERS)
       .nullish()
       .describe('Members that are open at once, at most; all without it.'),
+    warm: flag()
+      .nullish()
+      .describe('Whether a member that succeeded hands its set-up slices to the next one; needs max_parallel.'),
     fail_fast: flag().nullish().describe('Whether the first member that fails cancels the others.'),
   });
 
@@ -50,6 +53,8 @@ export interface JobArray {
   /** Absent: all members may be open at once. */
   readonly maxParallel?: number;
   readonly isFailFast: boolean;
+  /** A member that succeeded lends its slices to the next one (docs/adr/0163). Absent: each has slices of its own. */
+  readonly isWarm?: true;
   /** Jobs and groups whose ends the group waits for, before it starts any member. Absent: none. */
   readonly after?: AfterSpec;
   /** Places of the matrix, excluded ones too: `MOST_MEMBERS` at most. */
@@ -68,21 +73,30 @@ const SECTION = {
 /** Whether a job file asks for an array. */
 export const isArray = (job: unknown): job is Mapping => isMapping(job) && given(job['array']) !== undefined;
 
+/** Whether a job file is that of an array whose members lend each other their slices (docs/adr/0163). */
+export function isWarmArray(job: unknown): boolean {
+  if (!isArray(job)) return false;
+  const read = readArray(job);
+  return read.ok && read.array.isWarm === true;
+}
+
 /** Reads the section `array` of a job file. Call it only if `isArray`. */
 export function readArray(job: Mapping): ReadArray {
   const { form, problems, dropped } = checkForm(SECTION, { array: job['array'], after: job['after'] });
   const report = new Report(dropped);
-  const { matrix, exclude, max_parallel: maxParallel, fail_fast: isFailFast } = form.array ?? {};
+  const { matrix, exclude, max_parallel: maxParallel, fail_fast: isFailFast, warm } = form.array ?? {};
   const axes = axesOf(matrix ?? undefined, valueAt(job, ['array', 'matrix']), report);
   const size = sizeOf(axes, report);
   checkExclude(axes, exclude ?? [], report);
   checkGroupKeys(job, report);
+  if (warm === true) checkWarm(job, report);
   const after = resolveAfter(form.after, report);
   const all = [...problems, ...report.problems];
   if (all.length > 0) return { ok: false, problems: all };
   const array = {
     ...{ axes, exclude: exclude ?? [], isFailFast: isFailFast ?? false, size },
     ...(given(maxParallel) !== undefined && { maxParallel: Number(maxParallel) }),
+    ...(warm === true && { isWarm: true as const }),
     ...(after && { after }),
   };
   if (memberIndexes(array).length > 0) return { ok: true, array };
@@ -227,6 +241,21 @@ function checkGroupKeys(job: Mapping, report: Report): void {
   for (const [name, value] of Object.entries(isMapping(job['env']) ? job['env'] : {}))
     if (name.startsWith(VARIABLE_PREFIX))
       report.problem(['env', name], value, 'is set by jobctl in a member of an array', 'take another name');
+}
+
+/** Keys of a file whose slices stay, or whose members never end, for another reason. */
+const NOT_WITH_WARM = { keep: 'holds the slices of each member', loop: 'lets no member end' } as const;
+
+function checkWarm(job: Mapping, report: Report): void {
+  const at = ['array', 'warm'];
+  if (given(valueAt(job, ['array', 'max_parallel'])) === undefined)
+    report.problem(at, true, 'needs max_parallel', 'name the number of warm slices: max_parallel: 4');
+  for (const [key, why] of Object.entries(NOT_WITH_WARM)) {
+    const written = given(job[key]);
+    const value = isMapping(written) ? written['when'] : written;
+    if (value !== undefined && value !== false && value !== 'never')
+      report.problem(at, true, `does not go with ${key}, which ${why}`, `leave out warm or ${key}`);
+  }
 }
 
 /** Whether a text refers to the array directly. */

@@ -5,7 +5,7 @@ import { type LeftReport, leftText } from '../left-processes.js';
 import { type NotifyTarget, targetText } from '../notify.js';
 import { type OutputsReport, outputsText } from '../outputs.js';
 import type { Pricing } from '../slice.js';
-import { count, type EpochMs, utc } from '../units.js';
+import { count, durationText, type EpochMs, utc } from '../units.js';
 import { CAUSES, type Place, placeText, type Reaction, reactionText } from './causes.js';
 
 type Sentence = (facts: never) => string;
@@ -56,10 +56,12 @@ function costText({ usdPerHour, isRehearsed, isOwn, until }: Kept): string {
 export interface KeptNoMore {
   readonly because?: Cause;
   readonly limit?: string;
+  readonly reason?: string;
   readonly asker?: Asker;
 }
-function keptNoMoreText({ because, limit, asker }: KeptNoMore): string {
+function keptNoMoreText({ because, limit, reason, asker }: KeptNoMore): string {
   if (because !== undefined) return toldText(because);
+  if (reason !== undefined) return reason;
   return limit === undefined
     ? `${asker === undefined ? 'somebody' : askerText(asker)} asked for it`
     : `${limit} is over`;
@@ -163,6 +165,7 @@ export const KINDS = {
     readonly readyIn?: string;
     readonly reason?: string;
   }) => `${readyIn === undefined ? reason : readyText(readyIn)}: ${zone} is given up`,
+  lodged: ({ landlord }: { readonly landlord: string }) => `it runs on the slices of ${landlord}, which are set up`,
   'put-aside-failed': ({ machine, reason }: Because & { readonly machine: string }) =>
     `machine ${machine} could not be put aside: ${reason}`,
 
@@ -231,6 +234,10 @@ export const KINDS = {
   'hook-ended': (report: HookReport) => `hook ${hookText(report)}`,
   holding: ({ result, message, when, ...kept }: Kept & Holding) =>
     `${result}: ${message ?? BY_ITSELF}; its slices are kept (keep: ${when}), ${costText(kept)}`,
+  /** It has succeeded. */
+  lending: ({ forSeconds }: { readonly forSeconds: number; readonly isAgain?: true }) =>
+    `${BY_ITSELF}; its slices stay for the next member of its group, for ${durationText(forSeconds)} at most`,
+  lent: ({ lodger }: { readonly lodger: string }) => `${BY_ITSELF}; ${lodger} runs on its slices`,
   'holding-ended': (why: KeptNoMore) => `its slices go: ${keptNoMoreText(why)}`,
   'outcome-not-stored': trouble(({ reason, hasGivenUp }: Because & { readonly hasGivenUp: boolean }) =>
     hasGivenUp

@@ -98,17 +98,21 @@ export const BY_NAME_ALONE = [
   'finishing',
   'hook-started',
   'hook-ended',
+  'lodged',
+  'lent',
   'holding-ended',
 ] as const satisfies readonly EventKind[];
 
 /**
  * Kinds that are never told. Notices about notices would never end. `submitted` happens before anything can be told, and
- * `outcome-not-stored` after the job's end is told. `holding` is told as the job's end.
+ * `outcome-not-stored` after the job's end is told. `holding` and the first
+ * `lending` are told as the job's end.
  */
 export const NEVER_TOLD = [
   'note',
   'submitted',
   'holding',
+  'lending',
   'outcome-not-stored',
   'notified',
   'not-notified',
@@ -164,6 +168,7 @@ function kindsIn({ kind, facts }: Told): readonly EventKind[] {
   // The end of a trouble is not told.
   if ('isOver' in facts) return [];
   if (kind === 'holding') return [facts.result];
+  if (kind === 'lending') return facts.isAgain ? [] : ['succeeded'];
   if ((NEVER_TOLD as readonly EventKind[]).includes(kind)) return [];
   const after: Cause | undefined = 'after' in facts ? facts.after : undefined;
   return after === undefined ? [kind] : [kind, after.kind];

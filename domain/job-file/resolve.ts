@@ -165,6 +165,10 @@ function resolveMembers(raw: Mapping, options: ResolveOptions): ResolvedJob {
     }
     if (resolved.ok) first ??= resolved;
   }
+  if (array.isWarm && first !== undefined && !machineKind(kindOfJob(first.spec)).takesPublicKey) {
+    const message = 'needs slices that are made for each job: Cloud TPUs, or VMs of Compute Engine';
+    problems.set('warm', { path: ['array', 'warm'], value: true, message, hint: 'leave it out' });
+  }
   if (problems.size > 0 || first === undefined) return { ok: false, problems: tidy([...problems.values()], raw) };
   return { ...first, raw: environment.tree, warnings: [...environment.warnings, ...first.warnings], array };
 }

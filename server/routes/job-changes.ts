@@ -166,7 +166,7 @@ function keyOf({ id, run = '', spec }: JobView, login: Login, jobKeys: Services[
       `its hosts let in the key that its job file names (ssh.private_key: ${spec.ssh.privateKey})`,
       `name a file that holds that key: jobctl ssh ${id} --identity FILE`,
     );
-  const key = jobKeys.find({ id, run }, login.publicKey);
+  const key = jobKeys.find(login.landlord ?? { id, run }, login.publicKey);
   if (key !== undefined) return key;
   const { secretIds } = jobKeys;
   const has = secretIds.length === 0 ? 'it has none' : `it has ${secretIds.join(', ')}`;

@@ -7,7 +7,9 @@ import { jobKeysOf } from '../../cloud/job-keys/open-job-keys.js';
 import type { JobKeys } from '../../cloud/job-keys/port.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
+import type { ReadySlice } from '../../contract/job-activities.js';
 import type { JobSettings } from '../../contract/job.js';
+import type { Landlord } from '../../contract/lodging.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { MachineRequest } from '../../domain/machine-kinds/registry.js';
 import { jobKeyObject, runObject } from '../../domain/store-layout.js';
@@ -112,11 +114,12 @@ describe('the key that a job is accepted with', function () {
 
 describe('the key that connects to the hosts of a job', () => {
   const job = { id: 'a', run: 'r' };
-  const connect = (jobKeys: JobKeys, publicKey: string, section = 'tpu') =>
+  const connect = (jobKeys: JobKeys, publicKey: string, section = 'tpu', landlord?: Landlord) =>
     connectingKey(installationWith(jobKeys), {
       job,
       spec: { [section]: {} } as unknown as JobSpec,
       settings: { publicKey, bucket: 'b' } as JobSettings,
+      slices: landlord === undefined ? [] : [{ landlord } as ReadySlice],
     });
   const own = BEFORE.newest(job) ?? assert.fail('no key');
 
@@ -125,6 +128,17 @@ describe('the key that connects to the hosts of a job', () => {
       assert.equal((await connect(jobKeys, own.publicKey)).privateKey, own.privateKey);
     for (const jobKeys of [NONE, BEFORE, DURING])
       assert.equal((await connect(jobKeys, `${pair.public} with a comment`)).privateKey, pair.private);
+  });
+
+  it('is that of the job that lends the slices, and not its own', async () => {
+    const lender = { id: 'exp-3', run: 'r3' };
+    const { publicKey, privateKey } = BEFORE.newest(lender) ?? assert.fail('no key');
+    const landlord = { job: lender, publicKey };
+    assert.equal((await connect(BEFORE, own.publicKey, 'tpu', landlord)).privateKey, privateKey);
+    assert.notEqual(privateKey, own.privateKey);
+    const ofInstallation = { job: lender, publicKey: pair.public };
+    assert.equal((await connect(BEFORE, own.publicKey, 'tpu', ofInstallation)).privateKey, pair.private);
+    await assert.rejects(connect(AFTER, own.publicKey, 'tpu', landlord), JobKeyUnknown);
   });
 
   it('under OS Login is the installation’s, and the job’s own never', async () => {

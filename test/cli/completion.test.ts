@@ -16,6 +16,7 @@ import { jobctl } from './command-line.js';
 describe('completion in a real bash', function () {
   this.timeout(60_000);
   const name = `typed-${process.pid}`;
+  const schedule = `nightly-${process.pid}`;
   let folder: string;
   let temporal: Record<string, string>;
 
@@ -32,8 +33,22 @@ describe('completion in a real bash', function () {
     const job = ['submit', '--tpu', 'v5litepod-8', '--zone', 'us-central1-a', '--name', name, '--no-verdict'];
     const submitted = await jobctl([...job, '--', 'echo', 'hi'], { ...temporal, HOME: folder });
     assert.equal(submitted.exitCode, 0, submitted.stderr);
+    const nightly = [
+      'schedule',
+      'create',
+      schedule,
+      '--cron',
+      '0 2 1 1 *',
+      '--tpu',
+      'v5litepod-8',
+      '--zone',
+      'us-central1-a',
+    ];
+    const created = await jobctl([...nightly, '--', 'echo', 'hi'], { ...temporal, HOME: folder });
+    assert.equal(created.exitCode, 0, created.stderr);
   });
   after(async () => {
+    await jobctl(['schedule', 'delete', schedule, '--yes'], temporal);
     await jobctl(['cancel', name], temporal);
     rmSync(folder, { recursive: true, force: true });
   });
@@ -91,6 +106,18 @@ describe('completion in a real bash', function () {
     assert.ok((await offered(['status', 'typed-'], temporal)).includes(name));
     assert.deepEqual(await printed(['logs', name, 'typed-'], temporal), [], 'it takes one');
     assert.ok((await printed(['cancel', 'other', 'typed-'], temporal)).includes(name), 'it takes several');
+  });
+
+  it('names of schedules, where one is wanted, and a verb on jobs says what the name is', async () => {
+    await eventually(
+      `${schedule} is offered`,
+      () => printed(['schedule', 'status', 'nightly-'], temporal),
+      (names) => names.includes(schedule),
+    );
+    assert.ok(!(await printed(['status', 'nightly-'], temporal)).includes(schedule));
+    const { exitCode, stderr } = await jobctl(['status', schedule], { ...temporal, HOME: folder });
+    assert.equal(exitCode, 3);
+    assert.match(stderr, new RegExp(`'${schedule}' is a schedule.*\\n.*jobctl schedule status ${schedule}`));
   });
 
   it('no ids, no word and no long wait where a server does not answer', async () => {

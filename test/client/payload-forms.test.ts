@@ -13,6 +13,7 @@ import type { JanitorActivities } from '../../contract/janitor.js';
 import type { JobActivities } from '../../contract/job-activities.js';
 import * as job from '../../contract/job.js';
 import { JOB_UPDATES, JOB_VERBS } from '../../contract/job-requests.js';
+import * as lodging from '../../contract/lodging.js';
 import type { MachinesActivities } from '../../contract/machines.js';
 import * as notices from '../../contract/notices.js';
 import type { NoticesActivities } from '../../contract/notices.js';
@@ -46,6 +47,7 @@ const SIGNALS: Readonly<Record<OwnSignal, Verdict>> = {
   ...{ leaseMessages: 'removed', wake: 'removed', buildWanted: 'removed', noticesWanted: 'removed' },
   memberNews: 'removed',
   ...{ followed: 'kept', otherEnded: 'kept' },
+  ...{ lodge: 'kept', lodgeAnswer: 'kept', eviction: 'kept', lodgerNews: 'kept', noLodger: 'kept' },
 };
 const UPDATES: Readonly<Record<string, Verdict>> = {
   // The history of a job has each request of a person.
@@ -72,20 +74,20 @@ const ACTIVITIES: Readonly<
   ...{ acceptJob: 'kept', claimWorker: 'kept', recordAttempt: 'kept', recordOutcome: 'kept', findDoneTwice: 'kept' },
   ...{ setUpHosts: 'kept', setUpAgain: 'kept', stopSetUp: 'kept', superviseAttempt: 'kept', stopAttempt: 'kept' },
   ...{ runHook: 'kept', holdSlices: 'kept', joinBuild: 'kept', sendLease: 'kept', tellGroup: 'kept' },
-  lookAtOthers: 'kept',
+  ...{ lookAtOthers: 'kept', isWaitedFor: 'kept' },
   ...{ createSlice: 'kept', inspectSlice: 'kept', awaitSlice: 'kept', deleteUntilGone: 'kept' },
   ...{ putAside: 'kept', isJobOpen: 'kept' },
   ...{ createBuild: 'removed', findBuild: 'removed', awaitBuild: 'removed', deleteBuild: 'removed' },
   ...{ deliver: 'removed', loadPool: 'removed', readOpenWork: 'removed', findStrays: 'removed' },
   ...{ applyFiles: 'removed', writeHistory: 'removed', keepBook: 'removed', readBook: 'removed' },
-  ...{ startMembers: 'removed', cancelMembers: 'removed', compareMembers: 'removed' },
+  ...{ startMembers: 'removed', cancelMembers: 'kept', compareMembers: 'removed' },
   ...{ startFiring: 'removed', readRefusal: 'removed' },
   ...{ sweep: 'removed', operateMachines: 'removed', deliverNotice: 'removed' },
 };
 
 /** Names of the messages that a module of contract/ defines. */
 const defined = (type: 'signal' | 'update'): string[] =>
-  [job, JOB_UPDATES, slice, build, quota, notices, group, after].flatMap((module) =>
+  [job, JOB_UPDATES, slice, build, quota, notices, group, after, lodging].flatMap((module) =>
     Object.values(module as Readonly<Record<string, unknown>>).flatMap((each) => {
       const { type: its, name } = (typeof each === 'object' && each !== null ? each : {}) as {
         type?: string;

@@ -78,7 +78,15 @@ describe('after', () => {
     assert.match(wrong.ok ? '' : formatProblems(wrong.problems), /after: 'Prep' is the id of no job/);
   });
 
-  const ENDS: readonly PastState[] = ['succeeded', 'failed', 'cancelled', 'terminated', 'refused', 'missing'];
+  const ENDS: readonly PastState[] = [
+    'succeeded',
+    'failed',
+    'cancelled',
+    'terminated',
+    'refused',
+    'unbegun',
+    'missing',
+  ];
   /** Ends with which the job goes on, by condition. */
   const GOES_ON: Readonly<Record<string, readonly PastState[]>> = {
     ok: ['succeeded'],
@@ -108,6 +116,14 @@ describe('after', () => {
         );
         assert.equal(due([['b', end]]), isGood ? 'wait' : 'give up');
       });
+
+  it('says of a group that none of its members began, and not that somebody cancelled it', () => {
+    const due = afterDue({ ok: ['gf'] }, new Map([['gf', 'unbegun' as const]]));
+    assert.deepEqual(due, {
+      do: 'give up',
+      why: 'gf never began, and it was to run only if that succeeded (after.ok)',
+    });
+  });
 
   it('says what is still awaited, a few by name', () => {
     const spec = { ok: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], notOk: ['x', 'y'] };

@@ -134,6 +134,34 @@ describe('the members of an array', () => {
 
 describe('an array that is wrong', () => {
   const wrong: Readonly<Record<string, readonly [object, RegExp]>> = {
+    'warm without max_parallel': [
+      { array: { matrix: { lr: [1] }, warm: true } },
+      /array\.warm: needs max_parallel\n {2}name the number of warm slices/,
+    ],
+    'warm beside keep': [
+      { keep: 'always', array: { matrix: { lr: [1] }, max_parallel: 1, warm: true } },
+      /array\.warm: does not go with keep, which holds the slices of each member/,
+    ],
+    'warm beside a wrong max_parallel, once': [
+      { array: { matrix: { lr: [1] }, max_parallel: 0, warm: true } },
+      /^array\.max_parallel: 0 is not a whole number[^\n]*$/,
+    ],
+    'warm in a loop': [
+      { loop: true, array: { matrix: { lr: [1] }, max_parallel: 1, warm: true } },
+      /array\.warm: does not go with loop/,
+    ],
+    'warm, in words': [
+      { array: { matrix: { lr: [1] }, max_parallel: 1, warm: 'slices' } },
+      /array\.warm: 'slices' is not true or false/,
+    ],
+    'warm pods': [
+      {
+        tpu: undefined,
+        kubernetes: { image: 'debian', workers: 1 },
+        array: { matrix: { lr: [1] }, max_parallel: 1, warm: true },
+      },
+      /array\.warm: needs slices that are made for each job/,
+    ],
     'no matrix': [{ array: {} }, /array\.matrix: is missing\n {2}name at least one axis/],
     'an empty matrix': [{ array: { matrix: {} } }, /array\.matrix: \{\} is empty/],
     'an axis that JavaScript would lose': [

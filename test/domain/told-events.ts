@@ -372,7 +372,16 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
       'failed: no pip; its slices are kept (keep: failed), at a price that is not listed, until 2026-11-22 07:14:20 UTC',
     ],
   ],
+  lending: [
+    [
+      { forSeconds: 120 },
+      'the command ended with exit code 0; its slices stay for the next member of its group, for 2 min at most',
+    ],
+  ],
+  lent: [[{ lodger: 'exp-7f3k-5' }, 'the command ended with exit code 0; exp-7f3k-5 runs on its slices']],
+  lodged: [[{ landlord: 'exp-7f3k-3' }, 'it runs on the slices of exp-7f3k-3, which are set up']],
   'holding-ended': [
+    [{ reason: 'another job waits for them' }, 'its slices go: another job waits for them'],
     [{ limit: 'the time of keep' }, 'its slices go: the time of keep is over'],
     [{ asker: { ...ALICE, verb: 'delete' } }, 'its slices go: alice on wks-12 (jobctl delete) asked for it'],
     [

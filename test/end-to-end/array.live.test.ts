@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { ShownPhase } from '../../client/job-rows.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
+import { jobPrefix } from '../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { jobFile } from './job-files.js';
@@ -123,6 +124,12 @@ describe('an array of twelve, on the local stack', function () {
     const ended = await user.here('stop', id);
     assert.equal(ended.code, 4);
     assert.match(ended.stderr, new RegExp(`no member of group ${id} is in a phase for that`));
+
+    const purged = await user.here('delete', id, '--purge', '--yes');
+    assert.equal(purged.code, 0, purged.stderr);
+    assert.equal(purged.stdout.match(/ removed from /g)?.length, 14, purged.stdout);
+    const left = await Promise.all(['0', '7', 'r1-7'].map((each) => stack.store.list(jobPrefix(`${id}-${each}`))));
+    assert.deepEqual(left.flat(), []);
   });
 
   it('leaves nothing when it is cancelled in the middle, with its worker killed meanwhile', async () => {
@@ -133,6 +140,9 @@ describe('an array of twelve, on the local stack', function () {
     assert.equal(members, 12);
     const inPhase = async (phase: ShownPhase): Promise<number> => (await stack.jobs.find({ group: id, phase })).length;
     await until('three run', async () => (await inPhase('running')) === 3, 60_000);
+    const deleted = await user.here('delete', id, '--yes');
+    assert.equal(deleted.code, 4);
+    assert.match(deleted.stderr, new RegExp(`group ${id} goes on`));
     const stopped = await user.here('stop', id, '--yes');
     assert.equal(stopped.code, 0, stopped.stderr);
     assert.equal(stopped.stdout.split('\n').filter(Boolean).length, 3, stopped.stdout);

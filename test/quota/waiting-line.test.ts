@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { jobOfLeaseKey } from '../../domain/lease.js';
 import { Explainer } from '../../quota/explain.js';
-import { explainedLine, placesInLine, type WaitingLine } from '../../quota/waiting-line.js';
+import { explainedLine, isWaitedFor, placesInLine, type WaitingLine } from '../../quota/waiting-line.js';
 import { plainWording, sentenceText } from '../../quota/explanation/explain-words.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
-import { DEFAULT_RULES, UNLIMITED } from '../../quota/quota-config.js';
+import { DEFAULT_RULES, NO_MEMORY, UNLIMITED } from '../../quota/quota-config.js';
 import type { Pool } from '../../quota/quota-config.js';
 import { lease, pool, project, request } from './builders.js';
 import { holds } from './properties/check.js';
@@ -104,4 +104,36 @@ describe('quota: the published line', () => {
     const line = { ...written({ config: UNLIMITED, requests: [], leases: [] }), v: 2 } as unknown as WaitingLine;
     assert.throws(() => placesInLine(line, ['j'], clock), /line of pool 'default': written in form 2.*update it/);
   });
+});
+
+describe('quota: whether another job waits for lent slices', () => {
+  const mine = { job: 'exp-1', demand: { priority: 3, units: { v5litepod: 8 } } };
+  const waiting = (more: object) => ({ ...request('other/r/1', { v5litepod: 4 }), ...more });
+  const cases: Record<string, { view?: object; admission?: PoolSnapshot['admission']; more?: object; want: boolean }> =
+    {
+      'nobody waits': { want: false },
+      'one of the same priority waits': { view: { requests: [waiting({ priority: 3 })] }, want: true },
+      'one of a higher priority waits': { view: { requests: [waiting({ priority: 1 })] }, want: true },
+      'one of a lower priority waits': { view: { requests: [waiting({ priority: 4 })] }, want: false },
+      'one of a lower priority has a reservation': {
+        view: {
+          requests: [waiting({ priority: 4 })],
+          memory: { ...NO_MEMORY, reservations: [{ id: 'other/r/1', tier: 0, madeAt: NOW }] },
+        },
+        want: true,
+      },
+      'one waits for another type': { view: { requests: [waiting({ priority: 1, units: { v4: 8 } })] }, want: false },
+      'the job itself asks': { view: { requests: [{ ...waiting({ priority: 1 }), id: 'exp-1/r/2' }] }, want: false },
+      'the pool is frozen': { admission: 'frozen', want: true },
+      'the pool drains': { admission: 'draining', want: true },
+      'the pool has lost its memory': {
+        more: { rebuilding: { since: NOW, until: NOW, waitsFor: [], waitsForCount: 0 } },
+        want: true,
+      },
+    };
+  for (const [name, { view = {}, admission, more, want }] of Object.entries(cases))
+    it(name, () => {
+      const of = snapshot({ config: UNLIMITED, requests: [], leases: [], ...view }, NOW, admission);
+      assert.equal(isWaitedFor({ ...of, ...more }, mine), want);
+    });
 });

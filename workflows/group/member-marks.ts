@@ -52,6 +52,10 @@ export class MemberMarks {
     return mark !== undefined && mark !== MemberMark.Gap && round === this.roundOf(index);
   }
 
+  isOpen(index: number): boolean {
+    return this.#marks[index] === MemberMark.Open;
+  }
+
   /** The next members to start, all of one round, for one statement covers a round. */
   toStart(most: number, maxParallel = Infinity): readonly number[] {
     const free = maxParallel - this.indexesOf(MemberMark.Open).length;

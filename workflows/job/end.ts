@@ -112,11 +112,18 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
  * Tells a member's group that its outcome is known. Never throws: a group that hears nothing finds the end itself, later
  * (docs/adr/0157). Call it in a nonCancellable scope.
  */
-export async function tellGroup(member: JobMember | undefined, result: MemberNews['result']): Promise<void> {
+export async function tellGroup(
+  member: JobMember | undefined,
+  result: MemberNews['result'],
+  lends?: JobRef,
+): Promise<void> {
   if (member === undefined) return;
   const { group, index, round = 0 } = member;
   try {
-    await groupMail(`tell ${group}: ${result}`).tellGroup({ group, news: { v: 1, index, round, result } });
+    await groupMail(`tell ${group}: ${result}`).tellGroup({
+      group,
+      news: { v: 1, index, round, result, ...(lends && { lends }) },
+    });
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     log.warn(`group ${group} was not told of the end: ${reasonOf(error)}`);

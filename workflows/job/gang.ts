@@ -99,6 +99,11 @@ export class Gang {
    */
   async evict(reason: string, indexes?: readonly number[], until?: () => EpochMs | undefined): Promise<void> {
     const { slices } = this.#parts;
+    if (slices.landlord !== undefined) {
+      // A lodger deletes nothing. It leaves all of them, and asks its pool next.
+      slices.leave();
+      return this.changed();
+    }
     const leaving = indexes === undefined ? slices.present : slices.presentFor(indexes);
     if (indexes === undefined) for (const rival of slices.rivals) slices.drop(rival);
     await this.tellToGo(leaving, reason);

@@ -139,7 +139,7 @@ type KeepEnd =
  * Keeps slices on which nothing runs, and watches that they are there.
  * @throws a cancellation, when the job is cancelled
  */
-function keepSlices({ slices, timings, until, isChanged }: Keeping): Promise<KeepEnd> {
+export function keepSlices({ slices, timings, until, isChanged }: Keeping): Promise<KeepEnd> {
   const scope = new CancellationScope();
   return scope.run(async () => {
     const name = count(slices.length, 'slice');

@@ -14,8 +14,11 @@ import {
   restateSignal,
   revokedSignal,
 } from '../../contract/job.js';
+import { type LentLease, type LodgerNews, lodgerNewsSignal } from '../../contract/lodging.js';
+import type { JobRef } from '../../contract/workflow-ids.js';
 import { type Inbox, ofThisTime } from '../inbox.js';
 import { OneAtATime, Sequence } from '../one-at-a-time.js';
+import { tell } from '../others.js';
 import type { Revocation } from './interruption.js';
 import { chainRunId } from './story.js';
 
@@ -48,6 +51,8 @@ export class LeaseHold {
    */
   #isResting: boolean;
   #demand: Demand;
+  /** The job whose lease this job uses, so that its pool hears nothing of it (docs/adr/0163). */
+  #landlord: JobRef | undefined;
   /** Messages to the pool that are not awaited and not acknowledged yet. */
   #unacknowledged = 0;
   /** The last grant, even if its chips were given back. */
@@ -58,7 +63,7 @@ export class LeaseHold {
   readonly #restating = new OneAtATime(() => this.#say());
 
   constructor(pool: string, demand: Demand, slices: PresentSlices, carry: LeaseCarry = FIRST_LEASE) {
-    const { number, epoch, numberEpoch = epoch, askedAt, revocation, isResting, ...held } = carry;
+    const { number, epoch, numberEpoch = epoch, askedAt, revocation, isResting, landlord, ...held } = carry;
     this.#pool = pool;
     this.#demand = demand;
     this.#slices = slices;
@@ -68,6 +73,7 @@ export class LeaseHold {
     this.#askedAt = askedAt;
     this.#revocation = revocation;
     this.#isResting = isResting ?? false;
+    this.#landlord = landlord;
     this.#held = held;
     this.#granted = grantedBy(held);
   }
@@ -157,6 +163,7 @@ export class LeaseHold {
     if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || isParked === wasParked) return;
     const { isParked: _, ...held } = this.#held;
     this.#held = { ...held, ...(isParked ? { isParked } : {}) };
+    if (this.isLodged) return this.#tellLandlord({ kind: 'parked', isParked });
     const what = isParked ? 'that nothing runs on its chips' : 'that its chips are used again';
     await this.#send(`tell quota pool ${this.#pool} ${what}`, { kind: 'parked', isParked });
   }
@@ -172,6 +179,7 @@ export class LeaseHold {
    * pool knows; see `settled`.
    */
   chips(zone: string | undefined, isPreempted = false): void {
+    if (this.isLodged) return;
     if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || zone === this.#held.chipsIn) return;
     const { chipsIn: _, ...held } = this.#held;
     this.#held = { ...held, ...(zone === undefined ? {} : { chipsIn: zone }) };
@@ -188,6 +196,7 @@ export class LeaseHold {
    * @param isResting true: not before the next `acquire`
    */
   async giveBack(isResting = false): Promise<void> {
+    if (this.isLodged) return this.#leave(false);
     const given = this.id;
     this.#isResting = isResting;
     this.#number += 1;
@@ -199,12 +208,53 @@ export class LeaseHold {
     await this.#release(given);
   }
 
-  /** Gives up the lease for good. Its units are free once all remaining slices are seen gone. Repeating is safe. */
-  async letGo(): Promise<void> {
+  /**
+   * Gives up the lease for good. Its units are free once all remaining slices are seen gone. Repeating is safe.
+   * @param isClean nothing of the command runs any more: for a landlord
+   */
+  async letGo(isClean = false): Promise<void> {
     this.#hasLetGo = true;
+    if (this.isLodged) return this.#leave(isClean);
     this.#held = {};
     this.onChange();
     await this.#release(this.id);
+  }
+
+  // The lease of another job -----------------------------------------------------------------------------------------
+
+  get isLodged(): boolean {
+    return this.#landlord !== undefined;
+  }
+
+  get landlord(): JobRef | undefined {
+    return this.#landlord;
+  }
+
+  /** Uses the lease of this job, which has lent its slices. */
+  lodge(landlord: JobRef, { tier, bought }: LentLease): void {
+    this.#landlord = landlord;
+    this.#held = { heldSince: Date.now(), bought, ...(tier === undefined ? {} : { tier }) };
+    this.#granted = grantedBy(this.#held);
+  }
+
+  /** Its landlord has to give back. */
+  evicted(revocation: Revocation): void {
+    if (this.isLodged) this.#revocation ??= revocation;
+  }
+
+  /** Its pool has heard nothing, and hears nothing before the job asks for a lease of its own. */
+  async #leave(isClean: boolean): Promise<void> {
+    await this.#tellLandlord({ kind: 'left', isClean });
+    this.#landlord = undefined;
+    this.#held = {};
+    this.#revocation = undefined;
+    this.#isResting = true;
+  }
+
+  async #tellLandlord(news: NewsOfLodger): Promise<void> {
+    if (this.#landlord === undefined) return;
+    const lodger = { id: workflowInfo().workflowId, run: chainRunId() };
+    await tell(this.#landlord.id, lodgerNewsSignal, { v: 1, lodger, ...news });
   }
 
   // Messages from the pool -----------------------------------------------------------------------------------------
@@ -261,7 +311,8 @@ export class LeaseHold {
   }
 
   async #say(): Promise<void> {
-    if (this.#hasLetGo) await this.#release(this.id);
+    // A pool that rebuilds its memory waits for the answer of each job that may hold something.
+    if (this.#hasLetGo || this.isLodged) await this.#release(this.id);
     else if (!this.#isResting) await this.#ask();
   }
 
@@ -319,6 +370,7 @@ export class LeaseHold {
       ...(this.#askedAt === undefined ? {} : { askedAt: this.#askedAt }),
       ...(this.#revocation === undefined ? {} : { revocation: this.#revocation }),
       ...(this.#isResting ? { isResting: true } : {}),
+      ...(this.#landlord && { landlord: this.#landlord }),
     };
   }
 }
@@ -355,7 +407,13 @@ export interface LeaseCarry extends Held {
   readonly revocation?: Revocation;
   /** Given back, and not asked for again. Absent: no. */
   readonly isResting?: true;
+  /** The job whose lease it is. Absent: the job's own. */
+  readonly landlord?: JobRef;
 }
+
+type NewsOfLodger =
+  | Pick<Extract<LodgerNews, { kind: 'left' }>, 'kind' | 'isClean'>
+  | Pick<Extract<LodgerNews, { kind: 'parked' }>, 'kind' | 'isParked'>;
 
 /**
  * The lease of a job that was just accepted. Its pool hears nothing before it asks: it may wait for other jobs or its image

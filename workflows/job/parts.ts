@@ -6,6 +6,7 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   log,
+  sleep,
 } from '@temporalio/workflow';
 import { cancelNoteForm, priorityNewsForm } from '../../contract/job-forms.js';
 import {
@@ -15,10 +16,10 @@ import {
   type JobSettings,
   type PriorityNews,
   prioritySignal,
+  type StartedMember,
 } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import { memberIn } from '../../contract/group.js';
-import type { JobMember } from '../../domain/array/group-state.js';
 import { contentHash } from '../../domain/content-hash.js';
 import { askedMachines, formatSlices } from '../../domain/machines.js';
 import type { Priority } from '../../domain/job-spec.js';
@@ -31,10 +32,10 @@ import {
   buildNewsSignal,
 } from '../../contract/build.js';
 import { buildText, type RemoteBuild } from '../../domain/build/spec.js';
-import { JobPhase } from '../../domain/job-state.js';
+import { type Asker, JobPhase } from '../../domain/job-state.js';
 import { Inbox } from '../inbox.js';
 import { Followers, Others } from '../others.js';
-import { buildMail } from '../activity-options.js';
+import { buildMail, groupWork } from '../activity-options.js';
 import { Attempt } from './attempt.js';
 import { Attempts } from './attempts.js';
 import { jobDetails } from './details.js';
@@ -42,10 +43,12 @@ import { Gang } from './gang.js';
 import { Interruptions } from './interruption.js';
 import { JobFile } from './job-file.js';
 import { SliceKeeper } from './keep-slices.js';
+import { LandlordHold } from './landlord.js';
 import { LeaseHold } from './lease.js';
+import { Lodging } from './lodging.js';
 import { Notices } from './notices.js';
 import { Recovery } from './recovery.js';
-import { askerOf, Requests } from './requests.js';
+import { askerOf, CANCEL_FOLLOWS_MS, Requests } from './requests.js';
 import { RequestedSetUp } from './set-up.js';
 import { Slices } from './slices.js';
 import { demandOf, type JobCarry } from './state.js';
@@ -63,7 +66,7 @@ export interface Job {
   readonly carried: JobCarry;
   readonly job: JobRef;
   /** Its place in an array. Absent: the job belongs to no array. */
-  readonly member?: JobMember;
+  readonly member?: StartedMember;
   readonly settings: JobSettings;
   readonly inbox: Inbox;
   // Parts that hold what the job knows.
@@ -89,13 +92,16 @@ export interface Job {
   readonly attempts: Attempts;
   readonly recovery: Recovery;
   readonly keeper: SliceKeeper;
+  readonly lodging: Lodging;
+  readonly landlord: LandlordHold;
 }
 
 /**
  * Makes the parts of a job from the state of the previous run, or from the accepted job: first those that hold its state, then
  * those that act on it. Messages come in only when all parts are there (`Inbox`).
+ * @param isWarm it is a member of an array whose members lend each other their slices
  */
-export function openJob(carried: JobCarry, input: JobInput): Job {
+export function openJob(carried: JobCarry, input: JobInput, isWarm: boolean): Job {
   // A worker of an earlier build, which accepted it, does not know timings that were added since.
   const settings = { ...carried.settings, timings: { ...DEFAULT_TIMINGS, ...carried.settings.timings } };
   const member = memberIn(input);
@@ -129,8 +135,11 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     attempts: new Attempts(ready),
     recovery: new Recovery(ready, carried),
     keeper: new SliceKeeper(ready),
+    lodging: new Lodging(ready, member),
+    landlord: new LandlordHold(ready, isWarm),
   };
-  if (!workflowInfo().continuedFromExecutionRunId) begin(job, input);
+  void CancellationScope.current().cancelRequested.catch(() => known.requests.cancelled(Date.now()));
+  if (!workflowInfo().continuedFromExecutionRunId) begin(job, input, isWarm);
   listen(job);
   job.story.waitBy(() => job.wait.endsAt);
   job.story.describeBy(() => jobDetails(jobFacts(job)));
@@ -172,7 +181,11 @@ function listen(job: Job): void {
   const { inbox } = job;
   setHandler(describeQuery, () => jobView(job));
   takeUpdates(job);
-  inbox.on(cancelNoteSignal, cancelNoteForm, (note) => job.requests.noteCancel(askerOf(note), Date.now()));
+  inbox.on(cancelNoteSignal, cancelNoteForm, (note) => {
+    const asker = askerOf(note);
+    job.requests.noteCancel(asker, Date.now());
+    void askForAnnounced(job, asker).catch(() => undefined);
+  });
   inbox.on(prioritySignal, priorityNewsForm, (news) => reprioritize(job, news));
   job.image.listen(inbox);
   job.lease.listen(inbox);
@@ -180,11 +193,27 @@ function listen(job: Job): void {
   job.attempts.listen(inbox);
   job.others.listen(inbox);
   job.followers.listen(inbox);
+  job.lodging.listen(inbox);
+  job.landlord.listen(inbox);
   inbox.open();
 }
 
+/**
+ * Asks for a cancel that was announced and did not come: a reset of the workflow keeps the note and drops Temporal's request, and a
+ * client may die between the two (docs/adr/0060).
+ */
+async function askForAnnounced({ job: { id } }: Job, asker: Asker): Promise<void> {
+  // The cancel ends the wait.
+  await sleep(CANCEL_FOLLOWS_MS, { summary: 'until an announced cancel is asked for' });
+  await groupWork(`cancel ${id}, as was announced`).cancelMembers({ ids: [id], asker });
+}
+
 /** Called once, when the job was accepted. */
-function begin({ carried, settings, member, file: { spec }, story }: Job, { job, files = {} }: JobInput): void {
+function begin(
+  { carried, settings, member, file: { spec }, story }: Job,
+  { job, files = {} }: JobInput,
+  isWarm: boolean,
+): void {
   story.begin(
     {
       JobProject: settings.project,
@@ -203,7 +232,7 @@ function begin({ carried, settings, member, file: { spec }, story }: Job, { job,
       submittedAt: carried.submittedAt,
       attempts: 0,
       run: chainRunId(),
-      ...(spec.keep === undefined ? {} : { keeps: true }),
+      ...(spec.keep === undefined && !isWarm ? {} : { keeps: true }),
     },
   );
   story.note({ kind: 'accepted', facts: { quota: settings.quotaNote } });

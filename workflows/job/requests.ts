@@ -28,6 +28,7 @@ export class Requests {
   #request: Request | undefined;
   #edit: JobEdit | undefined;
   #cancelNote: { readonly asker: Asker; readonly at: EpochMs } | undefined;
+  #cancelledAt: EpochMs | undefined;
 
   constructor(carry: RequestsCarry = {}) {
     this.#request = carry.request;
@@ -65,13 +66,20 @@ export class Requests {
 
   /** Notes that a cancel by this person follows. */
   noteCancel(asker: Asker, now: EpochMs): void {
-    this.#cancelNote = { asker, at: now };
+    // A second cancel changes nothing, so the first one's name stays.
+    if (this.#cancelledAt === undefined || this.#cancelNote === undefined) this.#cancelNote = { asker, at: now };
   }
 
-  /** The person whose cancel comes at this moment. A note whose cancel never came does not name another person's cancel. */
+  /** Temporal's cancel request has come. The command may take longer to end than the note counts. */
+  cancelled(now: EpochMs): void {
+    this.#cancelledAt ??= now;
+  }
+
+  /** The person whose cancel has come, or comes at this moment. A note whose cancel never came names nobody else's. */
   canceller(now: EpochMs): Asker | undefined {
     const note = this.#cancelNote;
-    return note !== undefined && now - note.at <= CANCEL_FOLLOWS_MS ? note.asker : undefined;
+    const at = this.#cancelledAt ?? now;
+    return note !== undefined && at - note.at <= CANCEL_FOLLOWS_MS ? note.asker : undefined;
   }
 
   /** Notes that this request was fulfilled. Another request that came meanwhile stays. */
@@ -102,7 +110,7 @@ export class Requests {
 }
 
 /** `JobClient.cancel` sends the cancel right after its note. */
-const CANCEL_FOLLOWS_MS = 60_000;
+export const CANCEL_FOLLOWS_MS = 60_000;
 
 /** Drops all other fields: the value came from outside and may have more. */
 export const personOf = ({ by, from }: Asker): Asker => ({ by, ...(from === undefined ? {} : { from }) });

@@ -1,4 +1,5 @@
 import type { ReadySlice } from '../../contract/job-activities.js';
+import type { Landlord, LentSlice } from '../../contract/lodging.js';
 import type { SliceView } from '../../contract/job.js';
 import type { SliceLossReason, SliceNews } from '../../contract/slice.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -31,6 +32,8 @@ export interface SliceCarry extends SliceView {
   readonly loss?: SliceLoss;
   /** Machines of the request's other slices, in their order. */
   readonly others?: readonly SliceMachines[];
+  /** The job that lends it (docs/adr/0163). Absent: it is the job's own. */
+  readonly landlord?: Landlord;
 }
 
 type Member = { -readonly [Key in keyof SliceCarry]: SliceCarry[Key] };
@@ -99,16 +102,23 @@ export class Slices {
     return [...this.#members, ...this.#rivals.flatMap(({ members }) => members)];
   }
 
-  /** Requests that may still exist in the cloud. */
+  /** The job's requests that may still exist in the cloud. Lent slices are their landlord's. */
   get present(): readonly MachineRef[] {
     return presentOf(this.#all);
   }
 
-  /** Requests whose machines were there, and are not seen gone: also those that are lost or were told to end. */
-  get held(): readonly { readonly ref: MachineRef; readonly isLeaving: boolean }[] {
+  /**
+   * Requests whose machines were there, and are not seen gone: also those that are lost, were told to end, or are lent by another
+   * job (`isLent`).
+   */
+  get held(): readonly { readonly ref: MachineRef; readonly isLeaving: boolean; readonly isLent: boolean }[] {
     return this.#all
       .filter(({ state, uid }) => state !== 'gone' && uid !== undefined)
-      .map(({ ref, state, isToldToEnd }) => ({ ref, isLeaving: state === 'lost' || isToldToEnd === true }));
+      .map(({ ref, state, isToldToEnd, landlord }) => ({
+        ref,
+        isLeaving: state === 'lost' || isToldToEnd === true,
+        isLent: landlord !== undefined,
+      }));
   }
 
   /** Call it when requests are told to end. */
@@ -213,11 +223,37 @@ export class Slices {
 
   get ready(): readonly ReadySlice[] {
     return this.#members.flatMap((member) => {
-      const { state, ownership } = member;
+      const { state, ownership, landlord } = member;
       return slicesOf(member).flatMap(({ index, ref, uid, hosts }) =>
-        state === 'ready' && uid !== undefined ? [{ index, ref, ownership, uid, hosts }] : [],
+        state === 'ready' && uid !== undefined
+          ? [{ index, ref, ownership, uid, hosts, ...(landlord && { landlord }) }]
+          : [],
       );
     });
+  }
+
+  // Lent by another job ----------------------------------------------------------------------------------------------
+
+  /** The job whose slices these are. Undefined: they are the job's own, or it has none. */
+  get landlord(): Landlord | undefined {
+    return this.#members.find(({ landlord }) => landlord !== undefined)?.landlord;
+  }
+
+  /** Takes the slices of another job. Their generations are not this job's. */
+  lodge(landlord: Landlord, lent: readonly LentSlice[]): void {
+    this.#members = lent.map((slice) => ({ ...slice, landlord, state: 'ready', detail: 'lent', since: Date.now() }));
+  }
+
+  /** Leaves the slices of another job. */
+  leave(): void {
+    this.#members = [];
+  }
+
+  /** The job's own slices, for a job that runs on them next. */
+  get lent(): readonly LentSlice[] {
+    return this.#members.flatMap(({ index, generation, ref, ownership, uid, hosts, others }) =>
+      uid === undefined ? [] : [{ index, generation, ref, ownership, uid, hosts, ...(others && { others }) }],
+    );
   }
 
   /** Whether all slices are ready. */
@@ -361,7 +397,7 @@ function say(member: Member, detail: string): void {
 const copied = (members: readonly SliceCarry[]): Member[] => members.map((slice) => ({ ...slice }));
 
 const presentOf = (members: readonly Member[]): readonly MachineRef[] =>
-  members.filter(({ state }) => state !== 'gone').map(({ ref }) => ref);
+  members.filter(({ state, landlord }) => state !== 'gone' && landlord === undefined).map(({ ref }) => ref);
 
 const isWhole = (members: readonly Member[], requests: number): boolean =>
   members.length === requests && members.every(({ state }) => state === 'ready');
@@ -382,6 +418,7 @@ function viewsOf(member: Member): readonly SliceView[] {
     isBeside: _beside,
     isAllowed: _allowed,
     isToldToEnd: _told,
+    landlord: _landlord,
     ...view
   } = member;
   return slicesOf(member).map((slice) => ({ ...view, ...slice }));

@@ -19,7 +19,9 @@ import { holdsSlices } from './updates.js';
  * @returns an outcome, or undefined: the job goes on
  */
 export async function nextStep(job: Job): Promise<Outcome | undefined> {
-  const { slices, requests, keeper } = job;
+  const { slices, requests, keeper, lease } = job;
+  // A lodger replaces nothing: it asks its pool.
+  if (lease.isLodged && !slices.isWhole) await leaveLodging(job);
   const request = requests.current;
   const step = stepDue(job);
   switch (step.do) {
@@ -136,7 +138,14 @@ export const queued = (project: string, isAgain: boolean): Told => ({
   facts: { ...(project !== NO_PROJECT && { project }), ...(isAgain && { isAgain }) },
 });
 
-async function waitForLease({ settings, file, story, requests, lease, attempt, recovery, wait }: Job) {
+/** Leaves the slices of another job, and the lease with them. */
+async function leaveLodging({ slices, lease }: Job): Promise<void> {
+  slices.leave();
+  await lease.giveBack();
+}
+
+async function waitForLease({ settings, file, story, requests, lease, lodging, attempt, recovery, wait }: Job) {
+  if (await lodging.enter()) return undefined;
   const askedAt = Date.now();
   const waitsUntil = wait.until();
   story.move(JobPhase.Queued, queued(settings.project, recovery.quotaPreemptions > 0 || attempt.number > 0));
@@ -192,7 +201,7 @@ function putEditInForce({ requests, attempt, file, story }: Job): void {
 /** Gives back for good, at the job's end. Slices are told to end, and are not waited for. */
 export async function giveBack({ gang, lease }: Job, { result }: Outcome): Promise<void> {
   await gang.dismiss(`job ${workflowInfo().workflowId} ${result}`);
-  await lease.letGo();
+  await lease.letGo(result === 'succeeded');
 }
 
 /** Gives back the slices, and then the lease, because the pool counts the lease until its slices are gone. */
@@ -234,14 +243,15 @@ function fulfil({ race, requests }: Job, request: Request): void {
   requests.fulfilled(request);
 }
 
-async function letSlicesGo(
-  { attempt, slices, story, gang, requests, wait }: Job,
-  why: Cause,
-  end: InterruptedEnd,
-  which: Replaced = 'all',
-): Promise<void> {
+async function letSlicesGo(job: Job, why: Cause, end: InterruptedEnd, which: Replaced = 'all'): Promise<void> {
+  const { attempt, slices, story, gang, requests, wait, lease } = job;
   if (attempt.isOpen) attempt.close(end);
-  if (slices.present.length > 0) {
+  if (lease.isLodged) {
+    story.note(why);
+    slices.leave();
+    // The others give the lease back themselves.
+    if (end === 'restarted') await lease.giveBack();
+  } else if (slices.present.length > 0) {
     story.move(JobPhase.Evicting, why);
     const until = requests.current?.kind === 'stop' ? undefined : wait.until;
     await gang.evict(toldText(why), which === 'all' ? undefined : which, until);

@@ -57,6 +57,8 @@ export class JobUsage {
   #lost: ShownUsage['lost'] | undefined;
   #lostMarks: number | undefined;
   #isOverBudget: boolean;
+  /** Another job runs on the slices, and counts them. */
+  #isLent = false;
   /** Number of changes of what is charged. */
   #changes = 0;
 
@@ -83,7 +85,14 @@ export class JobUsage {
     this.#usage = { ...this.#usage, ran: 0 };
   }
 
+  /** @param isLent whether another member of the group has the slices from now on (docs/adr/0163): each chip counts once */
+  lend(isLent: boolean): void {
+    this.#isLent = isLent;
+    this.look();
+  }
+
   get #flows(): readonly Flow[] {
+    if (this.#isLent) return [];
     const { attempt, file, lease, slices, story } = this.#parts;
     const { count } = countedUnits(file.spec);
     const perSlice = count / file.spec.slices;
@@ -130,7 +139,9 @@ export class JobUsage {
   get leaving(): readonly { readonly slice: string; readonly chips: number }[] {
     const { file, slices } = this.#parts;
     const perSlice = countedUnits(file.spec).count / file.spec.slices;
-    return slices.held.map(({ ref }) => ({ slice: ref.name, chips: perSlice * (ref.slices ?? 1) }));
+    return slices.held
+      .filter(({ isLent }) => !isLent)
+      .map(({ ref }) => ({ slice: ref.name, chips: perSlice * (ref.slices ?? 1) }));
   }
 
   carry(): UsageCarry {

@@ -1,5 +1,5 @@
 import { workflowInfo } from '@temporalio/workflow';
-import type { JobInput, JobView, ZoneAnswer, ZoneTurn } from '../../contract/job.js';
+import type { HostLogin, JobInput, JobView, ZoneAnswer, ZoneTurn } from '../../contract/job.js';
 import { shownEvent } from '../../domain/job-events/event.js';
 import { builtText } from '../../domain/build/build.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
@@ -69,10 +69,15 @@ export function jobView(parts: ShownParts): JobView {
     ...(waitsUntil !== undefined && { waitsUntil }),
     ...(granted === undefined ? {} : { granted }),
     usage: parts.usage.shown,
-    login: { user: settings.loginUser, publicKey: settings.publicKey },
+    login: loginOf(settings, slices),
     ...(request === undefined ? {} : { request: requestView(request) }),
     ...story.view(),
   };
+}
+
+/** Hosts of lent slices let in the key of the job that lends them. */
+function loginOf({ loginUser: user, publicKey }: JobCarry['settings'], { landlord }: Slices): HostLogin {
+  return landlord === undefined ? { user, publicKey } : { user, publicKey: landlord.publicKey, landlord: landlord.job };
 }
 
 type NextZone = JobView['nextZone'];

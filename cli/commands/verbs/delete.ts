@@ -12,6 +12,7 @@ import type { Purged } from '../../../client/job-records.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, openWritableStore } from '../../place/connect.js';
 import { type CliContext, resolveContext } from '../../place/context.js';
+import { mustHaveEnded } from '../../jobs/groups/changes.js';
 import { actOnJobs, type ManyFlags } from '../../jobs/many/act-on-jobs.js';
 import { type ChosenJobs, WIDTH, type JobAnswer } from '../../jobs/many/chosen-jobs.js';
 import { recordedText, unattended, unattendedOnce } from '../../jobs/unattended.js';
@@ -47,7 +48,9 @@ function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
   return actOnJobs(jobs, flags, {
     verb: 'delete',
     act: 'delete',
-    among: { state: 'open' },
+    among: jobs.length > 0 ? {} : { state: 'open' },
+    groups: 'members',
+    check: (client, chosen) => mustHaveEnded(client, jobs, chosen),
     warning: wouldBeCancelled,
     // All jobs are cancelled before the first wait. A failure here occurs again in the job's own answer.
     before: (client, rows, by) => eachOf(rows, WIDTH, (row) => cancel(client, row, by).catch(() => undefined)),
@@ -170,8 +173,11 @@ async function purgeJobs(jobs: readonly string[], flags: DeleteFlags): Promise<n
   return actOnJobs(jobs, flags, {
     verb: 'delete',
     act: 'remove the record and logs, for good, of',
-    among: { state: 'ended' },
-    check: async (client, { rows, isFound, missing }) => {
+    among: jobs.length > 0 ? {} : { state: 'ended' },
+    groups: 'members',
+    check: async (client, chosen) => {
+      const { rows, isFound, missing } = chosen;
+      await mustHaveEnded(client, jobs, chosen);
       const [only] = rows;
       if (only === undefined || isFound || rows.length + missing.size > 1) return;
       await mustBePurgeable(client, only);

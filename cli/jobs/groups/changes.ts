@@ -9,7 +9,7 @@ import { type ContextFlags, contextToChange } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
-import { chooseJobs, forEachJob, type JobAnswer } from '../many/chosen-jobs.js';
+import { type ChosenJobs, chooseJobs, forEachJob, type JobAnswer } from '../many/chosen-jobs.js';
 
 /** `cancel GROUP`, beside other ids too. */
 export async function cancelGroup(client: JobClient, { id }: GroupRow, by: Asker): Promise<JobAnswer> {
@@ -45,6 +45,28 @@ export async function cancelGroupsOf(
       ? `group ${id}: its cancel is recorded, and no other member begins`
       : `group ${id} goes on: its other members are not cancelled; \`jobctl cancel ${id}\` ends them all`;
     printErr(`${asTyped(said)}\n`);
+  }
+}
+
+/**
+ * For verbs that act on all members of a group that has ended.
+ * @param ids as named
+ * @throws CliError if one of them is a group that goes on: it would begin other members meanwhile
+ */
+export async function mustHaveEnded(
+  client: JobClient,
+  ids: readonly string[],
+  { rows, isOfMembers }: ChosenJobs,
+): Promise<void> {
+  if (!isOfMembers) return;
+  const known = new Set(rows.map(({ id }) => id));
+  for (const id of ids) {
+    if (known.has(id) || (await client.group(id)).endedAt !== undefined) continue;
+    throw new CliError(
+      ExitCode.Refused,
+      `group ${id} goes on: it would begin other members. Nothing was changed`,
+      asTyped(`\`jobctl cancel ${id}\` ends it, \`jobctl wait ${id}\` waits for that`),
+    );
   }
 }
 

@@ -80,7 +80,7 @@ async function unnamedKey(
   if (file !== undefined && isUnderOsLogin) return checked(file).key;
   const { id, run } = view;
   const keys = jobKeys && (await openKeys(jobKeys));
-  const made = run === undefined ? undefined : keys?.find({ id, run }, login.publicKey);
+  const made = run === undefined ? undefined : keys?.find(login.landlord ?? { id, run }, login.publicKey);
   if (made !== undefined) return { text: made.privateKey };
   const own = file === undefined ? undefined : checked(file);
   if (own?.fingerprint === wanted) return own.key;

@@ -66,7 +66,7 @@ export async function chooseJobs(client: JobClient, choice: Choice): Promise<Cho
         if (members.length > 0) rows.set(id, members);
         else if (named.length === 1) throw noMemberMeant(choice.verb, id);
         else missing.set(id, noMemberMeant(choice.verb, id));
-      } else if (named.length === 1) throw error;
+      } else if (named.length === 1) throw await orSchedule(client, id, error as Error);
       else missing.set(id, error as Error);
     }
   });
@@ -182,3 +182,17 @@ function commonCode(codes: readonly number[]): number {
 }
 
 const firstLine = (text: string): string => text.split('\n')[0] ?? '';
+
+/** The error for the id of no job. It says so if a schedule has that name. */
+async function orSchedule(client: JobClient, id: string, error: Error): Promise<Error> {
+  try {
+    await client.schedules().view(id);
+  } catch {
+    return error;
+  }
+  return new CliError(
+    ExitCode.NotFound,
+    `'${id}' is a schedule, and a job or group is wanted`,
+    `\`jobctl schedule status ${id}\` shows the jobs that it has started`,
+  );
+}

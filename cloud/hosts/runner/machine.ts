@@ -1,4 +1,5 @@
 import { shellQuote } from '../../../domain/shell-quote.js';
+import { JOBS_FOLDER } from '../port.js';
 
 /** Folder below the login user's home for jobctl's files on a machine that outlives its slices (docs/adr/0070). */
 const MACHINE_FOLDER = '.jobctl/machine';
@@ -6,8 +7,6 @@ const MACHINE_FOLDER = '.jobctl/machine';
 const CLAIM_FILE = 'claim';
 /** Contains an empty file for each claim that is being given back or has been. */
 const ENDED_FOLDER = 'ended';
-/** Contains an empty file for each job that has held the machine, as old as its first claim (docs/adr/0155). */
-export const JOBS_FOLDER = `${MACHINE_FOLDER}/jobs`;
 
 /** Exit code of a command that was not started. */
 export const NOT_HELD = 97;

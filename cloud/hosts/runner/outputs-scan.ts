@@ -1,4 +1,4 @@
-import { JOBS_FOLDER } from './machine.js';
+import { JOBS_FOLDER } from '../port.js';
 
 /**
  * Finds the output files and their hashes (docs/adr/0059). It is the first part of the program that stores them, in bash, which
