@@ -176,11 +176,11 @@ async function eachEvent(
   if (body === null) return;
   const parser = createParser({ onEvent: told });
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  // A connection that breaks ends the events, as one that is closed does.
+  const next = (): Promise<ReadableStreamReadResult<string>> =>
+    reader.read().catch(() => ({ done: true, value: undefined }) as const);
   try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) parser.feed(piece.value);
-  } catch (error) {
-    if (error instanceof Refused) throw error;
-    // The connection broke.
+    for (let piece = await next(); !piece.done; piece = await next()) parser.feed(piece.value);
   } finally {
     reader.cancel().catch(() => undefined);
   }

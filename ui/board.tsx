@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useMemo, useRef } from 'react';
+import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import { addressOf, type BoardFilters, filtersOf, isFound, searchOf } from './address.js';
 import type { Answer } from './api.js';
 import { Problem, useAnswer } from './parts/answer.js';
@@ -16,6 +16,7 @@ type Entry = string | Row;
 /** The most that one answer has. */
 const MOST_ROWS = 1_000;
 const DAY_MS = 86_400_000;
+const GROUPS_MS = 10_000;
 /** `endedSince` moves by this step, so that the same question is asked for a while. */
 const STEP_MS = 300_000;
 
@@ -44,6 +45,7 @@ export function Board() {
       <Problem {...asking} />
       {data === undefined && asking.error === null && <p className="note">Loading ..</p>}
       {data !== undefined && found === 0 && <p className="note">{nothingWords(data, filters)}</p>}
+      <Groups filters={filters} since={since} />
       {found > 0 && <Rows entries={entries} />}
       {data !== undefined && data.total > data.rows.length && (
         <p className="note">
@@ -88,12 +90,43 @@ function Filters({ filters, change }: { readonly filters: BoardFilters; readonly
         older too
       </label>
       {named.map((key) => (
-        <button key={key} type="button" className="chip" onClick={() => change({ [key]: '' })} title={`Remove this filter`}>
+        <button key={key} type="button" className="chip" onClick={() => change({ [key]: '' })} title="Remove this filter">
           {key} {filters[key]} <span aria-hidden="true">×</span>
           <span className="hidden">: remove this filter</span>
         </button>
       ))}
     </form>
+  );
+}
+
+const MOST_GROUPS = 8;
+
+/** Groups that are open, or ended within a day: each in a line, with how many of its members are how. */
+function Groups({ filters: { text, user, project, pool, phases, isAll }, since }: { readonly filters: BoardFilters; readonly since: number }) {
+  const query = { user, project, pool, limit: 100, ...(isAll ? {} : { endedSince: since }) };
+  const { data } = useAnswer('GET /v1/groups', { query }, { everyMs: GROUPS_MS });
+  const [isWhole, setWhole] = useState(false);
+  const found = data?.rows.filter((group) => group.id.includes(text.toLowerCase())) ?? [];
+  if (found.length === 0 || phases.length > 0) return null;
+  return (
+    <ul className="groups" aria-label="Groups">
+      {found.slice(0, isWhole ? found.length : MOST_GROUPS).map(({ id, members, counts = {}, endedAt, submittedAt, awaited }) => (
+        <li key={id}>
+          <Link to={addressOf({ name: 'group', id })}>{id}</Link>{' '}
+          <span className="note">
+            {count(members, 'job')}, {Object.entries(counts).map(([word, number]) => `${number} ${word}`).join(', ')}
+            {awaited ? `, waits for ${awaited}` : ''} {endedAt === undefined ? <Since at={submittedAt} /> : duration(endedAt - submittedAt)}
+          </span>
+        </li>
+      ))}
+      {found.length > MOST_GROUPS && !isWhole && (
+        <li>
+          <button type="button" className="quiet" onClick={() => setWhole(true)}>
+            all {found.length} groups
+          </button>
+        </li>
+      )}
+    </ul>
   );
 }
 

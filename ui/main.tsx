@@ -5,13 +5,9 @@ import { call, Refused } from './api.js';
 import { Page } from './page.js';
 import { askOtherTabs, keepToken } from './session.js';
 
-/** How often an open screen asks again. A screen that nobody sees does not. */
-const LOOK_MS = 3_000;
-
 const client = new QueryClient({
   defaultOptions: {
     queries: {
-      refetchInterval: LOOK_MS,
       refetchOnWindowFocus: true,
       networkMode: 'always',
       // The next look is the next try; a refusal would be the same.

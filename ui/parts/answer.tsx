@@ -17,9 +17,18 @@ export function useAnswer<C extends Call & `GET ${string}`>(of: C, asked: Asked<
     queryFn: ({ signal }) => call(of, { ...asked, signal }),
     enabled: isWanted,
     placeholderData: keepPreviousData,
-    ...(everyMs !== undefined && { refetchInterval: everyMs === 0 ? false : everyMs }),
+    refetchInterval: ({ state: { error } }) => {
+      if (error instanceof Refused && FINAL.has(error.code)) return REFUSED_MS;
+      return everyMs === 0 ? false : (everyMs ?? LOOK_MS);
+    },
   });
 }
+
+/** How often an open screen asks again. A screen that nobody sees does not. */
+const LOOK_MS = 3_000;
+/** Refusals that seldom change, and how often they are asked again. */
+const FINAL: ReadonlySet<string> = new Set(['not-found', 'forbidden', 'invalid']);
+const REFUSED_MS = 30_000;
 
 interface Asking {
   readonly error: Error | null;
