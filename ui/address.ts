@@ -8,14 +8,18 @@ export type Screen =
   | { readonly name: 'nowhere' };
 
 const BASE = '/ui';
-const SCREENS: Readonly<Record<string, 'job' | 'group' | 'pool'>> = { jobs: 'job', groups: 'group', pools: 'pool' };
+const SCREENS: ReadonlyMap<string, 'job' | 'group' | 'pool'> = new Map([
+  ['jobs', 'job'],
+  ['groups', 'group'],
+  ['pools', 'pool'],
+]);
 
 export function screenOf(pathname: string): Screen {
   const words = pathname.slice(BASE.length).split('/').filter((word) => word !== '');
   const [kind = '', id, ...more] = words;
   if (words.length === 0) return { name: 'board' };
   if (kind === 'schedules' && id === undefined) return { name: 'schedules' };
-  const name = SCREENS[kind];
+  const name = SCREENS.get(kind);
   if (name === undefined || id === undefined || more.length > 0) return { name: 'nowhere' };
   try {
     return { name, id: decodeURIComponent(id) };

@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import type { ApiProblem } from '../contract/api/failures.js';
 import type { AnswerOf, BodySent, OperationName, OPERATIONS } from '../contract/operations.js';
+import { pathOf } from './path.js';
 import { type Series, seriesOf } from './series.js';
 import { forgetToken, token } from './session.js';
 
@@ -31,13 +32,6 @@ export class Refused extends Error {
     this.code = code;
     this.remedy = remedy;
   }
-}
-
-export function pathOf(call: string, of = '', query: Readonly<Record<string, Value>> = {}): string {
-  const [, path = ''] = call.split(' ');
-  const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const search = new URLSearchParams(asked.map(([key, value]) => [key, String(value)])).toString();
-  return `${path.replace(/:\w+/, encodeURIComponent(of))}${search === '' ? '' : `?${search}`}`;
 }
 
 /** Answers that the server need not send again while they are the same, by path. The oldest goes first. */

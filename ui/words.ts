@@ -52,4 +52,4 @@ const TONES: Readonly<Record<string, Tone>> = {
   ...{ 'setting-up': 'busy', provisioning: 'busy', evicting: 'bad', queued: 'wait', paused: 'wait', released: 'wait' },
   ...{ failed: 'bad', terminated: 'bad', cancelled: 'calm', refused: 'bad', open: 'good', waiting: 'wait' },
 };
-export const toneOf = (phase: string): Tone => TONES[phase] ?? 'calm';
+export const toneOf = (phase: string): Tone => (Object.hasOwn(TONES, phase) && TONES[phase]) || 'calm';
