@@ -42,7 +42,17 @@ export interface RunningUi {
 
 /** What the page calls. Files, secrets, keys of hosts and new jobs are the command line's. */
 const SERVED: ReadonlySet<OperationName> = new Set([
-  ...(['pageSession', 'whoami', 'accessExplain', 'board', 'list', 'count', 'status', 'describe', 'openSlices'] as const),
+  ...([
+    'pageSession',
+    'whoami',
+    'accessExplain',
+    'board',
+    'list',
+    'count',
+    'status',
+    'describe',
+    'openSlices',
+  ] as const),
   ...(['wait', 'polls', 'why', 'logs', 'objects', 'objectStat', 'objectContent'] as const),
   ...(['cancel', 'stop', 'resume', 'restart', 'requeue', 'priority'] as const),
   ...(['listGroups', 'group', 'describeGroup', 'groupMembers', 'cancelGroup', 'beginGroup'] as const),
@@ -53,7 +63,10 @@ export async function startUi({ client, store, user, port }: UiOptions): Promise
   const session = new PageSession(user);
   const metrics = new ServerMetrics();
   const dear = new DearWork();
-  const services = servicesOf({ client, store, session, metrics, dear }, await openJobKeys({ current: undefined, former: undefined }));
+  const services = servicesOf(
+    { client, store, session, metrics, dear },
+    await openJobKeys({ current: undefined, former: undefined }),
+  );
   const log = pino({ level: 'silent' });
   const app = await createApp(CONFIG, services, log, (name) => SERVED.has(name));
   const url = await app.listen({ host: '127.0.0.1', port });
@@ -118,7 +131,11 @@ class PageSession {
   /** @throws ApiError `unauthenticated` */
   async verify(token: string): Promise<Caller> {
     if (!isSame(sha256Of(token), sha256Of(this.#token)) || this.#expiresAt < Date.now())
-      throw new ApiError('unauthenticated', 'the token is not of this `jobctl ui`', 'open the link that it printed last');
+      throw new ApiError(
+        'unauthenticated',
+        'the token is not of this `jobctl ui`',
+        'open the link that it printed last',
+      );
     return { kind: 'user', id: this.#user, groups: [], issuer: 'jobctl ui', expiresAt: this.#expiresAt };
   }
 }

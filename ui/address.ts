@@ -15,7 +15,10 @@ const SCREENS: ReadonlyMap<string, 'job' | 'group' | 'pool'> = new Map([
 ]);
 
 export function screenOf(pathname: string): Screen {
-  const words = pathname.slice(BASE.length).split('/').filter((word) => word !== '');
+  const words = pathname
+    .slice(BASE.length)
+    .split('/')
+    .filter((word) => word !== '');
   const [kind = '', id, ...more] = words;
   if (words.length === 0) return { name: 'board' };
   if (kind === 'schedules' && id === undefined) return { name: 'schedules' };
@@ -77,7 +80,10 @@ interface Row {
 
 /** Whether every word of the text stands somewhere in the row. */
 export function isFound({ id, user, project, slice, phase, why = '', place }: Row, text: string): boolean {
-  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
   if (words.length === 0) return true;
   const all = [id, user, project, slice, phase, why, place?.why ?? ''].join('\n').toLowerCase();
   return words.every((word) => all.includes(word));

@@ -88,7 +88,11 @@ async function request(path: string, { headers = {}, ...sent }: Sent): Promise<R
     redirect: 'error',
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Refused({ code: 'unreachable', detail: 'The server does not answer.', remedy: 'This page keeps trying.' });
+    throw new Refused({
+      code: 'unreachable',
+      detail: 'The server does not answer.',
+      remedy: 'This page keeps trying.',
+    });
   });
   if (response.ok || response.status === 304) return response;
   const refusal = await refusalOf(response);
@@ -165,7 +169,11 @@ export async function followLog(job: string, wish: LogWish, events: LogEvents, s
 
 async function eachEvent(
   { body }: Response,
-  told: (event: { readonly event?: string | undefined; readonly id?: string | undefined; readonly data: string }) => void,
+  told: (event: {
+    readonly event?: string | undefined;
+    readonly id?: string | undefined;
+    readonly data: string;
+  }) => void,
 ): Promise<void> {
   if (body === null) return;
   const parser = createParser({ onEvent: told });

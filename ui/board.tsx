@@ -32,7 +32,8 @@ export function Board() {
     },
   });
   const { data } = asking;
-  const change = (part: Partial<BoardFilters>): void => go(`${addressOf({ name: 'board' })}${searchOf({ ...filters, ...part })}`, true);
+  const change = (part: Partial<BoardFilters>): void =>
+    go(`${addressOf({ name: 'board' })}${searchOf({ ...filters, ...part })}`, true);
   const entries = useMemo(() => (data === undefined ? [] : entriesOf(data.rows, text)), [data, text]);
   const found = entries.filter((entry) => typeof entry !== 'string').length;
   return (
@@ -61,7 +62,13 @@ function nothingWords({ total }: BoardAnswer, { text, isAll }: BoardFilters): st
   return isAll ? 'There is no job.' : 'No job is open, and none ended within a day.';
 }
 
-function Filters({ filters, change }: { readonly filters: BoardFilters; readonly change: (part: Partial<BoardFilters>) => void }) {
+function Filters({
+  filters,
+  change,
+}: {
+  readonly filters: BoardFilters;
+  readonly change: (part: Partial<BoardFilters>) => void;
+}) {
   const { data: who } = useAnswer('GET /v1/whoami', {}, { everyMs: 60_000 });
   const named = (['user', 'project', 'pool'] as const).filter((key) => filters[key] !== '');
   return (
@@ -90,7 +97,13 @@ function Filters({ filters, change }: { readonly filters: BoardFilters; readonly
         older too
       </label>
       {named.map((key) => (
-        <button key={key} type="button" className="chip" onClick={() => change({ [key]: '' })} title="Remove this filter">
+        <button
+          key={key}
+          type="button"
+          className="chip"
+          onClick={() => change({ [key]: '' })}
+          title="Remove this filter"
+        >
           {key} {filters[key]} <span aria-hidden="true">×</span>
           <span className="hidden">: remove this filter</span>
         </button>
@@ -102,7 +115,13 @@ function Filters({ filters, change }: { readonly filters: BoardFilters; readonly
 const MOST_GROUPS = 8;
 
 /** Groups that are open, or ended within a day: each in a line, with how many of its members are how. */
-function Groups({ filters: { text, user, project, pool, phases, isAll }, since }: { readonly filters: BoardFilters; readonly since: number }) {
+function Groups({
+  filters: { text, user, project, pool, phases, isAll },
+  since,
+}: {
+  readonly filters: BoardFilters;
+  readonly since: number;
+}) {
   const query = { user, project, pool, limit: 100, ...(isAll ? {} : { endedSince: since }) };
   const { data } = useAnswer('GET /v1/groups', { query }, { everyMs: GROUPS_MS });
   const [isWhole, setWhole] = useState(false);
@@ -110,15 +129,21 @@ function Groups({ filters: { text, user, project, pool, phases, isAll }, since }
   if (found.length === 0 || phases.length > 0) return null;
   return (
     <ul className="groups" aria-label="Groups">
-      {found.slice(0, isWhole ? found.length : MOST_GROUPS).map(({ id, members, counts = {}, endedAt, submittedAt, awaited }) => (
-        <li key={id}>
-          <Link to={addressOf({ name: 'group', id })}>{id}</Link>{' '}
-          <span className="note">
-            {count(members, 'job')}, {Object.entries(counts).map(([word, number]) => `${number} ${word}`).join(', ')}
-            {awaited ? `, waits for ${awaited}` : ''} {endedAt === undefined ? <Since at={submittedAt} /> : duration(endedAt - submittedAt)}
-          </span>
-        </li>
-      ))}
+      {found
+        .slice(0, isWhole ? found.length : MOST_GROUPS)
+        .map(({ id, members, counts = {}, endedAt, submittedAt, awaited }) => (
+          <li key={id}>
+            <Link to={addressOf({ name: 'group', id })}>{id}</Link>{' '}
+            <span className="note">
+              {count(members, 'job')},{' '}
+              {Object.entries(counts)
+                .map(([word, number]) => `${number} ${word}`)
+                .join(', ')}
+              {awaited ? `, waits for ${awaited}` : ''}{' '}
+              {endedAt === undefined ? <Since at={submittedAt} /> : duration(endedAt - submittedAt)}
+            </span>
+          </li>
+        ))}
       {found.length > MOST_GROUPS && !isWhole && (
         <li>
           <button type="button" className="quiet" onClick={() => setWhole(true)}>
@@ -145,7 +170,13 @@ function Totals({ phases, chosen, change }: TotalsParts) {
   return (
     <div className="totals" role="group" aria-label="Phases">
       {shown.map(({ phase, jobs, chips }) => (
-        <button key={phase} type="button" className="chip" aria-pressed={chosen.includes(phase)} onClick={() => toggle(phase)}>
+        <button
+          key={phase}
+          type="button"
+          className="chip"
+          aria-pressed={chosen.includes(phase)}
+          onClick={() => toggle(phase)}
+        >
           <Phase phase={phase} /> <b>{jobs.toLocaleString('en')}</b>
           {chips !== undefined && chips > 0 && <span className="note">{count(chips, 'chip')}</span>}
         </button>
@@ -199,7 +230,15 @@ function Rows({ entries }: { readonly entries: readonly Entry[] }) {
     requestAnimationFrame(() => place.current?.querySelector<HTMLElement>(`[data-index="${next}"] a`)?.focus());
   };
   return (
-    <div ref={place} className="rows" role="table" aria-label="Jobs" aria-rowcount={entries.length} tabIndex={0} onKeyDown={move}>
+    <div
+      ref={place}
+      className="rows"
+      role="table"
+      aria-label="Jobs"
+      aria-rowcount={entries.length}
+      tabIndex={0}
+      onKeyDown={move}
+    >
       <div className="space" style={{ height: rows.getTotalSize() }} role="rowgroup">
         {rows.getVirtualItems().map(({ index, key, start, size }) => {
           const entry = entries[index];
@@ -222,10 +261,12 @@ function Rows({ entries }: { readonly entries: readonly Entry[] }) {
   );
 }
 
-const keyOf = (entry: Entry | undefined): string => (typeof entry === 'string' ? entry.replace(/ .*/, '') : `job ${entry?.id}`);
+const keyOf = (entry: Entry | undefined): string =>
+  typeof entry === 'string' ? entry.replace(/ .*/, '') : `job ${entry?.id}`;
 
 function JobCells({ row }: { readonly row: Row }) {
-  const { id, user, project, slice, chips, phase, phaseSince, submittedAt, endedAt, place, why, attempts, isVerified } = row;
+  const { id, user, project, slice, chips, phase, phaseSince, submittedAt, endedAt, place, why, attempts, isVerified } =
+    row;
   const reason = place?.why ?? why ?? '';
   return (
     <>

@@ -65,7 +65,13 @@ export default function Group({ id }: { readonly id: string }) {
       />
       <div className="totals" role="group" aria-label="Columns">
         {columns.map(({ title }) => (
-          <button key={title} type="button" className="chip" aria-pressed={!hidden.includes(title)} onClick={() => toggle(title)}>
+          <button
+            key={title}
+            type="button"
+            className="chip"
+            aria-pressed={!hidden.includes(title)}
+            onClick={() => toggle(title)}
+          >
             {title}
           </button>
         ))}
@@ -86,14 +92,12 @@ export default function Group({ id }: { readonly id: string }) {
 function columnsOf(axes: readonly string[]): readonly Column<Shown>[] {
   return [
     { title: '#', cell: ({ index }) => index, by: ({ index }) => index, isNumber: true },
-    ...axes.map(
-      (axis): Column<Shown> => ({
-        title: axis,
-        cell: ({ values }) => String(values[axis] ?? '').slice(0, MOST_OF_VALUE),
-        by: ({ values }) => values[axis] ?? '',
-        isNumber: true,
-      }),
-    ),
+    ...axes.map((axis): Column<Shown> => ({
+      title: axis,
+      cell: ({ values }) => String(values[axis] ?? '').slice(0, MOST_OF_VALUE),
+      by: ({ values }) => values[axis] ?? '',
+      isNumber: true,
+    })),
     {
       title: 'state',
       cell: ({ state, row }) => <Phase phase={row?.endedAt === undefined ? (row?.phase ?? state) : state} />,
@@ -107,12 +111,24 @@ function columnsOf(axes: readonly string[]): readonly Column<Shown>[] {
     {
       title: 'time',
       cell: ({ row }) =>
-        row === undefined ? '' : row.endedAt === undefined ? <Since at={row.phaseSince} /> : duration(row.endedAt - row.submittedAt),
+        row === undefined ? (
+          ''
+        ) : row.endedAt === undefined ? (
+          <Since at={row.phaseSince} />
+        ) : (
+          duration(row.endedAt - row.submittedAt)
+        ),
       by: ({ row }) => (row === undefined ? 0 : (row.endedAt ?? Date.now()) - row.submittedAt),
       isNumber: true,
       isMinor: true,
     },
-    { title: 'attempts', cell: ({ row }) => row?.attempts ?? '', by: ({ row }) => row?.attempts ?? 0, isNumber: true, isMinor: true },
+    {
+      title: 'attempts',
+      cell: ({ row }) => row?.attempts ?? '',
+      by: ({ row }) => row?.attempts ?? 0,
+      isNumber: true,
+      isMinor: true,
+    },
     { title: 'why', cell: ({ row }) => <Sentence text={row?.why ?? ''} />, isMinor: true },
   ];
 }

@@ -27,7 +27,11 @@ export default function Job({ id }: { readonly id: string }) {
   const asking = useAnswer('GET /v1/jobs/:id', { of: id });
   const row = asking.data;
   const isOver = row?.endedAt !== undefined;
-  const viewing = useAnswer('GET /v1/jobs/:id/description', { of: id }, { everyMs: isOver ? 0 : VIEW_MS, isWanted: row !== undefined });
+  const viewing = useAnswer(
+    'GET /v1/jobs/:id/description',
+    { of: id },
+    { everyMs: isOver ? 0 : VIEW_MS, isWanted: row !== undefined },
+  );
   const view = viewing.data as JobView | undefined;
   const { search } = useAddress();
   const said = new URLSearchParams(search).get('tab');
@@ -63,7 +67,11 @@ export default function Job({ id }: { readonly id: string }) {
       <Suspense fallback={<p className="note">Loading ..</p>}>
         {tab === 'log' && (
           <>
-            <Log job={id} attempts={row.attempts} hosts={view?.slices.reduce((sum, { hosts }) => sum + hosts.length, 0)} />
+            <Log
+              job={id}
+              attempts={row.attempts}
+              hosts={view?.slices.reduce((sum, { hosts }) => sum + hosts.length, 0)}
+            />
             <Metrics job={id} isOver={isOver} />
           </>
         )}
@@ -75,7 +83,12 @@ export default function Job({ id }: { readonly id: string }) {
   );
 }
 
-const TITLES: Readonly<Record<Tab, string>> = { log: 'Log', events: 'Events', hosts: 'Slices and hosts', file: 'Job file' };
+const TITLES: Readonly<Record<Tab, string>> = {
+  log: 'Log',
+  events: 'Events',
+  hosts: 'Slices and hosts',
+  file: 'Job file',
+};
 
 interface PartParts {
   readonly asking: { readonly error: Error | null; readonly data: unknown; readonly dataUpdatedAt: number };
@@ -94,7 +107,11 @@ function Part({ asking, children }: PartParts) {
 
 /** Why the job waits, in the words of `jobctl why`; else the reason of its phase, or of its end. */
 function Why({ row }: { readonly row: Row }) {
-  const { data } = useAnswer('GET /v1/jobs/:id/why', { of: row.id }, { isWanted: row.phase === 'queued', everyMs: VIEW_MS });
+  const { data } = useAnswer(
+    'GET /v1/jobs/:id/why',
+    { of: row.id },
+    { isWanted: row.phase === 'queued', everyMs: VIEW_MS },
+  );
   const words = row.phase === 'queued' ? data?.words : undefined;
   const { outcome } = row;
   if (words === undefined)
@@ -213,7 +230,9 @@ type HostRow = JobView['slices'][number]['hosts'][number] & { readonly slice: st
 
 function Hosts({ view }: { readonly view: JobView }) {
   let number = 0;
-  const hosts = view.slices.flatMap(({ hosts: all, ref }) => all.map((host): HostRow => ({ ...host, slice: ref.name, number: number++ })));
+  const hosts = view.slices.flatMap(({ hosts: all, ref }) =>
+    all.map((host): HostRow => ({ ...host, slice: ref.name, number: number++ })),
+  );
   const columns: readonly Column<HostRow>[] = [
     { title: 'Host', cell: ({ number: at }) => at, by: ({ number: at }) => at, isNumber: true },
     { title: 'Slice', cell: ({ slice }) => slice, by: ({ slice }) => slice },
@@ -224,12 +243,18 @@ function Hosts({ view }: { readonly view: JobView }) {
       <ul className="slices">
         {[...view.slices, ...(view.rivals ?? [])].map((slice) => (
           <li key={slice.ref.name}>
-            <b>{slice.ref.name}</b> {'zone' in slice.ref ? `in ${slice.ref.zone}` : ''} <span className="note">{slice.state}</span>{' '}
-            {slice.detail !== undefined && <Sentence text={slice.detail} />}
+            <b>{slice.ref.name}</b> {'zone' in slice.ref ? `in ${slice.ref.zone}` : ''}{' '}
+            <span className="note">{slice.state}</span> {slice.detail !== undefined && <Sentence text={slice.detail} />}
           </li>
         ))}
       </ul>
-      <Table caption="Hosts" columns={columns} rows={hosts} keyOf={({ number: at }) => String(at)} nothing="It has no hosts now." />
+      <Table
+        caption="Hosts"
+        columns={columns}
+        rows={hosts}
+        keyOf={({ number: at }) => String(at)}
+        nothing="It has no hosts now."
+      />
     </>
   );
 }

@@ -14,7 +14,8 @@ export function Login({ problem, hasEnded }: LoginParts) {
   useEffect(() => {
     call('GET /v1/login').then(
       () => setLocal(false),
-      (error: unknown) => (error instanceof Refused && error.code === 'not-found' ? setLocal(true) : setWords(String(error))),
+      (error: unknown) =>
+        error instanceof Refused && error.code === 'not-found' ? setLocal(true) : setWords(String(error)),
     );
   }, []);
   const submit = (event: FormEvent<HTMLFormElement>): void => {
@@ -27,7 +28,9 @@ export function Login({ problem, hasEnded }: LoginParts) {
   return (
     <main className="login">
       <h1>jobctl</h1>
-      {hasEnded && problem === undefined && <p role="status">Your login has ended. What you looked at is still in the address.</p>}
+      {hasEnded && problem === undefined && (
+        <p role="status">Your login has ended. What you looked at is still in the address.</p>
+      )}
       {words !== undefined && (
         <p role="alert" className="problem">
           {words}
@@ -46,8 +49,8 @@ export function Login({ problem, hasEnded }: LoginParts) {
           <input id="token" name="token" type="password" autoComplete="off" spellCheck={false} required />
           <button type="submit">Log in</button>
           <p className="note">
-            It stays in this tab, and is forgotten when the tab is closed. The server asks for your rights at every call, as on the
-            command line.
+            It stays in this tab, and is forgotten when the tab is closed. The server asks for your rights at every
+            call, as on the command line.
           </p>
         </form>
       )}

@@ -36,7 +36,11 @@ function Plot({ series }: { readonly series: Series }) {
     if (element === null) return undefined;
     const style = getComputedStyle(element);
     const [line, grid, text] = ['--link', '--line', '--dim'].map((variable) => style.getPropertyValue(variable));
-    const axis = { stroke: text ?? '', grid: { stroke: grid ?? '', width: 1 }, ticks: { stroke: grid ?? '', width: 1 } };
+    const axis = {
+      stroke: text ?? '',
+      grid: { stroke: grid ?? '', width: 1 },
+      ticks: { stroke: grid ?? '', width: 1 },
+    };
     const options: uPlot.Options = {
       width: element.clientWidth,
       height: HEIGHT_PX,

@@ -110,7 +110,9 @@ function Caller() {
   const left = data.expiresAt - now;
   return (
     <div className="caller">
-      {left < SOON_MS && <span className="warn">{onClock(`login ends ${new Date(data.expiresAt).toISOString()}`, now)}</span>}
+      {left < SOON_MS && (
+        <span className="warn">{onClock(`login ends ${new Date(data.expiresAt).toISOString()}`, now)}</span>
+      )}
       <span title={data.issuer}>{data.id}</span>
       <button type="button" className="quiet" onClick={() => forgetToken(true)}>
         Log out

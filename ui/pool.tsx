@@ -23,7 +23,11 @@ const MOST_WAITING = 200;
 // oxlint-disable-next-line import/no-default-export
 export default function Pool({ pool }: { readonly pool: string }) {
   const asking = useAnswer('GET /v1/pools/:pool/use', { of: pool }, { everyMs: LOOK_MS });
-  const waiting = useAnswer('GET /v1/board', { query: { pool, phase: 'queued', limit: MOST_WAITING } }, { everyMs: LOOK_MS });
+  const waiting = useAnswer(
+    'GET /v1/board',
+    { query: { pool, phase: 'queued', limit: MOST_WAITING } },
+    { everyMs: LOOK_MS },
+  );
   const capacity = useAnswer('GET /v1/pools/:pool/capacity', { of: pool }, { everyMs: 30_000 });
   const use = asking.data;
   return (
@@ -48,25 +52,49 @@ export default function Pool({ pool }: { readonly pool: string }) {
       {use !== undefined && (
         <>
           <h2>Jobs with chips ({use.jobs.length})</h2>
-          <Table caption="Jobs with chips" columns={HOLDERS} rows={use.jobs} keyOf={({ job, tier, since }) => `${job} ${tier} ${since}`} nothing="No job holds chips." />
+          <Table
+            caption="Jobs with chips"
+            columns={HOLDERS}
+            rows={use.jobs}
+            keyOf={({ job, tier, since }) => `${job} ${tier} ${since}`}
+            nothing="No job holds chips."
+          />
         </>
       )}
       {waiting.data !== undefined && (
         <>
           <h2>Waiting, by place ({waiting.data.total})</h2>
-          <Table caption="Waiting" columns={WAITING} rows={waiting.data.rows} keyOf={({ id }) => id} nothing="No job waits." />
+          <Table
+            caption="Waiting"
+            columns={WAITING}
+            rows={waiting.data.rows}
+            keyOf={({ id }) => id}
+            nothing="No job waits."
+          />
         </>
       )}
       {use !== undefined && (
         <>
           <h2>Users</h2>
-          <Table caption="Users" columns={USERS} rows={use.users} keyOf={({ user, project, isVerified }) => `${user} ${project} ${isVerified}`} nothing="Nobody has chips or waits." />
+          <Table
+            caption="Users"
+            columns={USERS}
+            rows={use.users}
+            keyOf={({ user, project, isVerified }) => `${user} ${project} ${isVerified}`}
+            nothing="Nobody has chips or waits."
+          />
         </>
       )}
       {capacity.data !== undefined && capacity.data.rows.length > 0 && (
         <>
           <h2>Where chips were lately</h2>
-          <Table caption="Capacity" columns={CAPACITY} rows={capacity.data.rows} keyOf={({ zone, accelerator, pricing }) => `${zone} ${accelerator} ${pricing}`} nothing="" />
+          <Table
+            caption="Capacity"
+            columns={CAPACITY}
+            rows={capacity.data.rows}
+            keyOf={({ zone, accelerator, pricing }) => `${zone} ${accelerator} ${pricing}`}
+            nothing=""
+          />
         </>
       )}
     </section>
@@ -102,7 +130,13 @@ function Quota({ use: { projects, tiers } }: { readonly use: Use }) {
           </li>
         ))}
       </ul>
-      <Table caption="Projects" columns={projectColumns(most)} rows={projects} keyOf={({ project, type }) => `${project} ${type}`} nothing="" />
+      <Table
+        caption="Projects"
+        columns={projectColumns(most)}
+        rows={projects}
+        keyOf={({ project, type }) => `${project} ${type}`}
+        nothing=""
+      />
     </>
   );
 }
@@ -136,31 +170,58 @@ const HOLDERS: readonly Column<Holder>[] = [
   { title: 'Project', cell: ({ project }) => project, by: ({ project }) => project, isMinor: true },
   { title: 'Chips', cell: ({ chips }) => chips ?? '', by: ({ chips = 0 }) => chips, isNumber: true },
   { title: 'Units', cell: ({ units }) => unitsText(units), isMinor: true },
-  { title: 'Priority', cell: ({ priority }) => priority, by: ({ priority }) => priority, isNumber: true, isMinor: true },
+  {
+    title: 'Priority',
+    cell: ({ priority }) => priority,
+    by: ({ priority }) => priority,
+    isNumber: true,
+    isMinor: true,
+  },
   { title: 'For', cell: ({ since }) => <Since at={since} />, by: ({ since }) => -since, isNumber: true },
   {
     title: 'Lease',
-    cell: ({ state, isBorrowing }) => <Phase phase={state === 'draining' ? 'evicting' : 'running'} label={isBorrowing ? `${state}, borrowed` : state} />,
+    cell: ({ state, isBorrowing }) => (
+      <Phase phase={state === 'draining' ? 'evicting' : 'running'} label={isBorrowing ? `${state}, borrowed` : state} />
+    ),
     by: ({ state, isBorrowing }) => `${state}${isBorrowing}`,
   },
 ];
 
 const WAITING: readonly Column<Waiting>[] = [
-  { title: 'Place', cell: ({ place }) => place?.position ?? '', by: ({ place }) => place?.position ?? Infinity, isNumber: true },
+  {
+    title: 'Place',
+    cell: ({ place }) => place?.position ?? '',
+    by: ({ place }) => place?.position ?? Infinity,
+    isNumber: true,
+  },
   { title: 'Job', cell: ({ id }) => jobLink(id), by: ({ id }) => id },
   { title: 'User', cell: ({ user }) => user, by: ({ user }) => user },
   { title: 'Slice', cell: ({ slice }) => slice, by: ({ slice }) => slice, isMinor: true },
-  { title: 'For', cell: ({ phaseSince }) => <Since at={phaseSince} />, by: ({ phaseSince }) => -phaseSince, isNumber: true },
+  {
+    title: 'For',
+    cell: ({ phaseSince }) => <Since at={phaseSince} />,
+    by: ({ phaseSince }) => -phaseSince,
+    isNumber: true,
+  },
   { title: 'Why', cell: ({ place, why = '' }) => <Sentence text={place?.why ?? why} /> },
 ];
 
 const USERS: readonly Column<Share>[] = [
-  { title: 'User', cell: ({ user, isVerified }) => `${user}${isVerified ? '' : ' (unverified)'}`, by: ({ user }) => user },
+  {
+    title: 'User',
+    cell: ({ user, isVerified }) => `${user}${isVerified ? '' : ' (unverified)'}`,
+    by: ({ user }) => user,
+  },
   { title: 'Project', cell: ({ project }) => project, by: ({ project }) => project },
   { title: 'Jobs', cell: ({ jobs }) => jobs, by: ({ jobs }) => jobs, isNumber: true },
   { title: 'Chips', cell: ({ chips }) => chips, by: ({ chips }) => chips, isNumber: true },
   { title: 'Borrowed', cell: ({ borrowed }) => borrowed || '', by: ({ borrowed }) => borrowed, isNumber: true },
-  { title: 'Waiting', cell: ({ waitingJobs, waitingChips }) => (waitingJobs === 0 ? '' : `${waitingJobs} (${waitingChips} chips)`), by: ({ waitingChips }) => waitingChips, isNumber: true },
+  {
+    title: 'Waiting',
+    cell: ({ waitingJobs, waitingChips }) => (waitingJobs === 0 ? '' : `${waitingJobs} (${waitingChips} chips)`),
+    by: ({ waitingChips }) => waitingChips,
+    isNumber: true,
+  },
 ];
 
 const CAPACITY: readonly Column<Seen>[] = [
@@ -169,6 +230,17 @@ const CAPACITY: readonly Column<Seen>[] = [
   { title: 'Pricing', cell: ({ pricing }) => pricing, by: ({ pricing }) => pricing, isMinor: true },
   { title: 'Asked', cell: ({ asked }) => asked, by: ({ asked }) => asked, isNumber: true },
   { title: 'Got', cell: ({ got }) => got, by: ({ got }) => got, isNumber: true },
-  { title: 'Wait', cell: ({ medianWaitMs }) => (medianWaitMs === undefined ? '' : duration(medianWaitMs)), by: ({ medianWaitMs = 0 }) => medianWaitMs, isNumber: true },
-  { title: 'Seen', cell: ({ seenAt }) => <Since at={seenAt} suffix=" ago" />, by: ({ seenAt }) => -seenAt, isNumber: true, isMinor: true },
+  {
+    title: 'Wait',
+    cell: ({ medianWaitMs }) => (medianWaitMs === undefined ? '' : duration(medianWaitMs)),
+    by: ({ medianWaitMs = 0 }) => medianWaitMs,
+    isNumber: true,
+  },
+  {
+    title: 'Seen',
+    cell: ({ seenAt }) => <Since at={seenAt} suffix=" ago" />,
+    by: ({ seenAt }) => -seenAt,
+    isNumber: true,
+    isMinor: true,
+  },
 ];

@@ -19,7 +19,13 @@ export default function Schedules() {
       <h1 id="schedules-title">Schedules</h1>
       <Problem {...asking} />
       {asking.data !== undefined && (
-        <Table caption="Schedules" columns={COLUMNS} rows={asking.data.schedules} keyOf={({ name }) => name} nothing="There is no schedule: `jobctl schedule create` makes one." />
+        <Table
+          caption="Schedules"
+          columns={COLUMNS}
+          rows={asking.data.schedules}
+          keyOf={({ name }) => name}
+          nothing="There is no schedule: `jobctl schedule create` makes one."
+        />
       )}
     </section>
   );
@@ -31,7 +37,11 @@ const clockOf = (at: number | undefined, now: number): string => (at === undefin
 const COLUMNS: readonly Column<Schedule>[] = [
   { title: 'Name', cell: ({ name }) => name, by: ({ name }) => name },
   { title: 'Times', cell: ({ cron, timeZone }) => `${cron}  ${timeZone}` },
-  { title: 'Next', cell: ({ isPaused, next }) => (isPaused ? <Phase phase="paused" /> : <Time at={next[0]} />), by: ({ next }) => next[0] ?? 0 },
+  {
+    title: 'Next',
+    cell: ({ isPaused, next }) => (isPaused ? <Phase phase="paused" /> : <Time at={next[0]} />),
+    by: ({ next }) => next[0] ?? 0,
+  },
   {
     title: 'Last',
     cell: ({ last }) =>

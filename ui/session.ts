@@ -9,7 +9,10 @@ type Listener = () => void;
 const listeners = new Set<Listener>();
 const channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('jobctl.session');
 
-type Message = { readonly kind: 'who-has-it' } | { readonly kind: 'here'; readonly token: string } | { readonly kind: 'over' };
+type Message =
+  | { readonly kind: 'who-has-it' }
+  | { readonly kind: 'here'; readonly token: string }
+  | { readonly kind: 'over' };
 
 export const token = (): string | undefined => sessionStorage.getItem(KEY) ?? undefined;
 
@@ -48,6 +51,7 @@ export async function askOtherTabs(): Promise<void> {
   });
 }
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
 const post = (message: Message): void => channel?.postMessage(message);
 const tell = (): void => listeners.forEach((listener) => listener());
 

@@ -78,7 +78,11 @@ export function Verbs({ row }: { readonly row: Row }) {
   const { id, endedAt } = row;
   const [chosen, choose] = useState<Verb>();
   const [told, setTold] = useState('');
-  const rights = useAnswer('GET /v1/access/explain', { query: { job: id } }, { everyMs: 30_000, isWanted: endedAt === undefined });
+  const rights = useAnswer(
+    'GET /v1/access/explain',
+    { query: { job: id } },
+    { everyMs: 30_000, isWanted: endedAt === undefined },
+  );
   if (endedAt !== undefined) return null;
   const refusalOf = ({ of }: Verb): string | undefined => {
     const word = of.split('/').at(-1);
@@ -105,7 +109,9 @@ export function Verbs({ row }: { readonly row: Row }) {
           </button>
         );
       })}
-      {chosen !== undefined && <Question key={chosen.name} verb={chosen} id={id} tell={setTold} done={() => choose(undefined)} />}
+      {chosen !== undefined && (
+        <Question key={chosen.name} verb={chosen} id={id} tell={setTold} done={() => choose(undefined)} />
+      )}
     </div>
   );
 }
@@ -124,7 +130,13 @@ function Question({ verb, id, tell, done }: QuestionParts) {
   const asking = useMutation({
     mutationFn: (form: FormData) => call(of, { of: id, body: (body?.(form) ?? {}) as never }),
     onSuccess: (answer) => {
-      tell('message' in answer ? answer.message : answer.state === 'done' ? 'It has ended already.' : 'It is being cancelled.');
+      tell(
+        'message' in answer
+          ? answer.message
+          : answer.state === 'done'
+            ? 'It has ended already.'
+            : 'It is being cancelled.',
+      );
       void queries.invalidateQueries();
       dialog.current?.close();
     },

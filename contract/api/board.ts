@@ -75,7 +75,11 @@ export const poolUseSchema = z.object({
   users: z.array(shareSchema).describe('By user and project, the most chips first.'),
   jobs: z.array(holderSchema).describe('Every lease, the most chips first: 1,000 at most.'),
   waiting: z
-    .array(z.object({ ...{ job: z.string(), user: z.string(), project: z.string(), units, priority: z.int(), since: epochMs } }))
+    .array(
+      z.object({
+        ...{ job: z.string(), user: z.string(), project: z.string(), units, priority: z.int(), since: epochMs },
+      }),
+    )
     .describe('1,000 at most, in no order: `place` of a board has that.'),
 });
 

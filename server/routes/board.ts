@@ -30,7 +30,9 @@ export function registerBoard(serve: Serve, { client, gate, store }: Services): 
 
   serve('board', async ({ call, query: { limit, ...given } }) => {
     const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as JobFilter;
-    const board = await boards.of(JSON.stringify([filter, limit]), () => gatherBoard(client, filter, { limit, linesOf }));
+    const board = await boards.of(JSON.stringify([filter, limit]), () =>
+      gatherBoard(client, filter, { limit, linesOf }),
+    );
     const ids = board.rows.map(({ id }) => id);
     const places = new Map(board.lines.flatMap((line) => [...placesInLine(line, ids, isoTime)]));
     const rows = await Promise.all(board.rows.map((row) => rowTo(gate, call.caller, row)));

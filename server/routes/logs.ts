@@ -35,7 +35,11 @@ export function registerLogs(serve: Serve, services: Services): void {
       const ends =
         tail === undefined
           ? undefined
-          : await tailOf(feeds.reader, logPrefix(id, attempts.at(-1) ?? 1, stream), { tail, hosts, most: await mostHosts() });
+          : await tailOf(feeds.reader, logPrefix(id, attempts.at(-1) ?? 1, stream), {
+              tail,
+              hosts,
+              most: await mostHosts(),
+            });
       const shown = ends === undefined ? attempts : attempts.slice(-1);
       const text = Readable.from(storedText(feeds.reader, id, { attempts: shown, stream, hosts, starts: ends }), {
         objectMode: false,
@@ -175,7 +179,11 @@ const MOST_HOSTS = 1_000;
 async function tailOf(
   reader: StoreReader,
   prefix: string,
-  { tail, hosts, most }: { readonly tail: number; readonly hosts: readonly number[] | undefined; readonly most: number },
+  {
+    tail,
+    hosts,
+    most,
+  }: { readonly tail: number; readonly hosts: readonly number[] | undefined; readonly most: number },
 ): Promise<ReadonlyMap<number, LogStart>> {
   const meant = hosts ?? (await hostsWithChunks(reader, prefix));
   // Hosts write into the bucket, and may invent numbers.

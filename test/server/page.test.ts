@@ -33,13 +33,21 @@ describe('the page of jobctl serve', function () {
     assert.equal(status, 200);
     const policy = headers.get('content-security-policy') ?? '';
     for (const rule of [
-      ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"],
+      ...[
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "frame-ancestors 'none'",
+      ],
       ...["base-uri 'none'", "form-action 'none'", "trusted-types 'none'"],
     ])
       assert.ok(policy.split('; ').includes(rule), `${rule}: ${policy}`);
     assert.doesNotMatch(policy, /unsafe|https?:|\*/);
     assert.deepEqual(
-      ['x-content-type-options', 'x-frame-options', 'referrer-policy', 'cache-control'].map((name) => headers.get(name)),
+      ['x-content-type-options', 'x-frame-options', 'referrer-policy', 'cache-control'].map((name) =>
+        headers.get(name),
+      ),
       ['nosniff', 'DENY', 'no-referrer', 'no-cache'],
     );
   });
@@ -54,7 +62,8 @@ describe('the page of jobctl serve', function () {
     const html = readFileSync(join(DIST, 'index.html'), 'utf8');
     const first = new Set([...html.matchAll(/\/ui\/([\w.-]+)/g)].map(([, name = '']) => name));
     for (const name of first)
-      for (const [, imported = ''] of readFileSync(join(DIST, name), 'utf8').matchAll(/from ?"\.\/([\w.-]+)"/g)) first.add(imported);
+      for (const [, imported = ''] of readFileSync(join(DIST, name), 'utf8').matchAll(/from ?"\.\/([\w.-]+)"/g))
+        first.add(imported);
     const sizes = [...first].map((name) => gzipSync(readFileSync(join(DIST, name)), { level: 9 }).length);
     const sum = sizes.reduce((all, size) => all + size, 0);
     assert.ok(first.size >= 3 && sum > 20_000, `${[...first].join(', ')} are not the page`);
@@ -63,7 +72,14 @@ describe('the page of jobctl serve', function () {
 
   it('has the licenses of what is in it', () => {
     const notices = readFileSync(join(DIST, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
-    for (const name of ['react', 'react-dom', '@tanstack/react-query', '@tanstack/react-virtual', 'uplot', 'eventsource-parser'])
+    for (const name of [
+      'react',
+      'react-dom',
+      '@tanstack/react-query',
+      '@tanstack/react-virtual',
+      'uplot',
+      'eventsource-parser',
+    ])
       assert.match(notices, new RegExp(`^${name.replaceAll('/', '\\/')} \\d`, 'm'), name);
   });
 
@@ -79,7 +95,12 @@ describe('the page of jobctl serve', function () {
   });
 
   it('has nothing else below its path', async () => {
-    for (const path of ['/ui/page-AAAAAAAA.js', '/ui/..%2fpackage.json', '/ui/%2e%2e/package.json', '/ui/....//....//etc/passwd']) {
+    for (const path of [
+      '/ui/page-AAAAAAAA.js',
+      '/ui/..%2fpackage.json',
+      '/ui/%2e%2e/package.json',
+      '/ui/....//....//etc/passwd',
+    ]) {
       const answer = await get(path);
       const text = await answer.text();
       assert.doesNotMatch(text, /"dependencies"|root:/, path);
@@ -91,7 +112,9 @@ describe('the page of jobctl serve', function () {
     const { request } = await import('node:http');
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const url = new URL(`${app.urls[0]}/ui/`);
-      request(url, { headers: { host: 'evil.example' } }, (answer) => resolve(answer.resume().statusCode)).on('error', reject).end();
+      request(url, { headers: { host: 'evil.example' } }, (answer) => resolve(answer.resume().statusCode))
+        .on('error', reject)
+        .end();
     });
     assert.equal(status, 403);
   });
@@ -99,7 +122,10 @@ describe('the page of jobctl serve', function () {
   it('needs a token for what it shows: a cookie is none, and a call of another site is refused', async () => {
     const token = await app.issuer.token({ email: 'alice@example.org' });
     assert.equal((await get('/v1/board', { cookie: `jobctl.token=${token}` })).status, 401);
-    assert.equal((await get('/v1/board', { authorization: `Bearer ${token}`, origin: 'https://evil.example' })).status, 403);
+    assert.equal(
+      (await get('/v1/board', { authorization: `Bearer ${token}`, origin: 'https://evil.example' })).status,
+      403,
+    );
     assert.equal((await get('/v1/board', { authorization: `Bearer ${token}` })).status, 200);
   });
 

@@ -6,7 +6,15 @@ import type * as RunUi from '../../server/run-ui.js';
 import { load } from '../built.js';
 import { MapStore } from '../cli/map-store.js';
 
-const ROW = { id: 'a-1', user: 'bob', project: '-', pool: 'default', slice: 'v5litepod-1', phase: 'running', attempts: 1 };
+const ROW = {
+  id: 'a-1',
+  user: 'bob',
+  project: '-',
+  pool: 'default',
+  slice: 'v5litepod-1',
+  phase: 'running',
+  attempts: 1,
+};
 
 describe('jobctl ui, which serves the page to one person', function () {
   this.timeout(60_000);
@@ -20,11 +28,22 @@ describe('jobctl ui, which serves the page to one person', function () {
       count: async () => ({ total: 0, open: 0, ended: {} }),
       cancel: async (id: string, asker: object) => (told.push([id, asker]), 'cancelling'),
     } as unknown as JobClient;
-    running = await startUi({ client, store: Object.assign(new MapStore(), { uploadUrl: () => '' }) as unknown as StorePort, user: 'ann', port: 0 });
+    running = await startUi({
+      client,
+      store: Object.assign(new MapStore(), { uploadUrl: () => '' }) as unknown as StorePort,
+      user: 'ann',
+      port: 0,
+    });
   });
   after(() => running?.close());
 
-  const call = async (method: string, path: string, token = '', body?: unknown, headers: Record<string, string> = {}) => {
+  const call = async (
+    method: string,
+    path: string,
+    token = '',
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) => {
     const answer = await fetch(`${running.url}${path}`, {
       method,
       headers: {
@@ -35,11 +54,16 @@ describe('jobctl ui, which serves the page to one person', function () {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
-    return { status: answer.status, text, body: JSON.parse(text || '{}') as { readonly token?: string; readonly id?: string } };
+    return {
+      status: answer.status,
+      text,
+      body: JSON.parse(text || '{}') as { readonly token?: string; readonly id?: string },
+    };
   };
   const codeOf = (link: string): string => /#open=([\w-]+)$/.exec(link)?.[1] ?? assert.fail(link);
   const exchange = (code: string) => call('POST', '/v1/page-session', '', { code });
-  const opened = async (): Promise<string> => (await exchange(codeOf(running.link()))).body.token ?? assert.fail('no token');
+  const opened = async (): Promise<string> =>
+    (await exchange(codeOf(running.link()))).body.token ?? assert.fail('no token');
 
   it('gives a token for the code of its link, once, and not for an older link', async () => {
     const [older, link] = [running.link(), running.link()];
@@ -64,7 +88,10 @@ describe('jobctl ui, which serves the page to one person', function () {
     const token = await opened();
     assert.equal((await call('GET', '/v1/board', token)).status, 200);
     assert.equal((await call('GET', '/v1/jobs/a-1', token)).body.id, 'a-1');
-    assert.equal((await call('POST', '/v1/jobs/a-1/cancel', token, {}, { origin: 'https://evil.example' })).status, 403);
+    assert.equal(
+      (await call('POST', '/v1/jobs/a-1/cancel', token, {}, { origin: 'https://evil.example' })).status,
+      403,
+    );
     assert.deepEqual(told, []);
     assert.equal((await call('POST', '/v1/jobs/a-1/cancel', token, {}, { origin: running.url })).status, 200);
     assert.deepEqual(told, [['a-1', { by: 'ann' }]]);

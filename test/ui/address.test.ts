@@ -56,7 +56,10 @@ describe('addresses of the page', () => {
 
   it('of calls keep an id inside its place in the path', () => {
     assert.equal(pathOf('GET /v1/jobs/:id/why', '../../pools/x?y#z'), '/v1/jobs/..%2F..%2Fpools%2Fx%3Fy%23z/why');
-    assert.equal(pathOf('GET /v1/board', '', { user: 'a&b=c', pool: '', limit: 2 }), '/v1/board?user=a%26b%3Dc&limit=2');
+    assert.equal(
+      pathOf('GET /v1/board', '', { user: 'a&b=c', pool: '', limit: 2 }),
+      '/v1/board?user=a%26b%3Dc&limit=2',
+    );
   });
 });
 
@@ -64,7 +67,8 @@ describe('a search of the board', () => {
   const row = { id: 'vit-b-4brh', user: 'ann@example.org', project: 'vision', slice: 'v5litepod-16', phase: 'queued' };
   it('finds every word, in ids, users, projects, types and reasons', () => {
     const waiting = { ...row, place: { why: 'the pool has 0 free' } };
-    for (const text of ['', 'vit', 'VISION ann', '0 free', 'litepod-16 queued']) assert.ok(isFound(waiting, text), text);
+    for (const text of ['', 'vit', 'VISION ann', '0 free', 'litepod-16 queued'])
+      assert.ok(isFound(waiting, text), text);
     for (const text of ['vit speech', 'vit-c']) assert.ok(!isFound(waiting, text), text);
   });
 });

@@ -14,7 +14,10 @@ describe('colours in a line of a log', () => {
     'a reset without a number': [`${ESC}[4mx${ESC}[my`, [{ text: 'x', isUnderlined: true }, { text: 'y' }]],
     'one of 256 colours that is one of the 16': [`${ESC}[38;5;9mx`, [{ text: 'x', colour: 9 }]],
     'one of the cube, as its nearest': [`${ESC}[38;5;196mx`, [{ text: 'x', colour: 9 }]],
-    'a true colour, as its nearest, and what follows it': [`${ESC}[38;2;0;0;255;1mx`, [{ text: 'x', colour: 12, isBold: true }]],
+    'a true colour, as its nearest, and what follows it': [
+      `${ESC}[38;2;0;0;255;1mx`,
+      [{ text: 'x', colour: 12, isBold: true }],
+    ],
     'a grey': [`${ESC}[38;5;240mx`, [{ text: 'x', colour: 8 }]],
     'a default colour': [`${ESC}[31;39mx`, [{ text: 'x' }]],
     'a moved cursor, which is dropped': [`a${ESC}[2Kb${ESC}[10;20Hc`, [{ text: 'a' }, { text: 'b' }, { text: 'c' }]],
@@ -29,7 +32,10 @@ describe('colours in a line of a log', () => {
   for (const [name, [line, spans]] of Object.entries(cases)) it(name, () => assert.deepEqual(spansOf(line), spans));
 
   it('leave no ESC in any line, and all of its other text', () => {
-    const parts = fc.array(fc.constantFrom(ESC, `${ESC}[31m`, '[', ']', 'm', ';', '3', '1', '8', '\u0007', '\\', 'x', ' '), { maxLength: 60 });
+    const parts = fc.array(
+      fc.constantFrom(ESC, `${ESC}[31m`, '[', ']', 'm', ';', '3', '1', '8', '\u0007', '\\', 'x', ' '),
+      { maxLength: 60 },
+    );
     let coloured = 0;
     fc.assert(
       fc.property(parts, (each) => {
@@ -45,7 +51,12 @@ describe('colours in a line of a log', () => {
   });
 
   it('are read in linear time, whatever the line', () => {
-    for (const line of [ESC.repeat(100_000), `${ESC}[`.repeat(100_000), `${ESC}]`.repeat(100_000), `${ESC}[${'1;'.repeat(100_000)}m`])
+    for (const line of [
+      ESC.repeat(100_000),
+      `${ESC}[`.repeat(100_000),
+      `${ESC}]`.repeat(100_000),
+      `${ESC}[${'1;'.repeat(100_000)}m`,
+    ])
       assert.ok(spansOf(line).length <= 200_001);
   });
 });

@@ -43,7 +43,9 @@ describe('the lines that the page keeps of a log', () => {
   it('have a word about output that was lost', () => {
     const lines = new LogLines();
     lines.push({ attempt: 1, host: 0, offset: 5, bytes: bytes('up to 3 s of output are lost\n'), isLostTail: true });
-    assert.deepEqual(lines.lines, [{ attempt: 1, host: 0, offset: 5, text: 'up to 3 s of output are lost', isNote: true }]);
+    assert.deepEqual(lines.lines, [
+      { attempt: 1, host: 0, offset: 5, text: 'up to 3 s of output are lost', isNote: true },
+    ]);
   });
 
   it('have a bound: the oldest go, and are counted', () => {
@@ -58,7 +60,8 @@ describe('the lines that the page keeps of a log', () => {
   it('are cut if they have no end', () => {
     const lines = new LogLines();
     const endless = new Uint8Array(100_000).fill(0x78);
-    for (let piece = 0; piece < 10; piece++) lines.push({ attempt: 1, host: 0, offset: piece * 100_000, bytes: endless });
+    for (let piece = 0; piece < 10; piece++)
+      lines.push({ attempt: 1, host: 0, offset: piece * 100_000, bytes: endless });
     lines.close();
     assert.ok(lines.lines.every(({ text }) => text.length <= 16_384));
     assert.equal(texts(lines).join('').length, 1_000_000);

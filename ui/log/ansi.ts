@@ -124,9 +124,13 @@ function extended(codes: readonly number[], at: number): { readonly colour?: num
     if (index >= 232) return { colour: grey((index - 232) * 10 + 8), length: 2 };
     const cube = index - 16;
     const level = (step: number): number => (step === 0 ? 0 : 55 + step * 40);
-    return { colour: nearest(level(Math.floor(cube / 36)), level(Math.floor(cube / 6) % 6), level(cube % 6)), length: 2 };
+    return {
+      colour: nearest(level(Math.floor(cube / 36)), level(Math.floor(cube / 6) % 6), level(cube % 6)),
+      length: 2,
+    };
   }
-  if (codes[at] === 2) return { colour: nearest(codes[at + 1] ?? 0, codes[at + 2] ?? 0, codes[at + 3] ?? 0), length: 4 };
+  if (codes[at] === 2)
+    return { colour: nearest(codes[at + 1] ?? 0, codes[at + 2] ?? 0, codes[at + 3] ?? 0), length: 4 };
   return { length: 0 };
 }
 

@@ -36,7 +36,8 @@ export default function Log({ job, attempts, hosts }: LogParts) {
   const matches = useMemo(() => matchesOf(lines, text), [lines, text]);
   const [match, setMatch] = useState(-1);
   const shown = isFiltered && text !== '' ? matches : undefined;
-  const next = (step: number): void => setMatch((before) => (matches.length === 0 ? -1 : (before + step + matches.length) % matches.length));
+  const next = (step: number): void =>
+    setMatch((before) => (matches.length === 0 ? -1 : (before + step + matches.length) % matches.length));
   const target = match >= 0 ? matches[match] : undefined;
   return (
     <div className="log">
@@ -63,7 +64,9 @@ export default function Log({ job, attempts, hosts }: LogParts) {
         {text !== '' && (
           <>
             <span className="note" role="status">
-              {match >= 0 ? `${match + 1} of ${matches.length}` : count(matches.length, 'match').replace('matchs', 'matches')}
+              {match >= 0
+                ? `${match + 1} of ${matches.length}`
+                : count(matches.length, 'match').replace('matchs', 'matches')}
             </span>
             <button type="button" onClick={() => next(-1)} aria-label="Previous match">
               ↑
@@ -95,7 +98,10 @@ export default function Log({ job, attempts, hosts }: LogParts) {
         {attempts > 1 && (
           <label>
             attempt{' '}
-            <select value={attemptText} onChange={(event) => changeSearch({ attempt: event.target.value, line: undefined })}>
+            <select
+              value={attemptText}
+              onChange={(event) => changeSearch({ attempt: event.target.value, line: undefined })}
+            >
               <option value="">last</option>
               {Array.from({ length: Math.min(attempts, 200) }, (_, at) => (
                 <option key={at}>{attempts - at}</option>
@@ -107,7 +113,9 @@ export default function Log({ job, attempts, hosts }: LogParts) {
           {state.words}
         </span>
       </form>
-      {dropped > 0 && <p className="note">{count(dropped, 'earlier line')} of this log left the page: `jobctl logs` has them all.</p>}
+      {dropped > 0 && (
+        <p className="note">{count(dropped, 'earlier line')} of this log left the page: `jobctl logs` has them all.</p>
+      )}
       <Lines
         lines={lines}
         dropped={dropped}
@@ -151,7 +159,8 @@ function useLog(job: string, { attemptText, hostText, from }: Wish) {
     draw();
     const attempt = Number(attemptText) || undefined;
     const hosts = hostsOf(hostText);
-    const begin = from !== undefined && hosts?.includes(from.host) === true && attempt === from.attempt ? from : undefined;
+    const begin =
+      from !== undefined && hosts?.includes(from.host) === true && attempt === from.attempt ? from : undefined;
     const wish = {
       ...{ attempt, hosts, tail: TAIL },
       position: begin && `${begin.attempt};${begin.host}:${Math.max(0, begin.offset - BEFORE_LINE)}`,
@@ -208,7 +217,12 @@ function Lines({ lines, shown, find, target, linked, isManyHosts, link }: LinesP
   const [isAtEnd, setAtEnd] = useState(linked === undefined);
   const total = shown?.length ?? lines.length;
   const indexOf = (at: number): number => shown?.[at] ?? at;
-  const rows = useVirtualizer({ count: total, getScrollElement: () => place.current, estimateSize: () => LINE_PX, overscan: 20 });
+  const rows = useVirtualizer({
+    count: total,
+    getScrollElement: () => place.current,
+    estimateSize: () => LINE_PX,
+    overscan: 20,
+  });
   useEffect(() => {
     if (isAtEnd && total > 0) rows.scrollToIndex(total - 1, { align: 'end' });
   }, [isAtEnd, total, rows]);
@@ -235,7 +249,16 @@ function Lines({ lines, shown, find, target, linked, isManyHosts, link }: LinesP
   };
   return (
     <div className="lines-frame">
-      <div ref={place} className="lines" tabIndex={0} role="log" aria-live="off" aria-label="Lines of the log" onScroll={scrolled} onKeyDown={pressed}>
+      <div
+        ref={place}
+        className="lines"
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label="Lines of the log"
+        onScroll={scrolled}
+        onKeyDown={pressed}
+      >
         <div className="space" style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ index, start }) => {
             const line = lines[indexOf(index)];
@@ -279,7 +302,10 @@ interface LineParts {
 
 const Line = memo(function Line({ line, top, find, isMarked, isManyHosts, link }: LineParts) {
   return (
-    <div className={`line${isMarked ? ' marked' : ''}${line.isNote === true ? ' lost' : ''}`} style={{ transform: `translateY(${top}px)` }}>
+    <div
+      className={`line${isMarked ? ' marked' : ''}${line.isNote === true ? ' lost' : ''}`}
+      style={{ transform: `translateY(${top}px)` }}
+    >
       <button type="button" tabIndex={-1} className="anchor" title="Link to this line" onClick={() => link(line)}>
         {isManyHosts ? line.host : '#'}
       </button>

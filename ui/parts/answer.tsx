@@ -11,7 +11,11 @@ interface Rate {
 }
 
 /** The answer of a reading call, asked again while the screen is open. The last one stays while the next is asked for. */
-export function useAnswer<C extends Call & `GET ${string}`>(of: C, asked: Asked<C> = {}, { everyMs, isWanted = true }: Rate = {}) {
+export function useAnswer<C extends Call & `GET ${string}`>(
+  of: C,
+  asked: Asked<C> = {},
+  { everyMs, isWanted = true }: Rate = {},
+) {
   return useQuery<Answer<C>, Error>({
     queryKey: [of, asked.of, asked.query],
     queryFn: ({ signal }) => call(of, { ...asked, signal }),

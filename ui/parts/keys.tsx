@@ -16,7 +16,9 @@ const KEYS: readonly (readonly [key: string, words: string])[] = [
 
 /** Whether keys belong to what is in focus: a field that takes text. */
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }
 
 export function Keys() {

@@ -41,7 +41,13 @@ export function Link({ to, children, className, isCurrent, title }: LinkParts) {
     go(to);
   };
   return (
-    <a href={to} onClick={follow} className={className} title={title} aria-current={isCurrent === true ? 'page' : undefined}>
+    <a
+      href={to}
+      onClick={follow}
+      className={className}
+      title={title}
+      aria-current={isCurrent === true ? 'page' : undefined}
+    >
       {children}
     </a>
   );

@@ -24,6 +24,8 @@ export async function ui(flags: UiFlags): Promise<number> {
   const browser = flags.open ? browserOf(process.env) : undefined;
   if (context.server !== undefined) {
     const page = `${context.server.url.replace(/\/$/, '')}/ui/`;
+    // It answers, and knows who asks: a page that cannot be opened would say less.
+    await withClient(context, (client) => client.whoAmI());
     printOut(`${page}\n`);
     printErr('The server has the page: log in there with the token of `jobctl login --print-token`.\n');
     if (browser !== undefined) openBrowser(browser, page);
@@ -33,13 +35,17 @@ export async function ui(flags: UiFlags): Promise<number> {
     const store = await openWritableStore(context, 'the page could show no log');
     await bringPackages(['@jobctl/worker'], { onProgress: (line) => printErr(`${line}\n`) });
     const { startUi } = (await import(pathToFileURL(serverModuleFile('run-ui')).href)) as typeof RunUi;
-    const running = await startUi({ client, store, user: userOf(context), port: flags.port }).catch((error: unknown) => {
-      throw portProblem(error, flags.port);
-    });
+    const running = await startUi({ client, store, user: userOf(context), port: flags.port }).catch(
+      (error: unknown) => {
+        throw portProblem(error, flags.port);
+      },
+    );
     const folder = mkdtempSync(join(tmpdir(), 'jobctl-ui-'));
     try {
       const link = running.link();
-      printErr(`The page of ${shortPlace(context) ?? 'Temporal'}, for you alone. The link is good once. Ctrl-C ends it.\n`);
+      printErr(
+        `The page of ${shortPlace(context) ?? 'Temporal'}, for you alone. The link is good once. Ctrl-C ends it.\n`,
+      );
       printOut(`${link}\n`);
       if (browser !== undefined) openBrowser(browser, pathToFileURL(leadingTo(link, folder)).href);
       const end = watchEnd();
@@ -56,9 +62,13 @@ export async function ui(flags: UiFlags): Promise<number> {
 function leadingTo(link: string, folder: string): string {
   const file = join(folder, 'jobctl.html');
   // The link is made of digits and letters that HTML leaves as they are.
-  writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${link}"><a href="${link}">jobctl</a>\n`, {
-    mode: 0o600,
-  });
+  writeFileSync(
+    file,
+    `<!doctype html><meta http-equiv="refresh" content="0; url=${link}"><a href="${link}">jobctl</a>\n`,
+    {
+      mode: 0o600,
+    },
+  );
   return file;
 }
 
