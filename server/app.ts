@@ -31,7 +31,7 @@ import { registerSystem, registerWho } from './routes/system.js';
 
 const DOCUMENT = '/docs';
 
-/** What `createApp` needs of a configuration. */
+/** The part of a configuration that `createApp` needs. */
 export type AppConfig = Pick<ServerConfig, 'listen' | 'limits' | 'publicUrl' | 'issuers'>;
 
 /**

@@ -8,7 +8,7 @@ import { ApiError } from './problem.js';
 export const PAGE_PATH = '/ui';
 
 /**
- * What the page may do: run and style itself by its own files, and call this server. No other host, no frame around it, no form,
+ * Lets the page run and style itself by its own files, and call this server. No other host, no frame around it, no form,
  * no script or style inside of the HTML, and no text that becomes a script (docs/adr/0164).
  */
 const POLICY = [

@@ -40,7 +40,7 @@ export interface RunningUi {
   close(): Promise<void>;
 }
 
-/** What the page calls. Files, secrets, keys of hosts and new jobs are the command line's. */
+/** The operations that the page calls. Files, secrets, keys of hosts and new jobs are the command line's. */
 const SERVED: ReadonlySet<OperationName> = new Set([
   ...([
     'pageSession',

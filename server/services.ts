@@ -48,7 +48,7 @@ export interface Services {
   readonly metrics: ServerMetrics;
   /** Returns the reason why the server is not ready, or undefined if it is. */
   readonly notReady: () => Promise<string | undefined>;
-  /** Of `jobctl ui`: exchanges the code of its link, which is good once. Absent: a server, whose callers log in. */
+  /** Exchanges the code of a link of `jobctl ui`, which is good once. Absent: a server, whose callers log in. */
   readonly openPage?: (code: string) => string | undefined;
 }
 

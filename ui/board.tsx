@@ -227,7 +227,13 @@ function Rows({ entries }: { readonly entries: readonly Entry[] }) {
     if (entries[next] === undefined) return;
     event.preventDefault();
     rows.scrollToIndex(next);
-    requestAnimationFrame(() => place.current?.querySelector<HTMLElement>(`[data-index="${next}"] a`)?.focus());
+    const focus = (): boolean => {
+      const link = place.current?.querySelector<HTMLElement>(`[data-index="${next}"] a`);
+      link?.focus();
+      return link instanceof HTMLElement;
+    };
+    // A row that is not drawn yet is there after the next frame.
+    if (!focus()) requestAnimationFrame(focus);
   };
   return (
     <div
@@ -247,7 +253,9 @@ function Rows({ entries }: { readonly entries: readonly Entry[] }) {
           if (typeof entry === 'string')
             return (
               <div key={key} className="heading" style={at} role="row" aria-rowindex={index + 1} data-index={index}>
-                <h2 role="cell">{entry}</h2>
+                <div role="cell">
+                  <h2>{entry}</h2>
+                </div>
               </div>
             );
           return (

@@ -45,6 +45,26 @@ export function safeHref(text: string): string | undefined {
   return protocol === 'http:' || protocol === 'https:' ? href : undefined;
 }
 
+const ADDRESS = /https?:\/\/[^\s"'<>`]+/g;
+/** Signs that end a sentence, and not an address in it. */
+const SENTENCE_END = /[.,;:!?)\]}]$/;
+
+/** Text in pieces, of which those with `href` are addresses in it. */
+export function linkedParts(text: string): readonly { readonly text: string; readonly href?: string }[] {
+  if (!text.includes('://')) return [{ text }];
+  const parts: { readonly text: string; readonly href?: string }[] = [];
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
+    const address = SENTENCE_END.test(found) ? found.slice(0, -1) : found;
+    const href = safeHref(address);
+    if (href === undefined) continue;
+    if (index > from) parts.push({ text: text.slice(from, index) });
+    parts.push({ text: address, href });
+    from = index + address.length;
+  }
+  return from < text.length ? [...parts, { text: text.slice(from) }] : parts;
+}
+
 /** How a phase is coloured. Its word always stands beside the colour. */
 export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'calm';
 const TONES: Readonly<Record<string, Tone>> = {

@@ -4,11 +4,11 @@ import type { Remedy, WhyWaiting } from './why-waiting.js';
 
 /** The sentences of `jobctl why` for a job that waits for its pool: the command line prints them, and the server gives them. */
 export interface WhySentences {
-  /** What it waits for, and its place in line. */
+  /** Its demand, and its place in line. */
   readonly head: string;
   /** Each reason, without a full stop. */
   readonly reasons: readonly string[];
-  /** What would help, and what is due anyway. Empty: nothing is known. */
+  /** Events and changes that would help, and those that are due anyway. Empty: nothing is known. */
   readonly outlook: string;
 }
 

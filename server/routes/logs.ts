@@ -175,7 +175,7 @@ const startsOf = ({ given }: LogPosition): ReadonlyMap<number, LogStart> =>
 /** Most hosts of a job of unknown size whose ends are looked for. */
 const MOST_HOSTS = 1_000;
 
-/** Where the last `tail` lines of each host begin. @param prefix the stream's (`logPrefix`) @param most hosts of the job */
+/** The place where the last `tail` lines of each host begin. @param prefix the stream's (`logPrefix`) @param most hosts of the job */
 async function tailOf(
   reader: StoreReader,
   prefix: string,

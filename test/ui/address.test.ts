@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { addressOf, filtersOf, hostsOf, isFound, linePlace, lineText, screenOf, searchOf } from '../../ui/address.js';
 import { pathOf } from '../../ui/path.js';
-import { clock, duration, onClock, safeHref } from '../../ui/words.js';
+import { clock, duration, linkedParts, onClock, safeHref } from '../../ui/words.js';
 
 const NONE = { text: '', phases: [], user: '', project: '', pool: '', isAll: false };
 
@@ -90,6 +90,24 @@ describe('words of the page', () => {
     const words = `may run until ${new Date(at).toISOString()} at least`;
     assert.equal(onClock(words, at), `may run until ${clock(at, at)} at least`);
     assert.match(clock(at, at + 3 * 86_400_000), /^2026-11-30 \d\d:\d\d$/);
+  });
+
+  it('find addresses in a line, and nothing else', () => {
+    const hrefs = (text: string): readonly (string | undefined)[] =>
+      linkedParts(text).flatMap(({ href }) => href ?? []);
+    assert.deepEqual(hrefs('View run at https://wandb.ai/a/b?x=1&y=2. Or (http://127.0.0.1:6006)'), [
+      'https://wandb.ai/a/b?x=1&y=2',
+      'http://127.0.0.1:6006/',
+    ]);
+    for (const text of ['no address', 'javascript://x', 'gs://bucket/a', 'https://', '<a href="x">'])
+      assert.deepEqual(hrefs(text), [], text);
+    for (const text of ['a https://x.y b', 'https://x', 'http://a http://b', ''])
+      assert.equal(
+        linkedParts(text)
+          .map((part) => part.text)
+          .join(''),
+        text,
+      );
   });
 
   it('make links of http and https alone', () => {

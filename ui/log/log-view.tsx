@@ -3,7 +3,7 @@ import { type KeyboardEvent, memo, useEffect, useMemo, useReducer, useRef, useSt
 import { hostsOf, type LinePlace, linePlace, lineText } from '../address.js';
 import { followLog, Refused } from '../api.js';
 import { changeSearch, useAddress } from '../parts/link.js';
-import { count } from '../words.js';
+import { count, linkedParts } from '../words.js';
 import { spansOf } from './ansi.js';
 import { bytesOf, type LogLine, LogLines, matchesOf } from './log-lines.js';
 
@@ -323,13 +323,26 @@ const Line = memo(function Line({ line, top, find, isMarked, isManyHosts, link }
               .join(' ')
               .trim()}
           >
-            <Found text={text} find={find} />
+            <Linked text={text} find={find} />
           </span>
         ))}
       </span>
     </div>
   );
 });
+
+/** Addresses are links; they lead away without a word about this page. */
+function Linked({ text, find }: { readonly text: string; readonly find: string }) {
+  return linkedParts(text).map(({ text: part, href }, at) =>
+    href === undefined ? (
+      <Found key={at} text={part} find={find} />
+    ) : (
+      <a key={at} href={href} target="_blank" rel="noopener noreferrer">
+        <Found text={part} find={find} />
+      </a>
+    ),
+  );
+}
 
 function Found({ text, find }: { readonly text: string; readonly find: string }) {
   if (find === '') return text;

@@ -26,7 +26,11 @@ export function Keys() {
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       const { key, target, ctrlKey, metaKey, altKey } = event;
-      if (key === 'Escape' && target instanceof HTMLInputElement && target.type === 'search') target.blur();
+      if (key === 'Escape' && target instanceof HTMLInputElement && target.type === 'search') {
+        // Chromium would clear the search; what was looked for stays.
+        event.preventDefault();
+        target.blur();
+      }
       if (ctrlKey || metaKey || altKey || isTyping(target) || document.querySelector('dialog[open]') !== null) return;
       const search = document.querySelector<HTMLInputElement>('input[type=search]');
       const deeds: Readonly<Record<string, (() => void) | undefined>> = {

@@ -10,7 +10,7 @@ import { browserOf, openBrowser } from '../../place/login/browser-login.js';
 import { bringPackages, serverModuleFile } from '../../place/packages.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { watchEnd } from '../../terminal/interruptions.js';
-import { printErr, printOut } from '../../terminal/print.js';
+import { asTyped, printErr, printOut } from '../../terminal/print.js';
 
 export interface UiFlags extends ContextFlags {
   /** False: `--no-open`. */
@@ -27,7 +27,7 @@ export async function ui(flags: UiFlags): Promise<number> {
     // It answers, and knows who asks: a page that cannot be opened would say less.
     await withClient(context, (client) => client.whoAmI());
     printOut(`${page}\n`);
-    printErr('The server has the page: log in there with the token of `jobctl login --print-token`.\n');
+    printErr(asTyped('The server has the page: log in there with the token of `jobctl login --print-token`.\n'));
     if (browser !== undefined) openBrowser(browser, page);
     return ExitCode.Done;
   }
