@@ -93,6 +93,9 @@ describe('the page of jobctl serve in a browser', function () {
     await page.getByRole('button', { name: 'Log out' }).waitFor();
   }
   const shows = (text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
+  /** In the log, and not in what jobctl says of the job. */
+  const printed = (text: string): Promise<void> =>
+    page.locator('.line', { hasText: text }).first().waitFor({ timeout: SLOW_MS });
 
   it('is walked by keyboard alone: find a job, read why it waits, follow a log, cancel', async () => {
     await logIn('alice', '/ui/');
@@ -113,13 +116,14 @@ describe('the page of jobctl serve in a browser', function () {
     await page.getByRole('link', { name: 'trainer' }).waitFor();
     await page.getByRole('link', { name: 'trainer' }).focus();
     await page.keyboard.press('Enter');
-    await shows('attempt 1');
+    await printed('attempt 1');
     // A search in the log, and a link to the line that it found.
     await page.keyboard.press('/');
     await page.keyboard.type('ATTEMPT');
     await page.keyboard.press('Enter');
     await page.locator('.line.marked').waitFor();
     assert.match(await page.locator('.line.marked').innerText(), /red attempt 1/);
+    await page.keyboard.press('Escape');
 
     await page.keyboard.press('b');
     await page.getByRole('link', { name: 'waiter' }).focus();
@@ -144,9 +148,9 @@ describe('the page of jobctl serve in a browser', function () {
 
   it('follows a log through a preemption', async () => {
     await logIn('alice', '/ui/jobs/trainer');
-    await shows('attempt 1');
+    await printed('attempt 1');
     await new RehearsalAdmin(stack.stack.rehearsal.endpoints.admin).post('preempt', { name: 'jc-trainer-g1' });
-    await page.getByText('attempt 2').first().waitFor({ timeout: SLOW_MS });
+    await printed('attempt 2');
   });
 
   it('shows what a log, a file and a group say as text, and colours as colours', async () => {
