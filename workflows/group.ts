@@ -335,7 +335,7 @@ class GroupOwner {
     return { ...view, ...(isCancelling && { isCancelling }), ...(this.#awaited !== '' && { awaited: this.#awaited }) };
   }
 
-  /** In Temporal's Web UI, and in lists, which ask no worker. */
+  /** Shows the counts in Temporal's Web UI and in lists, neither of which asks a worker. */
   #show(): void {
     const counts = countsByWord(this.#members.state.marks);
     const awaited = this.#awaited === '' ? [] : [`Waits for ${plain(this.#awaited)}`];

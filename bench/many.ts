@@ -1,0 +1,59 @@
+/**
+ * `npm run bench:many [-- --members 1000] [-- --loop 100]`: measures many jobs at once on a private local stack whose pool is full:
+ * a sweep of `members` members submitted until the last one is queued, a loop of the shell that submits `loop` jobs one by one,
+ * lists of the sweep, and its cancel. The loop's figure is that of its own jobs; nothing is multiplied.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { fillPool } from './load/full-pool.js';
+import { withLoadStack } from './load/load-stack.js';
+import { cancelSweep, listsOfGroup, type Submitted, submitInLoop, submitSweep } from './many/sweep.js';
+import { median, spread } from './start/statistics.js';
+
+const { values } = parseArgs({
+  options: { members: { type: 'string', default: '1000' }, loop: { type: 'string', default: '100' } },
+});
+const [members, loop] = [wholeNumber('--members', values.members), wholeNumber('--loop', values.loop)];
+const load = (): string => loadavg()[0]?.toFixed(1) ?? '?';
+const tell = (step: string): void => console.error(step);
+const folder = mkdtempSync(join(tmpdir(), 'jobctl-bench-many-'));
+console.log(`node ${process.version}, ${cpus().length} cores, load ${load()} before\n`);
+try {
+  await withLoadStack('dev', async (stack) => {
+    await fillPool(stack);
+    tell(`a loop of ${loop} submits`);
+    const one = await submitInLoop(stack, folder, loop, 0);
+    print(`a shell loop of ${loop} submits`, one);
+    tell(`a sweep of ${members}`);
+    const sweep = await submitSweep(stack, folder, members, loop);
+    print(`one submit of a sweep of ${members}`, sweep);
+    console.log(`a job of the loop costs ${(each(one) / each(sweep)).toFixed(1)} times one of the sweep\n`);
+    tell('lists');
+    for (const [name, times] of Object.entries(await listsOfGroup(stack)))
+      console.log(`${name.padEnd(16)}${median(times).toFixed(0).padStart(7)} ms   ${spread(times)}`);
+    tell('cancel');
+    console.log(`cancel of the sweep, until no member is open: ${((await cancelSweep(stack)) / 1_000).toFixed(1)} s`);
+  });
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(`\nload ${load()} after`);
+process.exit(0);
+
+function print(title: string, submitted: Submitted): void {
+  const { returnedMs, queuedMs } = submitted;
+  console.log(
+    `${title.padEnd(36)} returned after ${(returnedMs / 1_000).toFixed(1)} s, all queued after ${(queuedMs / 1_000).toFixed(1)} s: ${each(submitted).toFixed(0)} ms a job`,
+  );
+}
+
+function each({ jobs, queuedMs }: Submitted): number {
+  return queuedMs / jobs;
+}
+
+function wholeNumber(flag: string, text: string): number {
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw new RangeError(`${flag}: '${text}' is no number; give a whole number, such as 100`);
+}
