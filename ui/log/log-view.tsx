@@ -14,13 +14,15 @@ interface LogParts {
   readonly hosts: number | undefined;
 }
 
-/** Lines of each host that are read at first. */
-const TAIL = 500;
+/** Lines of each host that are read at first: a young log has an object for each of them. A button reads ten times as many. */
+const TAIL = 100;
+const MOST_TAIL = 10_000;
 /** Bytes that are read before a line that a link names. */
 const BEFORE_LINE = 32_768;
 /** The screen is drawn again this often at most, however many lines come. */
 const DRAW_MS = 100;
 const LINE_PX = 18;
+const READING = 'reading ..';
 
 // Loaded with the first job.
 // oxlint-disable-next-line import/no-default-export
@@ -30,7 +32,9 @@ export default function Log({ job, attempts, hosts }: LogParts) {
   const hostText = said.get('host') ?? '';
   const attemptText = said.get('attempt') ?? '';
   const linked = linePlace(said.get('line'));
-  const { lines, dropped, state } = useLog(job, { attemptText, hostText, from: useFirst(linked) });
+  const [tail, setTail] = useState(TAIL);
+  const { lines, dropped, state } = useLog(job, { attemptText, hostText, tail, from: useFirst(linked) });
+  const hasEarlier = tail < MOST_TAIL && lines.length > 0 && !lines.some(({ offset }) => offset === 0);
   const text = said.get('find') ?? '';
   const [isFiltered, setFiltered] = useState(false);
   const matches = useMemo(() => matchesOf(lines, text), [lines, text]);
@@ -109,6 +113,11 @@ export default function Log({ job, attempts, hosts }: LogParts) {
             </select>
           </label>
         )}
+        {hasEarlier && (
+          <button type="button" onClick={() => setTail(tail * 10)}>
+            Earlier lines
+          </button>
+        )}
         <span className={`note ${state.isBroken ? 'warn' : ''}`} role="status">
           {state.words}
         </span>
@@ -123,11 +132,18 @@ export default function Log({ job, attempts, hosts }: LogParts) {
         find={text}
         target={target}
         linked={linked}
+        nothing={nothingWords(state, shown !== undefined)}
         isManyHosts={hostsOf(hostText)?.length !== 1 && hosts !== 1}
         link={(line) => changeSearch({ line: lineText(line), host: String(line.host), attempt: String(line.attempt) })}
       />
     </div>
   );
+}
+
+function nothingWords({ words, isBroken }: LogState, isFiltered: boolean): string {
+  if (isFiltered) return 'No line has this text.';
+  if (isBroken === true) return '';
+  return words === READING ? 'What is written of it is being read.' : 'Nothing was written.';
 }
 
 /** The first value: a line that is linked later does not read the log again. */
@@ -136,6 +152,7 @@ const useFirst = <T,>(value: T): T => useState(value)[0];
 interface Wish {
   readonly attemptText: string;
   readonly hostText: string;
+  readonly tail: number;
   readonly from: LinePlace | undefined;
 }
 interface LogState {
@@ -143,9 +160,9 @@ interface LogState {
   readonly isBroken?: true;
 }
 
-function useLog(job: string, { attemptText, hostText, from }: Wish) {
+function useLog(job: string, { attemptText, hostText, tail, from }: Wish) {
   const store = useRef(new LogLines());
-  const [state, setState] = useState<LogState>({ words: 'reading ..' });
+  const [state, setState] = useState<LogState>({ words: READING });
   const [, draw] = useReducer((times: number) => times + 1, 0);
   useEffect(() => {
     const lines = new LogLines();
@@ -155,14 +172,14 @@ function useLog(job: string, { attemptText, hostText, from }: Wish) {
     const changed = (): void => {
       timer ??= setTimeout(() => ((timer = undefined), draw()), DRAW_MS);
     };
-    setState({ words: 'reading ..' });
+    setState({ words: READING });
     draw();
     const attempt = Number(attemptText) || undefined;
     const hosts = hostsOf(hostText);
     const begin =
       from !== undefined && hosts?.includes(from.host) === true && attempt === from.attempt ? from : undefined;
     const wish = {
-      ...{ attempt, hosts, tail: TAIL },
+      ...{ attempt, hosts, tail },
       position: begin && `${begin.attempt};${begin.host}:${Math.max(0, begin.offset - BEFORE_LINE)}`,
     };
     followLog(
@@ -190,7 +207,7 @@ function useLog(job: string, { attemptText, hostText, from }: Wish) {
       stop.abort();
       clearTimeout(timer);
     };
-  }, [job, attemptText, hostText, from]);
+  }, [job, attemptText, hostText, tail, from]);
   const { lines, dropped } = store.current;
   const [length, last] = [lines.length, lines.at(-1)];
   // The list grows in place; a new one is what tells those who look at it.
@@ -209,10 +226,12 @@ interface LinesParts {
   readonly target: number | undefined;
   readonly linked: LinePlace | undefined;
   readonly isManyHosts: boolean;
+  /** Words in place of lines. */
+  readonly nothing: string;
   readonly link: (line: LogLine) => void;
 }
 
-function Lines({ lines, shown, find, target, linked, isManyHosts, link }: LinesParts) {
+function Lines({ lines, shown, find, target, linked, isManyHosts, nothing, link }: LinesParts) {
   const place = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(linked === undefined);
   const total = shown?.length ?? lines.length;
@@ -238,9 +257,14 @@ function Lines({ lines, shown, find, target, linked, isManyHosts, link }: LinesP
     wasThere.current = true;
     rows.scrollToIndex(linkedAt, { align: 'center' });
   }, [linkedAt, rows]);
+  const lastTop = useRef(0);
   const scrolled = (): void => {
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = place.current ?? {};
-    setAtEnd(scrollTop + clientHeight >= scrollHeight - 2 * LINE_PX);
+    // Lines that come make the list longer, which is no move away from its end.
+    const isUp = scrollTop < lastTop.current;
+    lastTop.current = scrollTop;
+    if (scrollTop + clientHeight >= scrollHeight - 2 * LINE_PX) setAtEnd(true);
+    else if (isUp) setAtEnd(false);
   };
   const pressed = ({ key }: KeyboardEvent): void => {
     const step = { j: 1, k: -1 }[key];
@@ -278,7 +302,7 @@ function Lines({ lines, shown, find, target, linked, isManyHosts, link }: LinesP
           })}
         </div>
       </div>
-      {total === 0 && <p className="note empty">Nothing is written yet.</p>}
+      {total === 0 && <p className="note empty">{nothing}</p>}
       {!isAtEnd && total > 0 && (
         <button type="button" className="to-end" onClick={() => setAtEnd(true)}>
           To the end ↓
