@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { App } from './bare-app.js';
 import { ApiError } from './problem.js';
@@ -52,16 +53,25 @@ interface PageFile {
 
 /** The files of the page, which the build leaves in jobctl's package. All are read once: they are half a megabyte. */
 function pageFiles(): ReadonlyMap<string, PageFile> {
-  const folder = new URL('.', import.meta.resolve('jobctl/internal/ui/index.html'));
-  if (!existsSync(folder)) return new Map();
-  const names = readdirSync(fileURLToPath(folder));
+  const folder = folderOfPage();
+  if (folder === undefined) return new Map();
   return new Map(
-    names.map((name) => {
-      const plain = readFileSync(new URL(name, folder));
+    readdirSync(folder).map((name) => {
+      const plain = readFileSync(join(folder, name));
       const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
       return [name, { type, plain, packed: gzipSync(plain, { level: 9 }) }];
     }),
   );
+}
+
+/** Undefined: the page was not built. */
+function folderOfPage(): string | undefined {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('jobctl/internal/ui/index.html'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined;
+    throw error;
+  }
 }
 
 /** Serves the page. Its files are open, as they are in the package that anybody can install; what it shows is not. */
