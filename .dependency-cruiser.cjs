@@ -1,7 +1,7 @@
 // The arrows of docs/architecture.md. `npm run check:arrows`; test/architecture plants faults.
 // A path below is a regular expression from the root of the repository.
 
-/** For each folder: what it may import, and what beside that only by `await import`. */
+/** For each folder: what it may import, what beside that only by `await import`, and of what it may name types alone. */
 const ARROWS = {
   domain: { value: [] },
   quota: { value: ['domain/'] },
@@ -28,12 +28,14 @@ const ARROWS = {
   },
   // A package of its own (docs/adr/0031).
   rehearsal: { value: [] },
+  // Runs in browsers: what it knows of the server are the types of its interface (docs/adr/0164).
+  ui: { value: [], types: ['contract/'] },
 };
 /** Floors of the command line, from the lowest: each imports itself and those below it (docs/adr/0136). */
 const CLI_FLOORS = ['terminal', 'place', 'job', 'jobs', 'doctor', 'local', 'commands'];
 /** Folders of which one inside is judged apart. */
 const INSIDE = { rehearsal: '^rehearsal/(?!test/)' };
-const OURS = '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|cli|rehearsal(?!/test))/';
+const OURS = '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|cli|ui|rehearsal(?!/test))/';
 /** Helpers of tests that know nothing of the product. */
 const TEST_HELPERS = '^test/(until|built|long/built-by-go)[.]ts$';
 
@@ -44,7 +46,7 @@ const floorRule = (floor, at) => ({
   to: { path: '^cli/', pathNot: CLI_FLOORS.slice(0, at + 1).map((below) => `^cli/${below}/`) },
 });
 
-function arrowRules(folder, { value, lazy = [] }) {
+function arrowRules(folder, { value, lazy = [], types = [] }) {
   const inside = INSIDE[folder] ?? `^${folder}/`;
   const own = [inside.slice(1), ...value];
   const rule = (name, to) => ({ name, severity: 'error', from: { path: inside }, to });
@@ -52,7 +54,7 @@ function arrowRules(folder, { value, lazy = [] }) {
   const rules = [
     rule(`${folder}: imports only ${value.join(', ') || 'nothing of ours'}`, {
       path: OURS,
-      pathNot: anyOf([...own, ...lazy]),
+      pathNot: anyOf([...own, ...lazy, ...types]),
     }),
   ];
   if (lazy.length > 0) {
@@ -60,6 +62,14 @@ function arrowRules(folder, { value, lazy = [] }) {
       rule(`${folder}: loads ${lazy.join(', ')} only when a verb needs it (await import)`, {
         path: anyOf(lazy),
         dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      }),
+    );
+  }
+  if (types.length > 0) {
+    rules.push(
+      rule(`${folder}: names only types of ${types.join(', ')}`, {
+        path: anyOf(types),
         dependencyTypesNot: ['type-only'],
       }),
     );
@@ -95,6 +105,7 @@ module.exports = {
     onlyIn('@temporalio/workflow', ['workflows'], 'it works in the sandbox only'),
     onlyIn('@temporalio/activity', ['activities'], 'it works in an activity only'),
     onlyIn('@temporalio/worker', ['worker'], 'heavy, and nothing else runs workflows'),
+    onlyIn('react|react-dom|@tanstack/[^/]+|uplot', ['ui'], 'they work in a browser'),
     onlyIn('commander', ['cli'], 'the library has no command line'),
     {
       name: 'no Node built-in in pure code or in workflows',

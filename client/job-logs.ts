@@ -75,6 +75,8 @@ export class JobLogReader {
     this.#wanted = hosts?.map((host) => new HostChunks(store, this.#prefix, host));
     this.#given = new Map([...starts].map(([host, { offset }]) => [host, offset]));
     this.#listedFrom = new Map([...starts].map(([host, { chunk }]) => [host, chunk]));
+    // Objects before the start are not wanted, so they are not listed either.
+    this.#isLong = [...starts.values()].some(({ chunk }) => chunk > 0);
   }
 
   /**

@@ -49,6 +49,12 @@ const op = <
  */
 const rows = {
   login: op('GET /v1/login', 'open', 'How to log in', { answer: 'loginSchema' }),
+  pageSession: op('POST /v1/page-session', 'open', 'Exchange the code of a link of `jobctl ui` for a token', {
+    description: 'Of `jobctl ui` alone: a code is good once, for ten minutes.',
+    body: 'pageCodeBody',
+    answer: 'pageSessionSchema',
+    isOnce: true,
+  }),
   whoami: op('GET /v1/whoami', 'whoami', 'Who the token is of', { answer: 'whoSchema' }),
   accessExplain: op('GET /v1/access/explain', 'explain', 'What the access table allows, and why not', {
     query: 'explainQuery',
@@ -68,6 +74,11 @@ const rows = {
     isOnce: false,
   }),
   list: op('GET /v1/jobs', 'list', 'List jobs', { query: 'jobFilterSchema', answer: 'jobPageSchema' }),
+  board: op('GET /v1/board', 'list', 'A board of jobs, in the order of `jobctl list`', {
+    description: 'With the place in line of jobs that wait for their pool, and why they wait.',
+    query: 'boardQuery',
+    answer: 'boardSchema',
+  }),
   count: op('GET /v1/jobs/count', 'list', 'Count jobs', { query: 'jobFilterSchema', answer: 'jobCountsSchema' }),
   status: op('GET /v1/jobs/:id', 'status', "A job's status", { answer: 'jobRowSchema' }),
   describe: op('GET /v1/jobs/:id/description', 'describe', "Everything the job's workflow knows", {
@@ -96,6 +107,9 @@ const rows = {
   group: op('GET /v1/groups/:id', 'status', 'A group of jobs', { answer: 'groupRowSchema' }),
   describeGroup: op('GET /v1/groups/:id/description', 'describe', 'The array of a group, and how each member is', {
     answer: 'groupViewSchema',
+  }),
+  groupMembers: op('GET /v1/groups/:id/members', 'describe', 'The members of a group, with their parameters', {
+    answer: 'groupMembersSchema',
   }),
   cancelGroup: op('POST /v1/groups/:id/cancel', 'cancel', 'End all members as cancelled', {
     body: 'askerBody',
@@ -215,6 +229,10 @@ const rows = {
       answer: 'capacitySchema',
     },
   ),
+  poolUse: op('GET /v1/pools/:pool/use', 'quota-show', 'Who has and who wants the chips of a pool', {
+    description: 'As `jobctl top` and `jobctl quota show` print it, from the pool as it was published last.',
+    answer: 'poolUseSchema',
+  }),
   quotaPlan: op(
     'POST /v1/pools/:pool/quota/plan',
     'quota-plan',

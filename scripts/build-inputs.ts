@@ -45,6 +45,8 @@ export const FOLDERS_OF_SOURCES = [
   'rehearsal',
   'types',
 ];
+/** The page, which is bundled for browsers (scripts/bundle-ui.ts). */
+export const PAGE_SOURCES = 'ui';
 const CONFIGURATION = [
   'tsconfig.json',
   'tsconfig.build.json',
@@ -53,6 +55,7 @@ const CONFIGURATION = [
   'scripts/build.ts',
   'scripts/build-inputs.ts',
   'scripts/bundle-cli.ts',
+  'scripts/bundle-ui.ts',
   'scripts/packages.ts',
   'scripts/split-packages.ts',
   'scripts/without-types.ts',
@@ -71,7 +74,9 @@ export interface BuildInputs {
 export function buildInputs(root: string): BuildInputs {
   const files = FOLDERS_OF_SOURCES.flatMap((folder) => filesUnder(root, folder));
   const sources = files.filter((file) => !NOT_SOURCES.test(file));
-  return { folders: FOLDERS_OF_SOURCES, sources, fingerprint: fingerprintOf(root, [...CONFIGURATION, ...sources]) };
+  const page = filesUnder(root, PAGE_SOURCES);
+  const fingerprint = fingerprintOf(root, [...CONFIGURATION, ...sources, ...page]);
+  return { folders: FOLDERS_OF_SOURCES, sources, fingerprint };
 }
 
 /** The file in which a finished build leaves the fingerprint of its inputs. */

@@ -18,7 +18,7 @@ import { withoutTypes } from './without-types.js';
 
 /**
  * `npm run build`: removes the types from the sources, divides the modules among the packages' dist folders, bundles the
- * workflows for the worker and links this checkout's commands. Does nothing if no source changed; `--force` starts from empty
+ * page and, for the worker, the workflows, and links this checkout's commands. Does nothing if no source changed; `--force` starts from empty
  * folders. `--declarations`, which `npm pack` gives, also writes the published declarations. No checkout needs them, and tsc
  * takes half a minute of a processor (docs/adr/0156).
  */
@@ -58,6 +58,8 @@ async function compileAll({ folders, sources, fingerprint }: BuildInputs): Promi
   splitModules(ROOT, COMPILED);
   const { bundleCli } = await import('./bundle-cli.js');
   await bundleCli(ROOT, COMPILED);
+  const { bundleUi } = await import('./bundle-ui.js');
+  await bundleUi(ROOT);
   copyOthers(sources);
   await bundleWorkflows();
   writeFileSync(STAMP, fingerprint);

@@ -112,8 +112,9 @@ function ownPlaces(compiled: string): Plugin {
   };
 }
 
-function noticesOf(compiled: string, { inputs }: Metafile): string {
-  const folders = new Set(Object.keys(inputs).flatMap((input) => packageFolder(join(compiled, input)) ?? []));
+/** Licenses of the packages whose code is in a bundle. @param from the folder that the bundle's paths begin at */
+export function noticesOf(from: string, { inputs }: Metafile): string {
+  const folders = new Set(Object.keys(inputs).flatMap((input) => packageFolder(join(from, input)) ?? []));
   return [...folders]
     .toSorted()
     .map(noticeOf)

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { init, parse } from 'es-module-lexer';
-import { filesUnder, FOLDERS_OF_SOURCES, writeIfChanged } from './build-inputs.js';
+import { filesUnder, FOLDERS_OF_SOURCES, PAGE_SOURCES, writeIfChanged } from './build-inputs.js';
 import { withoutTypes } from './without-types.js';
 
 /**
@@ -12,7 +12,7 @@ import { withoutTypes } from './without-types.js';
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const COMPILED = join(ROOT, 'node_modules/.cache/jobctl-tests');
-const FOLDERS = [...FOLDERS_OF_SOURCES, 'test', 'bench', 'chaos', 'scripts'];
+const FOLDERS = [...FOLDERS_OF_SOURCES, PAGE_SOURCES, 'test', 'bench', 'chaos', 'scripts'];
 const IS_SOURCE = /^(?!.*(?:^|\/)(?:dist|node_modules)\/).*(?<!\.d)\.ts$/;
 
 /** Marks `import.meta` among the imports of es-module-lexer. */

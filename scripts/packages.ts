@@ -42,6 +42,7 @@ export const PACKAGES: readonly PackageLayout[] = [
       'worker/cloud-tpu-connection',
       'server/config',
       'server/run-server',
+      'server/run-ui',
       'server/dear-tasks',
       'workflows/failure-converter',
       'workflows/payload-converter',

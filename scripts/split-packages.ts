@@ -31,8 +31,8 @@ export function splitDeclarations(root: string, compiled: string): void {
 
 /** Excludes the workflow bundles beside the modules: the build makes and keeps them itself. */
 const IS_MODULE = /^(?!\.)(?!workflow-bundle[^/]*$).*\.js$/;
-/** Written by scripts/bundle-cli.ts. */
-const BUNDLE = /^cli\//;
+/** Written by scripts/bundle-cli.ts and scripts/bundle-ui.ts. */
+const BUNDLE = /^(cli|ui)\//;
 const IS_DECLARATION = /^(?!\.).*\.d\.ts$/;
 
 /** Writes the files, and removes others of the same kind: an import would still find them, and `npm pack` would include them. */

@@ -10,13 +10,16 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
-import { type App, bareApp, callOf, refuseLargeBody, refuseSlowBodies, takeTurns } from './bare-app.js';
+import { type App, bareApp, callOf, refuseLargeBody, refuseSlowBodies, tagAnswers, takeTurns } from './bare-app.js';
 import type { ServerConfig } from './config.js';
 import { refuseClearText, hostGuard, refusedLogins } from './request-guards.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf, TooManyRequests } from './problem.js';
 import { type Services, VERSION } from './services.js';
 import { registerJobChanges } from './routes/job-changes.js';
+import type { OperationName } from '../contract/operations.js';
+import { registerPage } from './page-files.js';
+import { registerBoard } from './routes/board.js';
 import { registerGroups } from './routes/groups.js';
 import { registerJobs } from './routes/jobs.js';
 import { registerLogs } from './routes/logs.js';
@@ -26,10 +29,21 @@ import { registerSchedules } from './routes/schedules.js';
 import { servedBy } from './routes/serve.js';
 import { registerSystem, registerWho } from './routes/system.js';
 
-const PAGE = '/docs';
+const DOCUMENT = '/docs';
 
-/** The HTTP interface over its services (docs/http-api.md). It holds no state, so any number of replicas may run. */
-export async function createApp(config: ServerConfig, services: Services, log: FastifyBaseLogger): Promise<App> {
+/** The part of a configuration that `createApp` needs. */
+export type AppConfig = Pick<ServerConfig, 'listen' | 'limits' | 'publicUrl' | 'issuers'>;
+
+/**
+ * The HTTP interface over its services (docs/http-api.md), and its page. It holds no state, so any number of replicas may run.
+ * @param isServed the operations that are served. Absent: all
+ */
+export async function createApp(
+  config: AppConfig,
+  services: Services,
+  log: FastifyBaseLogger,
+  isServed: (name: OperationName) => boolean = () => true,
+): Promise<App> {
   const app = bareApp(config, log);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -68,9 +82,9 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       .header('x-request-id', request.id)
       .header('cache-control', 'no-store')
       .header('x-content-type-options', 'nosniff');
-    // The page shows the OpenAPI document, which is open too.
-    const isPage = request.routeOptions.url?.startsWith(PAGE) === true;
-    if (request.is404 || isPage || request.routeOptions.config.isOpen === true) return;
+    // It shows the OpenAPI document, which is open too.
+    const isDocument = request.routeOptions.url?.startsWith(DOCUMENT) === true;
+    if (request.is404 || isDocument || request.routeOptions.config.isOpen === true) return;
     try {
       request.caller = await callerOf(request, services);
     } catch (error) {
@@ -93,6 +107,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       ),
   });
   takeTurns(app);
+  tagAnswers(app);
   const refusedLogin = refusedLogins(app, config);
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
@@ -124,11 +139,13 @@ export async function createApp(config: ServerConfig, services: Services, log: F
   });
   registerSystem(app, services, config);
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
-  const serve = servedBy(app, services.gate);
+  registerPage(app);
+  const serve = servedBy(app, services.gate, isServed);
   const areas = [
     ...[
       registerWho,
       registerJobs,
+      registerBoard,
       registerGroups,
       registerSchedules,
       registerJobChanges,
@@ -139,7 +156,7 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     ],
   ];
   for (const register of areas) register(serve, services, config);
-  await app.register(swaggerUi, { routePrefix: PAGE, staticCSP: true, transformStaticCSP: (header) => header });
+  await app.register(swaggerUi, { routePrefix: DOCUMENT, staticCSP: true, transformStaticCSP: (header) => header });
   return app;
 }
 

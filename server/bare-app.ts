@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import fastify, {
@@ -137,6 +137,25 @@ async function ended(response: ServerResponse, socket: Socket): Promise<void> {
     };
     response.on('finish', done).on('close', done);
     socket.on('close', done);
+  });
+}
+
+/** Answers of less are sent again: the tag would cost as much. */
+const LEAST_TAGGED = 512;
+
+/**
+ * Tags JSON answers to readers, and answers 304 to a client that has the same: a page asks for its screen every few seconds, and
+ * most of the time nothing has changed (RFC 9110, 8.8.3). The call is decided and answered all the same.
+ */
+export function tagAnswers(app: App): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (request.method !== 'GET' || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
+    if (payload.length < LEAST_TAGGED || request.caller === null) return payload;
+    const tag = `"${createHash('sha256').update(payload).digest('base64url').slice(0, 22)}"`;
+    void reply.header('etag', tag);
+    if (request.headers['if-none-match'] !== tag) return payload;
+    void reply.code(304).removeHeader('content-type').removeHeader('content-length');
+    return '';
   });
 }
 

@@ -30,12 +30,12 @@ export interface Services {
   readonly client: JobClient;
   readonly store: StorePort;
   readonly secrets: SecretStore | undefined;
-  readonly verifier: TokenVerifier;
+  readonly verifier: Pick<TokenVerifier, 'verify'>;
   readonly gate: Gate;
   readonly rights: StandingRights;
   readonly facts: JobFactsSource;
   readonly rules: PoolRules;
-  readonly audit: AuditLog;
+  readonly audit: Pick<AuditLog, 'read' | 'write' | 'close'>;
   readonly signer: SubmissionSigner;
   /** Derives the keys of jobs for callers who may log in to hosts. Without a secret it derives none. */
   readonly jobKeys: JobKeys;
@@ -48,6 +48,8 @@ export interface Services {
   readonly metrics: ServerMetrics;
   /** Returns the reason why the server is not ready, or undefined if it is. */
   readonly notReady: () => Promise<string | undefined>;
+  /** Exchanges the code of a link of `jobctl ui`, which is good once. Absent: a server, whose callers log in. */
+  readonly openPage?: (code: string) => string | undefined;
 }
 
 /** The metrics that Prometheus reads at /metrics. */

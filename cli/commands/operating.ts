@@ -110,6 +110,24 @@ The server signs what it starts with FILE. Workers of pools in verified mode ver
     ],
   }),
   defineVerb({
+    name: 'ui',
+    nearWords: ['dashboard', 'web'],
+    summary: 'show jobs in a browser',
+    description:
+      'Shows jobs, logs, groups and pools in a browser. The page of a server is at its address; over Temporal it is served on this computer, for you alone.',
+    place: 'either',
+    flags: [
+      ['--no-open', 'print the link, and open no browser'],
+      ['--port <number>', 'the port on this computer (default: one that is free)', wholeNumber(0, 65_535), 0],
+    ],
+    notes: `
+The link is good once, for ten minutes: it gives the browser's tab what it needs, and other logins of this computer cannot use it. docs/page.md
+shows the page.
+`,
+    examples: ['jobctl ui', 'jobctl ui --no-open --port 7481'],
+    run: async () => (await import('./verbs/ui.js')).ui,
+  }),
+  defineVerb({
     name: 'access',
     description: "explain what a server's access table allows you",
     examples: ['jobctl access explain --job train-7f3k'],

@@ -26,6 +26,8 @@ export const loginSchema = z
     ),
   })
   .meta({ id: 'LoginSettings' });
+export const pageCodeBody = z.strictObject({ code: z.string().min(20).max(100) });
+export const pageSessionSchema = z.object({ token: z.string() });
 export const explainQuery = z.object({
   verb: z.string().max(40).optional(),
   user: quotaName

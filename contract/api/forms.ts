@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { JOB_REQUESTS, type JobRequest, type JobVerb, type KeysOf } from '../job-requests.js';
 import { text } from '../lease-forms.js';
 // The OpenAPI document lists the forms that have an id in this order.
+import * as board from './board.js';
 import * as hosts from './hosts.js';
 import * as groups from './groups.js';
 import * as jobs from './jobs.js';
@@ -39,4 +40,5 @@ export const FORMS = {
   ...pools,
   ...callers,
   ...counted,
+  ...board,
 };

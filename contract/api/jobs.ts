@@ -190,4 +190,11 @@ export const waitQuery = z.object({
 export const waitedSchema = z.object({ isOver: z.boolean(), outcome: outcomeSchema.optional() }).meta({ id: 'Waited' });
 export const pollsQuery = z.object({ taskQueue: z.string().min(1).max(200).optional() });
 export const pollsSchema = z.looseObject({ taskQueue: z.string() });
-export const whySchema = z.looseObject({ phase: z.string(), why: z.string().optional() });
+export const whySchema = z.looseObject({
+  phase: z.string(),
+  why: z.string().optional(),
+  words: z
+    .object({ head: z.string(), reasons: z.array(z.string()), outlook: z.string() })
+    .optional()
+    .describe('Of a job that waits for its pool: the sentences of `jobctl why`, with times in ISO 8601.'),
+});

@@ -12,6 +12,13 @@ export const logsQuery = z.object({
   host: oneOrMore(z.coerce.number().int().min(0), 1_000)
     .optional()
     .describe('One or more, separated by commas. Absent: all, interleaved in the order of storing.'),
+  tail: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('Begin at so many lines from the end of each host. Not with Last-Event-ID.'),
   follow: z.stringbool().default(false).describe('Server-sent events until the job has ended.'),
 });
 export const lastEventHeaders = z.object({ 'last-event-id': z.string().max(60_000).optional() });

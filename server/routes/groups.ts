@@ -66,7 +66,8 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
 /** Temporal's value for an attribute that a workflow does not have. */
 const NONE = '-';
 
-const objectOf = ({ id, user, project, pool }: GroupRow): AccessObject => ({
+/** The gate's object of a group. */
+export const objectOf = ({ id, user, project, pool }: GroupRow): AccessObject => ({
   ...{ job: id, owner: user, pool },
   project: project === NONE ? '' : project,
 });

@@ -1,13 +1,17 @@
 import { Readable } from 'node:stream';
 import type { AnswerOf, Asked } from '../../contract/operations.js';
-import { JobLogReader, storedAttempts, type LogStretch } from '../../client/job-logs.js';
+import { inTurns, JobLogReader, storedAttempts, type LogStretch } from '../../client/job-logs.js';
 import { jobMetrics } from '../../client/job-metrics.js';
 import { hostsWithChunks } from '../../cloud/store/log-chunks.js';
-import type { LogStart } from '../../cloud/store/log-starts.js';
+import { type LogStart, logStart } from '../../cloud/store/log-starts.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { readPoolState } from '../../client/pool-state.js';
-import { whyWaiting } from '../../quota/explanation/why-waiting.js';
+import { jobOfLeaseKey } from '../../domain/lease.js';
+import { plainWording } from '../../quota/explanation/explain-words.js';
+import { whySentences } from '../../quota/explanation/why-sentences.js';
+import { whyWaiting, type WhyWaiting } from '../../quota/explanation/why-waiting.js';
+import type { PoolSnapshot } from '../../quota/published-state.js';
 import { rowTo } from '../access/gate.js';
 import { type LogPosition, parsePosition, positionText } from '../../contract/api/log-position.js';
 import { ApiError, apiErrorOf, problemOf } from '../problem.js';
@@ -25,16 +29,37 @@ export function registerLogs(serve: Serve, services: Services): void {
   // The feeds count how many logs a subject follows.
   const turn = (query: unknown): boolean => !(query as Asked<'logs'>['query']).follow;
   const logs: Handler<'logs'> = async ({ call, params: { id }, query, headers, request, reply }) => {
-    const { follow, attempt, stream, host: hosts } = query;
+    const { follow, attempt, stream, host: hosts, tail } = query;
+    const mostHosts = async (): Promise<number> => (await client.row(id)).chips ?? MOST_HOSTS;
     if (!follow) {
       const attempts = attempt === undefined ? await storedAttempts(feeds.reader, id, stream) : [attempt];
-      const text = Readable.from(storedText(feeds.reader, id, { attempts, stream, hosts }), {
+      const ends =
+        tail === undefined
+          ? undefined
+          : await tailOf(feeds.reader, logPrefix(id, attempts.at(-1) ?? 1, stream), {
+              tail,
+              hosts,
+              most: await mostHosts(),
+            });
+      const shown = ends === undefined ? attempts : attempts.slice(-1);
+      const text = Readable.from(storedText(feeds.reader, id, { attempts: shown, stream, hosts, starts: ends }), {
         objectMode: false,
       });
       return reply.type('text/plain; charset=utf-8').send(text);
     }
-    const said = positionOf(headers['last-event-id'], attempt);
-    const from = await ofRealHosts(feeds.reader, logPrefix(id, said.attempt, stream), said);
+    const begin = async (): Promise<{ readonly from: LogPosition; readonly starts: ReadonlyMap<number, LogStart> }> => {
+      const lastEventId = headers['last-event-id'];
+      if (tail === undefined || lastEventId) {
+        const said = positionOf(lastEventId, attempt);
+        const from = await ofRealHosts(feeds.reader, logPrefix(id, said.attempt, stream), said);
+        return { from, starts: startsOf(from) };
+      }
+      const last = attempt ?? (await storedAttempts(feeds.reader, id, stream)).at(-1) ?? 1;
+      const starts = await tailOf(feeds.reader, logPrefix(id, last, stream), { tail, hosts, most: await mostHosts() });
+      const given = new Map([...starts].map(([host, { offset }]) => [host, offset]));
+      return { from: { attempt: last, given }, starts };
+    };
+    const { from, starts } = await begin();
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
     const right = rights.hold(call, 'logs', id);
@@ -54,7 +79,7 @@ export function registerLogs(serve: Serve, services: Services): void {
       firstAttempt: from.attempt,
       ...(attempt === undefined ? {} : { lastAttempt: attempt }),
       ...(hosts === undefined ? {} : { hosts }),
-      starts: startsOf(from),
+      starts,
     };
     try {
       const row = await feeds.follow(call.caller.id, selection, events, stop);
@@ -91,9 +116,15 @@ export function registerLogs(serve: Serve, services: Services): void {
     return {
       phase: row.phase,
       ...(row.why === undefined ? {} : { why: row.why }),
-      ...(waiting === undefined ? {} : { waiting: { ...waiting } }),
+      ...(waiting && state && { waiting: { ...waiting }, words: wordsOf(id, waiting, state) }),
     };
   });
+}
+
+function wordsOf(id: string, waiting: WhyWaiting, { view }: PoolSnapshot) {
+  const words = { ...plainWording(view.config), nameOf: jobOfLeaseKey };
+  const { head, reasons, outlook } = whySentences(id, waiting, words);
+  return { head, reasons: [...reasons], outlook };
 }
 
 async function* storedText(
@@ -103,11 +134,17 @@ async function* storedText(
     attempts,
     stream,
     hosts,
-  }: { readonly attempts: readonly number[]; readonly stream: string; readonly hosts: readonly number[] | undefined },
+    starts,
+  }: {
+    readonly attempts: readonly number[];
+    readonly stream: string;
+    readonly hosts: readonly number[] | undefined;
+    readonly starts: ReadonlyMap<number, LogStart> | undefined;
+  },
 ): AsyncGenerator<Buffer> {
   for (const attempt of attempts) {
     const lines = hosts?.length === 1 ? undefined : new HostLines();
-    for await (const stretch of new JobLogReader(reader, job, { attempt, stream, hosts }).unread())
+    for await (const stretch of new JobLogReader(reader, job, { attempt, stream, hosts, starts }).unread())
       yield lines === undefined ? stretch.bytes : Buffer.from(lines.push(stretch), 'latin1');
     if (lines !== undefined) yield Buffer.from(lines.rest(), 'latin1');
   }
@@ -141,6 +178,27 @@ export async function ofRealHosts(
 /** Starts at each host's offset. The chunk at an offset is unknown, so the search begins at chunk 0: one more listing. */
 const startsOf = ({ given }: LogPosition): ReadonlyMap<number, LogStart> =>
   new Map([...given].map(([host, offset]) => [host, { offset, chunk: 0 }]));
+
+/** Most hosts of a job of unknown size whose ends are looked for. */
+const MOST_HOSTS = 1_000;
+
+/** The place where the last `tail` lines of each host begin. @param prefix the stream's (`logPrefix`) @param most hosts of the job */
+async function tailOf(
+  reader: StoreReader,
+  prefix: string,
+  {
+    tail,
+    hosts,
+    most,
+  }: { readonly tail: number; readonly hosts: readonly number[] | undefined; readonly most: number },
+): Promise<ReadonlyMap<number, LogStart>> {
+  const meant = hosts ?? (await hostsWithChunks(reader, prefix));
+  // Hosts write into the bucket, and may invent numbers.
+  const real = meant.filter((host) => host < most);
+  return new Map(
+    await inTurns(real.map((host) => async () => [host, await logStart(reader, prefix, host, { tail })] as const)),
+  );
+}
 
 /** A longer line is split, because a line without an end is searched again with each new piece. */
 const MOST_LINE_BYTES = 65_536;

@@ -37,8 +37,9 @@ interface More extends Pick<FastifyContextConfig, 'turn' | 'rateLimit'> {
 export type Serve = ReturnType<typeof servedBy>;
 
 export const servedBy =
-  (app: App, gate: Gate) =>
+  (app: App, gate: Gate, isServed: (name: OperationName) => boolean = () => true) =>
   <Name extends OperationName>(name: Name, handler: Handler<Name>, more: More = {}): void => {
+    if (!isServed(name)) return;
     const { bodyLimit, asksItself = false, ...config } = more;
     const { call, access, answer }: Operation = OPERATIONS[name];
     const [method = '', url = ''] = call.split(' ');

@@ -71,6 +71,18 @@ export function registerWho(serve: Serve, services: Services, { issuers }: Pick<
   }));
   serve('login', () => ({ issuers: settings }));
 
+  serve('pageSession', ({ body: { code } }) => {
+    if (services.openPage === undefined)
+      throw new ApiError('not-found', 'this is no page of `jobctl ui`', 'log in: jobctl login --print-token');
+    const token = services.openPage(code);
+    if (token !== undefined) return { token };
+    throw new ApiError(
+      'unauthenticated',
+      'The link was used before, or is older than ten minutes.',
+      'If you have not used it, somebody else has: end `jobctl ui`, and start it again for another link.',
+    );
+  });
+
   serve('whoami', ({ call: { caller } }) => {
     const { kind, id, groups, issuer, expiresAt } = caller;
     return { kind, id, groups: [...groups], issuer, expiresAt };

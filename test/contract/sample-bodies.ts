@@ -27,6 +27,7 @@ export const SAMPLE_BODIES = {
   requeue: { from, zone: 'us-east5-a' },
   setUp: { from, modules: ['venv'], force: true },
   cancelGroup: { from, verb: 'cancel' },
+  pageSession: { code: HEX },
   retryGroup: { from },
   beginGroup: { from },
   createSchedule: {

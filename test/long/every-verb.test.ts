@@ -73,6 +73,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   'secret put': ['nowhere', 'TOKEN'],
   'secret ls': ['nowhere'],
   'secret rm': ['nowhere', 'TOKEN'],
+  ui: ['nowhere', '--no-open'],
   capacity: ['server'],
   'quota show': ['server'],
   'quota history': ['server'],

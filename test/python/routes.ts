@@ -12,9 +12,13 @@ const UNSENT: Readonly<Partial<Record<OperationName, readonly string[]>>> = {
   restart: ['source'],
   count: ['limit', 'pageToken'],
   objects: ['startOffset'],
+  logs: ['tail'],
 };
-/** What the command line alone calls. */
-export const NOT_CALLED: readonly OperationName[] = ['login', 'polls', 'objectStat'];
+/** What the command line or the page alone calls. */
+export const NOT_CALLED: readonly OperationName[] = [
+  ...(['login', 'polls', 'objectStat'] as const),
+  ...(['board', 'groupMembers', 'pageSession', 'poolUse'] as const),
+];
 
 export interface Route {
   readonly name: OperationName;

@@ -9,9 +9,30 @@ import type { Answer } from './server-stack.js';
 const JOB = { project: 'vision', tpu: { accelerator: 'v5litepod-1', zone: 'us-central1-a' }, command: { run: 'true' } };
 /** Calls that zoe, who is nobody's member, may make. By hand: all others are refused to her. */
 const OF_EVERYBODY: readonly OperationName[] = [
-  ...(['list', 'count', 'polls', 'login', 'whoami', 'status', 'wait', 'why', 'openSlices'] as const),
+  ...([
+    'list',
+    'board',
+    'count',
+    'polls',
+    'login',
+    'pageSession',
+    'whoami',
+    'status',
+    'wait',
+    'why',
+    'openSlices',
+  ] as const),
   ...(['group', 'listGroups', 'schedules', 'schedule'] as const),
-  ...(['uploads', 'completeUpload', 'uploadContent', 'quotaShow', 'capacity', 'report', 'quotaPlan'] as const),
+  ...([
+    'uploads',
+    'completeUpload',
+    'uploadContent',
+    'quotaShow',
+    'poolUse',
+    'capacity',
+    'report',
+    'quotaPlan',
+  ] as const),
 ];
 /** Of calls whose form asks for one. */
 const QUERIES: Readonly<Partial<Record<OperationName, string>>> = {

@@ -5,20 +5,15 @@ import { awaitedHost } from '../../../domain/modules/command.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { count, type EpochMs } from '../../../domain/units.js';
 import {
-  amountOf,
   andList,
-  demandOf,
-  dueText,
-  ordinal,
-  reasonText,
   rebuildingText,
   type Wording,
   releaseRemedy,
   stuckText,
 } from '../../../quota/explanation/explain-words.js';
-import type { Remedy, WhyWaiting } from '../../../quota/explanation/why-waiting.js';
+import type { WhyWaiting } from '../../../quota/explanation/why-waiting.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
-import { inProject } from '../../../quota/quota-config.js';
+import { whySentences } from '../../../quota/explanation/why-sentences.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
 import type { PoolSnapshot, Rebuilding, StuckSlice } from '../../../quota/published-state.js';
@@ -55,15 +50,12 @@ function clockTime(at: EpochMs, now: EpochMs): string {
 
 /** Renders `jobctl why` for a job that waits for its pool. */
 export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, width?: number): readonly string[] {
-  const { why, pool, at, admission, problem } = waiting;
-  const words = { ...wordingFor(waiting.hasTiers, now), isDraining: admission === 'draining' };
-  const behind = why.behind === undefined ? '' : `, behind ${words.nameOf(why.behind)}`;
-  const place = why.position === 0 ? 'it starts now' : `${ordinal(why.position)} of ${why.of} in line${behind}`;
-  const reasons = why.reasons.map((reason) => reasonText(reason, why, words));
+  const { pool, at, admission, problem } = waiting;
+  const { head, reasons, outlook } = whySentences(row.id, waiting, wordingFor(waiting.hasTiers, now));
   return [
-    ...wrapped(`${row.id} waits for ${demandOf(why.units)} ${inProject(why.project)} (${place}).`, width, ''),
+    ...wrapped(head, width, ''),
     ...[...reasons, ...adminTexts(waiting, now)].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
-    ...wrapped(outlook(waiting, words), width, ''),
+    ...wrapped(outlook, width, ''),
     ...(admission === 'open' ? [] : wrapped(thawText(pool), width, '')),
     ...wrapped(untilSentence(row, now), width, ''),
     ...renderStuck(waiting.stuck ?? [], pool, now, width),
@@ -141,26 +133,6 @@ export function renderUnattended(
   if (polls === undefined) return [];
   const text = `${id} stands still: ${noWorkerText(polls, now)}.`;
   return [...wrapped(text, width, ''), ...wrapped(asSentence(noWorkerRemedy()), width, '')];
-}
-
-/** Says which events and actions would help, and which events are due anyway. */
-function outlook({ why, remedies, short }: WhyWaiting, words: Wording): string {
-  const least = short === undefined ? '' : `${amountOf(short.type, short.units)} have to come free at least`;
-  const ends = remedies.flatMap((remedy) => (remedy.kind === 'priority' ? [] : [endsText(remedy, words)]));
-  const priority = remedies.flatMap((remedy) => (remedy.kind === 'priority' ? [priorityText(remedy)] : []));
-  const needs = [[least, ...ends].filter((part) => part !== '').join(': ')].filter((part) => part !== '');
-  const due = why.due.map((time) => dueText(time, words));
-  return [...needs, ...priority, ...due].map(asSentence).join(' ');
-}
-
-function endsText(remedy: Exclude<Remedy, { kind: 'priority' }>, words: Wording): string {
-  const names = remedy.of.map(({ id, units }) => `${words.nameOf(id)} (${units})`);
-  if (remedy.kind === 'all-end') return `the end of ${andList(names)} together would do`;
-  return `the end of ${names.length === 1 ? names.join('') : `one of ${names.join(', ')}`} would do`;
-}
-
-function priorityText({ priority, starts }: Extract<Remedy, { kind: 'priority' }>): string {
-  return `with priority ${priority} it would ${starts ? 'start' : 'be 1st'}`;
 }
 
 const withStop = (text: string): string => (text.endsWith('.') ? text : `${text}.`);

@@ -20,7 +20,11 @@ import { operationOf } from '../../server/server-routes.js';
 import { ScriptedServer, type Seen } from './scripted-server.js';
 
 /** Calls that TypeScript makes otherwise: it reads the pool's objects in the store, by `objectContent`. */
-const OF_OTHERS: readonly OperationName[] = ['capacity', 'metrics', 'quotaPlan', 'quotaShow', 'why'];
+const OF_OTHERS: readonly OperationName[] = [
+  ...(['capacity', 'metrics', 'quotaPlan', 'quotaShow', 'why'] as const),
+  // Of the page alone (ui/): what one screen shows, in one answer.
+  ...(['board', 'groupMembers', 'pageSession', 'poolUse'] as const),
+];
 /** Verbs that decide a part of a call, or that `jobctl serve` has no call for (`client/http/http-jobs.ts`). */
 const WITHOUT_ROW = ['outputs', 'edit', 'machines'];
 
@@ -121,6 +125,7 @@ describe('the operations of jobctl serve', function () {
   it('are repeated in doubt, but for those that act twice', () => {
     const once = Object.entries(OPERATIONS).filter(([, row]: readonly [string, Operation]) => row.isOnce);
     assert.deepEqual(once.map(([name]) => name).toSorted(), [
+      'pageSession',
       'requeue',
       'restart',
       'resume',

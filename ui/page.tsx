@@ -1,0 +1,122 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { addressOf, screenOf, type Screen } from './address.js';
+import { Board } from './board.js';
+import { Login } from './login.js';
+import { useNow } from './parts/clock.js';
+import { Link, useAddress } from './parts/link.js';
+import { useAnswer } from './parts/answer.js';
+import { Keys } from './parts/keys.js';
+import { forgetToken, onSession, token } from './session.js';
+import { onClock } from './words.js';
+
+const Job = lazy(() => import('./job.js'));
+const Group = lazy(() => import('./group.js'));
+const Pool = lazy(() => import('./pool.js'));
+const Schedules = lazy(() => import('./schedules.js'));
+
+/** @param problem why the link that opened the page gave no login */
+export function Page({ problem }: { readonly problem: string | undefined }) {
+  const own = useSyncExternalStore(onSession, token);
+  const queries = useQueryClient();
+  const [hadOne, setHadOne] = useState(own !== undefined);
+  // Answers to one person are not shown to the next.
+  useEffect(() => {
+    if (own === undefined) queries.clear();
+    else setHadOne(true);
+  }, [own, queries]);
+  return own === undefined ? <Login problem={problem} hasEnded={hadOne} /> : <Screens />;
+}
+
+function Screens() {
+  const { pathname } = useAddress();
+  const screen = screenOf(pathname);
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  // A screen reader hears of a new screen, and keys go on in it.
+  useEffect(() => {
+    document.title = titleOf(screen);
+    if (!first.current) main.current?.focus();
+    first.current = false;
+  }, [pathname]);
+  return (
+    <>
+      <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+        Skip to the content
+      </a>
+      <header className="top">
+        <nav aria-label="Screens">
+          <Link to={addressOf({ name: 'board' })} className="brand" isCurrent={screen.name === 'board'}>
+            Jobs
+          </Link>
+          <Link
+            to={addressOf({ name: 'pool', id: screen.name === 'pool' ? screen.id : 'default' })}
+            isCurrent={screen.name === 'pool'}
+          >
+            Pool
+          </Link>
+          <Link to={addressOf({ name: 'schedules' })} isCurrent={screen.name === 'schedules'}>
+            Schedules
+          </Link>
+        </nav>
+        <Caller />
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <Suspense fallback={<p className="note">Loading ..</p>}>
+          <Shown screen={screen} />
+        </Suspense>
+      </main>
+      <Keys />
+    </>
+  );
+}
+
+function Shown({ screen }: { readonly screen: Screen }) {
+  switch (screen.name) {
+    case 'board':
+      return <Board />;
+    case 'job':
+      return <Job key={screen.id} id={screen.id} />;
+    case 'group':
+      return <Group key={screen.id} id={screen.id} />;
+    case 'pool':
+      return <Pool key={screen.id} pool={screen.id} />;
+    case 'schedules':
+      return <Schedules />;
+    case 'nowhere':
+      return (
+        <section>
+          <h1>There is nothing here</h1>
+          <p>
+            The address names no screen. <Link to={addressOf({ name: 'board' })}>All jobs</Link>
+          </p>
+        </section>
+      );
+  }
+}
+
+function titleOf(screen: Screen): string {
+  if (screen.name === 'board' || screen.name === 'nowhere') return 'jobctl';
+  return screen.name === 'schedules' ? 'Schedules - jobctl' : `${screen.id} - jobctl`;
+}
+
+/** A login is said to end this long before. */
+const SOON_MS = 5 * 60_000;
+
+function Caller() {
+  const { data } = useAnswer('GET /v1/whoami', {}, { everyMs: 60_000 });
+  const now = useNow();
+  if (data === undefined) return null;
+  const left = data.expiresAt - now;
+  return (
+    <div className="caller">
+      {left < SOON_MS && (
+        <span className="warn">{onClock(`login ends ${new Date(data.expiresAt).toISOString()}`, now)}</span>
+      )}
+      <span title={data.issuer}>{data.id}</span>
+      <button type="button" className="quiet" onClick={() => forgetToken(true)}>
+        Log out
+      </button>
+    </div>
+  );
+}

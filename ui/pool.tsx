@@ -1,0 +1,246 @@
+import { addressOf } from './address.js';
+import type { Answer } from './api.js';
+import { Problem, useAnswer } from './parts/answer.js';
+import { useNow } from './parts/clock.js';
+import { Link } from './parts/link.js';
+import { Phase, Sentence, Since } from './parts/shown.js';
+import { type Column, Table } from './parts/table.js';
+import { clock, duration, unitsText } from './words.js';
+
+type Use = Answer<'GET /v1/pools/:pool/use'>;
+type Project = Use['projects'][number];
+type Holder = Use['jobs'][number];
+type Share = Use['users'][number];
+type Seen = { readonly [Key in keyof CapacityRow]: CapacityRow[Key] };
+type CapacityRow = Answer<'GET /v1/pools/:pool/capacity'>['rows'][number];
+type Waiting = Answer<'GET /v1/board'>['rows'][number];
+
+const LOOK_MS = 5_000;
+const MOST_WAITING = 200;
+
+/** Who has the chips of a pool and who waits for them, as the pool was published last. */
+// Loaded with the first pool.
+// oxlint-disable-next-line import/no-default-export
+export default function Pool({ pool }: { readonly pool: string }) {
+  const asking = useAnswer('GET /v1/pools/:pool/use', { of: pool }, { everyMs: LOOK_MS });
+  const waiting = useAnswer(
+    'GET /v1/board',
+    { query: { pool, phase: 'queued', limit: MOST_WAITING } },
+    { everyMs: LOOK_MS },
+  );
+  const capacity = useAnswer('GET /v1/pools/:pool/capacity', { of: pool }, { everyMs: 30_000 });
+  const use = asking.data;
+  return (
+    <section className="pool" aria-labelledby="pool-title">
+      <header>
+        <h1 id="pool-title">Pool {pool}</h1>
+        {use !== undefined && use.admission !== 'open' && <Phase phase="evicting" label={use.admission} />}
+        {use !== undefined && (
+          <span className="note">
+            as of <Since at={use.at} suffix=" ago" />
+          </span>
+        )}
+      </header>
+      <Problem {...asking} />
+      {use !== undefined && <Admission use={use} />}
+      {use?.problem !== undefined && (
+        <p className="problem">
+          Its files have a problem, and the last good ones are in force: <Sentence text={use.problem} />
+        </p>
+      )}
+      {use !== undefined && <Quota use={use} />}
+      {use !== undefined && (
+        <>
+          <h2>Jobs with chips ({use.jobs.length})</h2>
+          <Table
+            caption="Jobs with chips"
+            columns={HOLDERS}
+            rows={use.jobs}
+            keyOf={({ job, tier, since }) => `${job} ${tier} ${since}`}
+            nothing="No job holds chips."
+          />
+        </>
+      )}
+      {waiting.data !== undefined && (
+        <>
+          <h2>Waiting, by place ({waiting.data.total})</h2>
+          <Table
+            caption="Waiting"
+            columns={WAITING}
+            rows={waiting.data.rows}
+            keyOf={({ id }) => id}
+            nothing="No job waits."
+          />
+        </>
+      )}
+      {use !== undefined && (
+        <>
+          <h2>Users</h2>
+          <Table
+            caption="Users"
+            columns={USERS}
+            rows={use.users}
+            keyOf={({ user, project, isVerified }) => `${user} ${project} ${isVerified}`}
+            nothing="Nobody has chips or waits."
+          />
+        </>
+      )}
+      {capacity.data !== undefined && capacity.data.rows.length > 0 && (
+        <>
+          <h2>Where chips were lately</h2>
+          <Table
+            caption="Capacity"
+            columns={CAPACITY}
+            rows={capacity.data.rows}
+            keyOf={({ zone, accelerator, pricing }) => `${zone} ${accelerator} ${pricing}`}
+            nothing=""
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Admission({ use: { admission, admissionReason, admissionSet } }: { readonly use: Use }) {
+  const now = useNow(30_000);
+  if (admission === 'open') return null;
+  return (
+    <p className="problem">
+      {admission === 'frozen' ? 'Nothing new is granted' : 'Nothing new is granted, and every lease is asked back'}
+      {admissionSet !== undefined && `, since ${clock(admissionSet.at, now)}, by ${admissionSet.by}`}
+      {admissionReason !== undefined && `: ${admissionReason}`}
+    </p>
+  );
+}
+
+/** A bar for each project and type: nominal quota, what is used of it, and what is borrowed. */
+function Quota({ use: { projects, tiers } }: { readonly use: Use }) {
+  if (tiers.length === 0) return <p className="note">The pool has no quota file: it has no limit.</p>;
+  const most = projects.reduce((sum, { nominal, used }) => Math.max(sum, nominal, used), 1);
+  return (
+    <>
+      <ul className="tiers">
+        {tiers.map(({ tier, type, total, inUse, draining, free }) => (
+          <li key={`${tier} ${type}`}>
+            {tiers.some((other) => other.tier !== tier) && `tier ${tier + 1}: `}
+            <b>
+              {inUse} of {total}
+            </b>{' '}
+            {type} in use, {Math.max(0, free)} free{draining > 0 && `, ${draining} draining`}
+          </li>
+        ))}
+      </ul>
+      <Table
+        caption="Projects"
+        columns={projectColumns(most)}
+        rows={projects}
+        keyOf={({ project, type }) => `${project} ${type}`}
+        nothing=""
+      />
+    </>
+  );
+}
+
+const projectColumns = (most: number): readonly Column<Project>[] => [
+  { title: 'Project', cell: ({ project }) => project, by: ({ project }) => project },
+  { title: 'Type', cell: ({ type }) => type, by: ({ type }) => type },
+  { title: 'Nominal', cell: ({ nominal }) => nominal, by: ({ nominal }) => nominal, isNumber: true },
+  { title: 'Used', cell: ({ used }) => used, by: ({ used }) => used, isNumber: true },
+  { title: 'Borrowed', cell: ({ borrowed }) => borrowed || '', by: ({ borrowed }) => borrowed, isNumber: true },
+  { title: 'Lent', cell: ({ lent }) => lent || '', by: ({ lent }) => lent, isNumber: true, isMinor: true },
+  { title: 'Waiting', cell: ({ waiting }) => waiting || '', by: ({ waiting }) => waiting, isNumber: true },
+  {
+    title: 'Share',
+    isMinor: true,
+    cell: ({ nominal, used, borrowed }) => (
+      <span className="bar" aria-hidden="true" style={{ width: 160 }}>
+        <i className="within" style={{ width: `${(100 * (used - borrowed)) / most}%` }} />
+        <i className="borrowed" style={{ width: `${(100 * borrowed) / most}%` }} />
+        <i className="nominal" style={{ left: `${(100 * nominal) / most}%` }} />
+      </span>
+    ),
+  },
+];
+
+const jobLink = (id: string) => <Link to={addressOf({ name: 'job', id })}>{id}</Link>;
+
+const HOLDERS: readonly Column<Holder>[] = [
+  { title: 'Job', cell: ({ job }) => jobLink(job), by: ({ job }) => job },
+  { title: 'User', cell: ({ user }) => user, by: ({ user }) => user },
+  { title: 'Project', cell: ({ project }) => project, by: ({ project }) => project, isMinor: true },
+  { title: 'Chips', cell: ({ chips }) => chips ?? '', by: ({ chips = 0 }) => chips, isNumber: true },
+  { title: 'Units', cell: ({ units }) => unitsText(units), isMinor: true },
+  {
+    title: 'Priority',
+    cell: ({ priority }) => priority,
+    by: ({ priority }) => priority,
+    isNumber: true,
+    isMinor: true,
+  },
+  { title: 'For', cell: ({ since }) => <Since at={since} />, by: ({ since }) => -since, isNumber: true },
+  {
+    title: 'Lease',
+    cell: ({ state, isBorrowing }) => (
+      <Phase phase={state === 'draining' ? 'evicting' : 'running'} label={isBorrowing ? `${state}, borrowed` : state} />
+    ),
+    by: ({ state, isBorrowing }) => `${state}${isBorrowing}`,
+  },
+];
+
+const WAITING: readonly Column<Waiting>[] = [
+  {
+    title: 'Place',
+    cell: ({ place }) => place?.position ?? '',
+    by: ({ place }) => place?.position ?? Infinity,
+    isNumber: true,
+  },
+  { title: 'Job', cell: ({ id }) => jobLink(id), by: ({ id }) => id },
+  { title: 'User', cell: ({ user }) => user, by: ({ user }) => user },
+  { title: 'Slice', cell: ({ slice }) => slice, by: ({ slice }) => slice, isMinor: true },
+  {
+    title: 'For',
+    cell: ({ phaseSince }) => <Since at={phaseSince} />,
+    by: ({ phaseSince }) => -phaseSince,
+    isNumber: true,
+  },
+  { title: 'Why', cell: ({ place, why = '' }) => <Sentence text={place?.why ?? why} /> },
+];
+
+const USERS: readonly Column<Share>[] = [
+  {
+    title: 'User',
+    cell: ({ user, isVerified }) => `${user}${isVerified ? '' : ' (unverified)'}`,
+    by: ({ user }) => user,
+  },
+  { title: 'Project', cell: ({ project }) => project, by: ({ project }) => project },
+  { title: 'Jobs', cell: ({ jobs }) => jobs, by: ({ jobs }) => jobs, isNumber: true },
+  { title: 'Chips', cell: ({ chips }) => chips, by: ({ chips }) => chips, isNumber: true },
+  { title: 'Borrowed', cell: ({ borrowed }) => borrowed || '', by: ({ borrowed }) => borrowed, isNumber: true },
+  {
+    title: 'Waiting',
+    cell: ({ waitingJobs, waitingChips }) => (waitingJobs === 0 ? '' : `${waitingJobs} (${waitingChips} chips)`),
+    by: ({ waitingChips }) => waitingChips,
+    isNumber: true,
+  },
+];
+
+const CAPACITY: readonly Column<Seen>[] = [
+  { title: 'Zone', cell: ({ zone }) => zone, by: ({ zone }) => zone },
+  { title: 'Type', cell: ({ accelerator }) => accelerator, by: ({ accelerator }) => accelerator },
+  { title: 'Pricing', cell: ({ pricing }) => pricing, by: ({ pricing }) => pricing, isMinor: true },
+  { title: 'Asked', cell: ({ asked }) => asked, by: ({ asked }) => asked, isNumber: true },
+  { title: 'Got', cell: ({ got }) => got, by: ({ got }) => got, isNumber: true },
+  {
+    title: 'Wait',
+    cell: ({ medianWaitMs }) => (medianWaitMs === undefined ? '' : duration(medianWaitMs)),
+    by: ({ medianWaitMs = 0 }) => medianWaitMs,
+    isNumber: true,
+  },
+  {
+    title: 'Seen',
+    cell: ({ seenAt }) => <Since at={seenAt} suffix=" ago" />,
+    by: ({ seenAt }) => -seenAt,
+    isNumber: true,
+    isMinor: true,
+  },
+];

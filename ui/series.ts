@@ -1,0 +1,26 @@
+/** Values that a command reported under one name, in the order of its steps. */
+export interface Series {
+  readonly name: string;
+  readonly step: readonly number[];
+  readonly value: readonly number[];
+}
+
+/** Most plots of one job: the others are left to `jobctl`. */
+const MOST_SERIES = 24;
+
+/** Reads an answer of `GET /v1/jobs/{id}/metrics`. What has another form is left out: a server may be newer than the page. */
+export function seriesOf(answer: unknown): readonly Series[] {
+  const found = isObject(answer) ? Object.values(answer).find(Array.isArray) : answer;
+  if (!Array.isArray(found)) return [];
+  return found.slice(0, MOST_SERIES).flatMap((one: unknown): readonly Series[] => {
+    if (!isObject(one) || typeof one['name'] !== 'string' || !isObject(one['points'])) return [];
+    const { step, value } = one['points'];
+    if (!isNumbers(step) || !isNumbers(value) || step.length !== value.length || step.length === 0) return [];
+    return [{ name: one['name'], step, value }];
+  });
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isNumbers = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'number');

@@ -1,0 +1,176 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { type Answer, type Call, call } from './api.js';
+import { useAnswer } from './parts/answer.js';
+
+type Row = Answer<'GET /v1/jobs/:id'>;
+type VerbCall = Extract<Call, `POST /v1/jobs/:id/${'cancel' | 'stop' | 'resume' | 'restart' | 'priority'}`>;
+
+interface Verb {
+  readonly name: string;
+  readonly of: VerbCall;
+  /** What it does, said before it is done. */
+  readonly question: string;
+  readonly isFor: (row: Row) => boolean;
+  readonly field?: ReactNode;
+  readonly body?: (form: FormData) => object;
+  readonly isFinal?: true;
+}
+
+const isPaused = ({ phase }: Row): boolean => phase === 'paused' || phase === 'released';
+
+const VERBS: readonly Verb[] = [
+  {
+    name: 'Stop',
+    of: 'POST /v1/jobs/:id/stop',
+    question: 'The command ends, with notice and its grace. The job keeps its slices for a while, unless they go back.',
+    isFor: (row) => !isPaused(row),
+    field: (
+      <label className="check">
+        <input type="checkbox" name="release" /> give slices and chips back
+      </label>
+    ),
+    body: (form) => (form.has('release') ? { release: true } : {}),
+  },
+  {
+    name: 'Resume',
+    of: 'POST /v1/jobs/:id/resume',
+    question: 'The job goes on with a new attempt.',
+    isFor: isPaused,
+  },
+  {
+    name: 'Restart',
+    of: 'POST /v1/jobs/:id/restart',
+    question: 'The command ends and starts again, on the same slices.',
+    isFor: ({ phase }) => phase !== 'queued',
+  },
+  {
+    name: 'Priority',
+    of: 'POST /v1/jobs/:id/priority',
+    question: 'Another place in its project’s line. It may cost other jobs their chips.',
+    isFor: () => true,
+    field: (
+      <label>
+        Priority{' '}
+        <select name="priority" defaultValue="3">
+          {[1, 2, 3, 4, 5].map((priority) => (
+            <option key={priority} value={priority}>
+              {priority}
+              {priority === 1 ? ' (first)' : priority === 5 ? ' (last)' : ''}
+            </option>
+          ))}
+        </select>
+      </label>
+    ),
+    body: (form) => ({ priority: Number(form.get('priority')) }),
+  },
+  {
+    name: 'Cancel',
+    of: 'POST /v1/jobs/:id/cancel',
+    question: 'The job ends for good, and its slices are deleted. This cannot be undone.',
+    isFor: () => true,
+    isFinal: true,
+  },
+];
+
+/** The buttons of a job. What the access table refuses is greyed, and says who may. */
+export function Verbs({ row }: { readonly row: Row }) {
+  const { id, endedAt } = row;
+  const [chosen, choose] = useState<Verb>();
+  const [told, setTold] = useState('');
+  const rights = useAnswer(
+    'GET /v1/access/explain',
+    { query: { job: id } },
+    { everyMs: 30_000, isWanted: endedAt === undefined },
+  );
+  if (endedAt !== undefined) return null;
+  const refusalOf = ({ of }: Verb): string | undefined => {
+    const word = of.split('/').at(-1);
+    const right = rights.data?.rows.find(({ verb }) => verb === word);
+    return right?.isAllowed === false ? right.why : undefined;
+  };
+  return (
+    <div className="verbs">
+      <span role="status" className="note">
+        {told}
+      </span>
+      {VERBS.filter(({ isFor }) => isFor(row)).map((verb) => {
+        const refusal = refusalOf(verb);
+        return (
+          <button
+            key={verb.name}
+            type="button"
+            className={verb.isFinal === true ? 'final' : ''}
+            aria-disabled={refusal !== undefined}
+            title={refusal}
+            onClick={() => refusal === undefined && choose(verb)}
+          >
+            {verb.name}
+          </button>
+        );
+      })}
+      {chosen !== undefined && (
+        <Question key={chosen.name} verb={chosen} id={id} tell={setTold} done={() => choose(undefined)} />
+      )}
+    </div>
+  );
+}
+
+interface QuestionParts {
+  readonly verb: Verb;
+  readonly id: string;
+  readonly tell: (words: string) => void;
+  readonly done: () => void;
+}
+
+function Question({ verb, id, tell, done }: QuestionParts) {
+  const { name, of, question, field, body, isFinal } = verb;
+  const dialog = useRef<HTMLDialogElement | null>(null);
+  const queries = useQueryClient();
+  const asking = useMutation({
+    mutationFn: (form: FormData) => call(of, { of: id, body: (body?.(form) ?? {}) as never }),
+    onSuccess: (answer) => {
+      tell(
+        'message' in answer
+          ? answer.message
+          : answer.state === 'done'
+            ? 'It has ended already.'
+            : 'It is being cancelled.',
+      );
+      void queries.invalidateQueries();
+      dialog.current?.close();
+    },
+  });
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    asking.mutate(new FormData(event.currentTarget));
+  };
+  const opened = (element: HTMLDialogElement | null): void => {
+    dialog.current = element;
+    if (element !== null && !element.open) element.showModal();
+  };
+  return (
+    <dialog ref={opened} onClose={done} aria-labelledby="question-title">
+      <form onSubmit={submit}>
+        <h2 id="question-title">
+          {name} {id}?
+        </h2>
+        <p>{question}</p>
+        {field}
+        {asking.error !== null && (
+          <p role="alert" className="problem">
+            {asking.error.message}
+          </p>
+        )}
+        <div className="answers">
+          <button type="button" onClick={() => dialog.current?.close()} autoFocus>
+            No, go back
+          </button>
+          <button type="submit" className={isFinal === true ? 'final' : 'main'} disabled={asking.isPending}>
+            {name}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
