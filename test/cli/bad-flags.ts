@@ -22,6 +22,14 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
       '  `jobctl restart --help` shows what there is',
     ].join('\n'),
   },
+  'a drawing of no metric': {
+    args: ['plot', 'train-7f3k', '--svg', 'loss.svg'],
+    wants: ['plot --svg: which metric?', '  name one: --metric loss; `jobctl plot JOB` lists them'].join('\n'),
+  },
+  'the best of no metric': {
+    args: ['status', 'sweep-0q1d', '--best', 'min'],
+    wants: ['status --best: of which metric?', '  name one: --metric loss'].join('\n'),
+  },
   'slices that are a job': {
     args: ['restart', 'train-7f3k', '--replace', 'train-7f3k'],
     wants: [

@@ -49,6 +49,18 @@ describe('a container on a rehearsed TPU VM', function () {
     assert.equal((await ended(connection)).code, 7);
   });
 
+  it('tells metrics in a file that its host gives', async () => {
+    const runId = 'train-x1-a8';
+    await connection.startRun(inside('echo \'{"loss":1}\' >> "$JOBCTL_METRICS_FILE"; echo up', { runId, epoch: 1 }));
+    let [output, metrics] = ['', ''];
+    await connection.followOutput(runId, 0, (chunk) => void (output += chunk.toString()), never, {
+      offset: 0,
+      onChunk: (chunk) => void (metrics += chunk.toString()),
+    });
+    assert.match(output, /^up$/m);
+    assert.equal(metrics, '{"loss":1}\n');
+  });
+
   it('says what its processes do', async () => {
     const runId = 'train-x1-a9';
     await connection.startRun(inside('echo up; exec sleep 600', { runId, epoch: 1 }));

@@ -109,6 +109,17 @@ export function exercisePods(open: () => Promise<{ readonly pods: PodsForTest; r
       assert.equal(sha256(logged.slice(logged.indexOf(LINES[0] ?? ''))), sha256(whole));
     });
 
+    it('tells metrics in a file, beside its output', async () => {
+      const runId = 'metrics-a1';
+      await connection.startRun(request('echo \'{"loss":1}\' >> "$JOBCTL_METRICS_FILE"; echo up >&2', { runId }));
+      let [output, metrics] = ['', ''];
+      await connection.followOutput(runId, 0, (chunk) => void (output += chunk.toString()), never, {
+        offset: 0,
+        onChunk: (chunk) => void (metrics += chunk.toString()),
+      });
+      assert.deepEqual([output, metrics], ['up\n', '{"loss":1}\n']);
+    });
+
     it('hands over what it wrote, before its end and at its end, without curl', async () => {
       const script = `mkdir out; echo first > out/a; seq 1 700000 > out/large; until [ -f go ]; do sleep 0.1; done; echo last > out/b`;
       const outputs = outputsByWorker(['out'], { everyMs: 500 });
