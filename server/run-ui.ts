@@ -41,7 +41,7 @@ export interface RunningUi {
 }
 
 /** The operations that the page calls. Files, secrets, keys of hosts and new jobs are the command line's. */
-const SERVED: ReadonlySet<OperationName> = new Set([
+const SERVED: ReadonlySet<string> = new Set<OperationName | 'metrics'>([
   ...([
     'pageSession',
     'whoami',
@@ -53,7 +53,7 @@ const SERVED: ReadonlySet<OperationName> = new Set([
     'describe',
     'openSlices',
   ] as const),
-  ...(['wait', 'polls', 'why', 'logs', 'objects', 'objectStat', 'objectContent'] as const),
+  ...(['wait', 'polls', 'why', 'logs', 'metrics', 'objects', 'objectStat', 'objectContent'] as const),
   ...(['cancel', 'stop', 'resume', 'restart', 'requeue', 'priority'] as const),
   ...(['listGroups', 'group', 'describeGroup', 'groupMembers', 'cancelGroup', 'beginGroup'] as const),
   ...(['schedules', 'schedule', 'quotaShow', 'poolUse', 'capacity', 'quotaPlan'] as const),

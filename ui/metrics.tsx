@@ -59,7 +59,7 @@ function Plot({ series }: { readonly series: Series }) {
     };
   }, []);
   useEffect(() => plot.current?.setData([[...step], [...value]]), [step, value]);
-  const last = value.at(-1);
+  const last = value.findLast((each) => each !== null);
   return (
     <figure>
       <figcaption>
