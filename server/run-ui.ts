@@ -41,7 +41,7 @@ export interface RunningUi {
 }
 
 /** The operations that the page calls. Files, secrets, keys of hosts and new jobs are the command line's. */
-const SERVED: ReadonlySet<string> = new Set<OperationName | 'metrics'>([
+const SERVED: ReadonlySet<string> = new Set<OperationName>([
   ...([
     'pageSession',
     'whoami',
