@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { type AskedMachines, parseMachines } from '../job/init/written-job.js';
+import type { AskedMachines } from '../job/init/written-job.js';
 import { EXECUTION_WORDS } from '../job/launching/executions.js';
 import { parseHostChoice } from '../jobs/job-filter.js';
 import { BUILD_FLAGS, buildPlaceOption, collect, outputOption, wholeNumber, type Flag } from '../terminal/options.js';
@@ -15,9 +15,10 @@ export const MACHINE_FLAGS: readonly Flag[] = [
   new Option('--spot', 'the same as --pricing spot').conflicts('pricing'),
 ];
 
+/** Reads the form. The check of the written file judges the values. */
 function askedMachines(text: string): AskedMachines {
-  const asked = parseMachines(text);
-  if (asked !== undefined) return asked;
+  const [, accelerator, count, hosts = '1'] = /^([^:\s]+):(\d{1,6})(?::(\d{1,4}))?$/.exec(text) ?? [];
+  if (accelerator !== undefined) return { accelerator, count: Number(count), hosts: Number(hosts) };
   throw new InvalidArgumentError('Takes TYPE:COUNT, such as h100:8, or h100:16:2 for 16 on 2 machines.');
 }
 

@@ -19,6 +19,7 @@ const SAID: Readonly<Partial<Record<OperationName, string>>> = {
   triggerSchedule: 'schedule trigger',
   deleteSchedule: 'schedule delete',
   hostAccess: 'ssh',
+  report: 'report usage',
   ...{ pageSession: 'ui', groupMembers: 'status', board: 'list', poolUse: 'top' },
   ...{ objects: 'download', objectStat: 'download', objectContent: 'download' },
   ...{ uploads: 'submit', completeUpload: 'submit', uploadContent: 'submit' },

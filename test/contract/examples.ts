@@ -139,6 +139,16 @@ export const EXAMPLES = {
       publicKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl jobctl',
     },
     granted: { tier: 0 },
+    usage: {
+      unit: 'chip',
+      at: 1795277400000,
+      parts: { waiting: 480, setUp: 240, useful: 4080, lost: 0, restart: 0, idle: 8, draining: 0 },
+      charged: 4328,
+      lost: 'none',
+      places: [{ zone: 'us-central1-a', pricing: 'spot', charged: 4328, usd: 0.294424 }],
+      usd: 0.294424,
+      prices: ["jobctl's list of public prices, 2026-11"],
+    },
     outcome: SUCCEEDED,
     events: [
       { at: 1795276800000, kind: 'submitted', facts: {}, text: 'submitted' },

@@ -46,7 +46,7 @@ describe('the access table', () => {
 
   it('opens reading to the pool, or closes it to the project, and changes nothing else', () => {
     for (const verb of ACCESS_VERBS) {
-      const isReading = ['describe', 'logs', 'outputs'].includes(verb);
+      const isReading = ['describe', 'logs', 'outputs', 'report'].includes(verb);
       const ask = (role: 'member' | 'authenticated', readers: 'owner' | 'project' | 'pool') =>
         decideAccess({ rule: ACCESS_TABLE[verb], subject: 'x', roles: [role], readers, object }).isAllowed;
       assert.equal(ask('authenticated', 'pool') !== ask('authenticated', 'project'), isReading, verb);

@@ -21,13 +21,6 @@ export interface AskedMachines {
   readonly hosts: number;
 }
 
-/** Undefined: it has another form. The check of the written file judges the values. */
-export function parseMachines(text: string): AskedMachines | undefined {
-  const [, accelerator, count, hosts = '1'] = /^([^:\s]+):(\d{1,6})(?::(\d{1,4}))?$/.exec(text) ?? [];
-  if (accelerator === undefined) return undefined;
-  return { accelerator, count: Number(count), hosts: Number(hosts) };
-}
-
 /** A type with one host, so that a program without support for several hosts runs once. */
 export const DEFAULT_TPU = 'v5litepod-8';
 
