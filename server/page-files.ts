@@ -45,23 +45,26 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The name of a file with the hash of its content in it: it never changes. */
 const HASHED = /-[A-Z0-9]{8}\.(?:js|css)$/;
 
-interface PageFile {
+class PageFile {
   readonly type: string;
   readonly plain: Buffer;
-  readonly packed: Buffer;
+  #packed: Buffer | undefined;
+
+  constructor(name: string, plain: Buffer) {
+    this.type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
+    this.plain = plain;
+  }
+
+  get packed(): Buffer {
+    return (this.#packed ??= gzipSync(this.plain, { level: 9 }));
+  }
 }
 
 /** The files of the page, which the build leaves in jobctl's package. All are read once: they are half a megabyte. */
 function pageFiles(): ReadonlyMap<string, PageFile> {
   const folder = folderOfPage();
   if (folder === undefined) return new Map();
-  return new Map(
-    readdirSync(folder).map((name) => {
-      const plain = readFileSync(join(folder, name));
-      const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
-      return [name, { type, plain, packed: gzipSync(plain, { level: 9 }) }];
-    }),
-  );
+  return new Map(readdirSync(folder).map((name) => [name, new PageFile(name, readFileSync(join(folder, name)))]));
 }
 
 /** Undefined: the page was not built. */

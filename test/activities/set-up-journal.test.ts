@@ -137,6 +137,7 @@ describe('a file that does not arrive', () => {
       const over = new AbortController();
       const context = {
         journal,
+        input: { slices: [slice(0, 1)] },
         plans: [
           plan('ssh', Buffer.from('k')),
           plan('files', fileOf(large, large)),

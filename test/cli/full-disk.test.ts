@@ -177,6 +177,7 @@ describe('a full disk of the user', () => {
       'cli/commands/verbs/export.ts': 'a draft until it is whole',
       'cli/commands/verbs/setup-keys.ts': 'a draft until it is whole, of another owner',
       'cli/place/contexts/contexts-file.ts': 'a draft until it is read back',
+      'cli/commands/verbs/ui.ts': 'a link in a temporary folder; it is printed too',
       'cli/job/packing/pack-tree.ts': 'a temporary file; TMPDIR is named',
       'cli/job/building/build-image.ts': 'a draft; the next submit builds again',
       'cli/jobs/hosts/shell.ts': 'a key in a temporary folder',

@@ -7,6 +7,7 @@ import { userOf } from '../../place/asker.js';
 import { openWritableStore, withClient } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, shortPlace } from '../../place/context.js';
 import { browserOf, openBrowser } from '../../place/login/browser-login.js';
+import { messageOf } from '../../../domain/errors.js';
 import { bringPackages, serverModuleFile } from '../../place/packages.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { watchEnd } from '../../terminal/interruptions.js';
@@ -40,36 +41,41 @@ export async function ui(flags: UiFlags): Promise<number> {
         throw portProblem(error, flags.port);
       },
     );
-    const folder = mkdtempSync(join(tmpdir(), 'jobctl-ui-'));
+    let folder: string | undefined;
     try {
       const link = running.link();
       printErr(
         `The page of ${shortPlace(context) ?? 'Temporal'}, for you alone. The link is good once. Ctrl-C ends it.\n`,
       );
       printOut(`${link}\n`);
-      if (browser !== undefined) openBrowser(browser, pathToFileURL(leadingTo(link, folder)).href);
+      if (browser !== undefined) folder = openLink(browser, link);
       const end = watchEnd();
       await new Promise<void>((resolve) => end.addEventListener('abort', () => resolve(), { once: true }));
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
       await running.close();
     }
     return ExitCode.Interrupted;
   });
 }
 
-/** A file, for this user alone, that leads to the link: a browser's arguments are seen by every user of the computer. */
-function leadingTo(link: string, folder: string): string {
-  const file = join(folder, 'jobctl.html');
+/**
+ * Opens a file, for this user alone, that leads to the link: a browser's arguments are seen by every user of the computer.
+ * @returns the file's folder. Undefined: it cannot be written, and the link that was printed is opened by hand
+ */
+function openLink(browser: NonNullable<ReturnType<typeof browserOf>>, link: string): string | undefined {
   // The link is made of digits and letters that HTML leaves as they are.
-  writeFileSync(
-    file,
-    `<!doctype html><meta http-equiv="refresh" content="0; url=${link}"><a href="${link}">jobctl</a>\n`,
-    {
-      mode: 0o600,
-    },
-  );
-  return file;
+  const html = `<!doctype html><meta http-equiv="refresh" content="0; url=${link}"><a href="${link}">jobctl</a>\n`;
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'jobctl-ui-'));
+    const file = join(folder, 'jobctl.html');
+    writeFileSync(file, html, { mode: 0o600 });
+    openBrowser(browser, pathToFileURL(file).href);
+    return folder;
+  } catch (error) {
+    printErr(`No browser is opened (${messageOf(error)}): open the link yourself.\n`);
+    return undefined;
+  }
 }
 
 function portProblem(error: unknown, port: number): unknown {
