@@ -11,11 +11,9 @@ import {
   REPORTS_PREFIX,
   usageObject,
 } from '../domain/store-layout.js';
-import type { EpochMs } from '../domain/units.js';
+import { type EpochMs, utcDay } from '../domain/units.js';
 
 type CountedStore = Pick<StorePort, 'read' | 'stat' | 'write' | 'replace' | 'list' | 'remove'>;
-
-export const dayOf = (at: EpochMs): string => new Date(at).toISOString().slice(0, 10);
 
 const toLine = (record: JobRecord): string => `${JSON.stringify(record)}\n`;
 
@@ -56,7 +54,7 @@ async function settle(store: CountedStore, job: string): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {
     const base = await readBase(store, job);
     if (base === undefined) return;
-    const name = reportObject(dayOf(base.endedAt), base.job, base.run);
+    const name = reportObject(utcDay(base.endedAt), base.job, base.run);
     const before = await store.stat(name);
     const line = toLine(settled(base, goneIn(await goneMarks(store, job))));
     const expected = before === undefined ? 'absent' : { generation: before.generation };
@@ -102,7 +100,7 @@ const LEAST = 2;
  * @returns the number of objects that were replaced
  */
 export async function compactReports(store: CountedStore, now: EpochMs): Promise<number> {
-  const today = dayOf(now);
+  const today = utcDay(now);
   const byDay = new Map<string, StoredObject[]>();
   for (const object of await store.list(REPORTS_PREFIX)) {
     const place = reportPlace(object.name);

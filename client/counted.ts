@@ -1,11 +1,9 @@
 import type { StoreReader } from '../cloud/store/port.js';
-import { countedUnits } from '../domain/counted/prices.js';
-import { type GoneMark, type JobRecord, onceEach, readRecord, settled } from '../domain/counted/record.js';
+import { type GoneMark, type JobRecord, onceEach, readRecord, recordOf, settled } from '../domain/counted/record.js';
 import type { Grouping } from '../domain/counted/report.js';
-import { askedMachines, kindOfJob } from '../domain/machines.js';
 import { eachOf } from '../domain/semaphore.js';
 import { goneMarkObject, reportPlace, reportDayPrefix, REPORTS_PREFIX, usageObject } from '../domain/store-layout.js';
-import type { EpochMs } from '../domain/units.js';
+import { type EpochMs, utcDay } from '../domain/units.js';
 import type { JobView } from '../contract/job.js';
 import type { AnswerOf } from '../contract/operations.js';
 import { ServerCalls } from './http/server-calls.js';
@@ -13,8 +11,6 @@ import type { ServerOptions } from './http/server-options.js';
 import type { JobRow } from './job-rows.js';
 
 const READS_AT_A_TIME = 32;
-
-const dayOf = (at: EpochMs): string => new Date(at).toISOString().slice(0, 10);
 
 interface DayFiles {
   /** Each job and run once, those that ended at `from` or later. */
@@ -25,7 +21,7 @@ interface DayFiles {
 
 /** Reads the day files of jobs that ended since `from` (docs/counted.md). */
 export async function readDayFiles(store: StoreReader, from: EpochMs): Promise<DayFiles> {
-  const objects = await store.list(REPORTS_PREFIX, reportDayPrefix(dayOf(from)));
+  const objects = await store.list(REPORTS_PREFIX, reportDayPrefix(utcDay(from)));
   const names = objects.map(({ name }) => name).filter((name) => reportPlace(name) !== undefined);
   const found: JobRecord[] = [];
   let unreadable = 0;
@@ -69,32 +65,16 @@ export interface ReportWish {
 
 /** An open job's account so far, as a record. Undefined: its worker keeps none. */
 export function openRecord(row: JobRow, view: JobView): JobRecord | undefined {
-  const { spec, usage, run = '', preemptions, quotaPreemptions, attempt } = view;
-  if (usage === undefined) return undefined;
-  const { at, ...account } = usage;
-  const asked = askedMachines(spec);
-  const [most] = account.places.toSorted((a, b) => b.charged - a.charged);
-  return {
-    v: 1,
-    job: row.id,
-    run,
-    user: row.user,
-    project: row.project,
-    pool: row.pool,
-    kind: kindOfJob(spec),
-    accelerator: asked.accelerator,
-    zone: most?.zone ?? asked.zones[0] ?? '',
-    pricing: most?.pricing ?? asked.pricing,
-    count: countedUnits(spec).count,
-    slices: spec.slices,
-    result: 'open',
-    attempts: attempt,
-    preemptions,
-    ...(quotaPreemptions !== undefined && { quotaPreemptions }),
-    ...(row.label !== undefined && { label: row.label }),
-    submittedAt: view.submittedAt,
-    endedAt: at,
-    ...account,
-    countedTo: at,
-  };
+  const { spec, usage, run = '', preemptions, quotaPreemptions, attempt, submittedAt } = view;
+  const { id: job, user, project, label } = row;
+  return (
+    usage &&
+    recordOf(spec, usage, {
+      ...{ job, run, user, project, result: 'open', attempts: attempt, preemptions },
+      ...(quotaPreemptions !== undefined && { quotaPreemptions }),
+      ...(label !== undefined && { label }),
+      submittedAt,
+      endedAt: usage.at,
+    })
+  );
 }

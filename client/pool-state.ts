@@ -3,7 +3,7 @@ import { notJson } from '../domain/errors.js';
 import { poolLineObject, poolStateObject, poolHistoryPrefix } from '../domain/store-layout.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../quota/published-state.js';
 import type { WaitingLine } from '../quota/waiting-line.js';
-import type { EpochMs } from '../domain/units.js';
+import { type EpochMs, utcDay } from '../domain/units.js';
 import type { HistoryLine } from '../quota/pool-history.js';
 
 /**
@@ -71,7 +71,7 @@ export async function readPoolHistory(
   unstored: readonly HistoryLine[] = [],
 ): Promise<PoolHistory> {
   const prefix = poolHistoryPrefix(pool);
-  const day = new Date(from - LATEST_WRITE_MS).toISOString().slice(0, 10);
+  const day = utcDay(from - LATEST_WRITE_MS);
   const objects = (await store.list(prefix, `${prefix}${day}`)).filter(({ updatedAt }) => updatedAt >= from);
   const lines = unstored.filter(({ at }) => at >= from);
   const known = new Set(lines.map((line) => JSON.stringify(line)));

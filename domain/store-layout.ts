@@ -1,4 +1,5 @@
 /** Names of objects in the job bucket, one function per name. No other code joins paths. */
+import { utcDay } from './units.js';
 
 /**
  * Returns whether an object decides something: the owner of an installation, a pool's files and state, a job's owner, key and
@@ -104,7 +105,7 @@ export function timeOfAudit(name: string): number | undefined {
 }
 export const AUDIT_PREFIX = 'audit/';
 /** `audit/<YYYY-MM-DD>/`, in UTC. */
-export const auditDayPrefix = (at: number): string => `${AUDIT_PREFIX}${new Date(at).toISOString().slice(0, 10)}/`;
+export const auditDayPrefix = (at: number): string => `${AUDIT_PREFIX}${utcDay(at)}/`;
 
 // Accounts of jobs (docs/adr/0162) ----------------------------------------------------------------------------------------
 

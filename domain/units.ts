@@ -16,6 +16,9 @@ export function durationText(seconds: number): string {
 /** `2026-11-21 14:50:37 UTC`: texts of workflows are not written anew while time passes, so no "5 minutes ago". */
 export const utc = (at: EpochMs): string => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
+/** `2026-11-21`, the day in UTC: days of the store's objects and of reports. */
+export const utcDay = (at: EpochMs): string => new Date(at).toISOString().slice(0, 10);
+
 /**
  * Quota's unit: the number in an accelerator's name, per generation (`{v4: 8}` is one v4-8: 8 cores, 4 chips). Never chips:
  * mixing the two overcommits twofold. Keys are generations; values are positive integers.

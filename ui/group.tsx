@@ -22,8 +22,7 @@ const MOST_OF_VALUE = 60;
 
 /** A group: its members by their parameters. A column can be sorted by, and hidden. */
 // Loaded with the first group.
-// oxlint-disable-next-line import/no-default-export
-export default function Group({ id }: { readonly id: string }) {
+export function Group({ id }: { readonly id: string }) {
   const asking = useAnswer('GET /v1/groups/:id', { of: id }, { everyMs: LOOK_MS });
   const group = asking.data;
   const isOver = group?.endedAt !== undefined;

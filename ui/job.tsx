@@ -11,8 +11,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Verbs } from './verbs.js';
 import { clock, count, duration, exactClock, onClock, toneOf } from './words.js';
 
-const Log = lazy(() => import('./log/log-view.js'));
-const Metrics = lazy(() => import('./metrics.js'));
+const Log = lazy(async () => ({ default: (await import('./log/log-view.js')).Log }));
+const Metrics = lazy(async () => ({ default: (await import('./metrics.js')).Metrics }));
 
 type Row = Answer<'GET /v1/jobs/:id'>;
 const TABS = ['log', 'events', 'hosts', 'file'] as const;
@@ -22,8 +22,7 @@ type Tab = (typeof TABS)[number];
 const VIEW_MS = 5_000;
 
 // Loaded when the first job is opened.
-// oxlint-disable-next-line import/no-default-export
-export default function Job({ id }: { readonly id: string }) {
+export function Job({ id }: { readonly id: string }) {
   const asking = useAnswer('GET /v1/jobs/:id', { of: id });
   const row = asking.data;
   const isOver = row?.endedAt !== undefined;

@@ -10,8 +10,7 @@ const HEIGHT_PX = 160;
 
 /** Plots of what a command reports. Nothing is shown if it reports nothing, or if the server is older and knows no metrics. */
 // Loaded with the first job.
-// oxlint-disable-next-line import/no-default-export
-export default function Metrics({ job, isOver }: { readonly job: string; readonly isOver: boolean }) {
+export function Metrics({ job, isOver }: { readonly job: string; readonly isOver: boolean }) {
   const { data = [] } = useQuery({
     queryKey: ['metrics', job],
     queryFn: ({ signal }) => readMetrics(job, signal),

@@ -10,10 +10,10 @@ import { Keys } from './parts/keys.js';
 import { forgetToken, onSession, token } from './session.js';
 import { onClock } from './words.js';
 
-const Job = lazy(() => import('./job.js'));
-const Group = lazy(() => import('./group.js'));
-const Pool = lazy(() => import('./pool.js'));
-const Schedules = lazy(() => import('./schedules.js'));
+const Job = lazy(async () => ({ default: (await import('./job.js')).Job }));
+const Group = lazy(async () => ({ default: (await import('./group.js')).Group }));
+const Pool = lazy(async () => ({ default: (await import('./pool.js')).Pool }));
+const Schedules = lazy(async () => ({ default: (await import('./schedules.js')).Schedules }));
 
 /** @param problem why the link that opened the page gave no login */
 export function Page({ problem }: { readonly problem: string | undefined }) {

@@ -20,8 +20,7 @@ const MOST_WAITING = 200;
 
 /** Who has the chips of a pool and who waits for them, as the pool was published last. */
 // Loaded with the first pool.
-// oxlint-disable-next-line import/no-default-export
-export default function Pool({ pool }: { readonly pool: string }) {
+export function Pool({ pool }: { readonly pool: string }) {
   const asking = useAnswer('GET /v1/pools/:pool/use', { of: pool }, { everyMs: LOOK_MS });
   const waiting = useAnswer(
     'GET /v1/board',

@@ -11,8 +11,7 @@ type Schedule = Answer<'GET /v1/schedules'>['schedules'][number];
 
 /** Schedules, with their next time and how their last job ended. */
 // Loaded when it is first opened.
-// oxlint-disable-next-line import/no-default-export
-export default function Schedules() {
+export function Schedules() {
   const asking = useAnswer('GET /v1/schedules', {}, { everyMs: 15_000 });
   return (
     <section aria-labelledby="schedules-title">

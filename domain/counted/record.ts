@@ -1,5 +1,8 @@
+import type { JobSpec } from '../job-spec.js';
 import type { JobResult } from '../job-state.js';
+import { askedMachines, kindOfJob } from '../machines.js';
 import type { EpochMs } from '../units.js';
+import { countedUnits } from './prices.js';
 import type { Parts, ShownUsage } from './usage.js';
 
 /** The account of an ended job: a line of a day file (docs/counted.md). One line a job and run, however often it is told. */
@@ -47,6 +50,31 @@ export interface LeavingSlice {
 export interface GoneMark {
   readonly v: 1;
   readonly gone: EpochMs;
+}
+
+type OfSpec = 'v' | 'pool' | 'kind' | 'accelerator' | 'zone' | 'pricing' | 'count' | 'slices' | 'countedTo';
+
+/** The record of a job with this account. @param about what neither its file nor its account says */
+export function recordOf(
+  spec: JobSpec,
+  { at: countedTo, ...account }: ShownUsage,
+  about: Omit<JobRecord, OfSpec | keyof ShownUsage>,
+): JobRecord {
+  const asked = askedMachines(spec);
+  const [most] = account.places.toSorted((a, b) => b.charged - a.charged);
+  return {
+    v: 1,
+    ...about,
+    pool: spec.pool,
+    kind: kindOfJob(spec),
+    accelerator: asked.accelerator,
+    zone: most?.zone ?? asked.zones[0] ?? '',
+    pricing: most?.pricing ?? asked.pricing,
+    count: countedUnits(spec).count,
+    slices: spec.slices,
+    ...account,
+    countedTo,
+  };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { utcDay } from '../units.js';
 import type { JobRecord } from './record.js';
 import { addParts, NO_PARTS, type Parts } from './usage.js';
 
@@ -85,7 +86,7 @@ export function reportRows(records: readonly JobRecord[], by: Grouping): readonl
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function keyOf(record: JobRecord, by: Grouping): string {
-  return by === 'day' ? new Date(record.endedAt).toISOString().slice(0, 10) : record[by];
+  return by === 'day' ? utcDay(record.endedAt) : record[by];
 }
 
 const rowOf = (record: JobRecord): Omit<ReportRow, 'key'> => ({

@@ -127,6 +127,14 @@ class Sweep {
     assert.ok(this.mostOnOne <= 1, `${this.mostOnOne} commands on one slice at once`);
   }
 
+  /** Each second of a ready slice is charged to one job. */
+  assertChargedOnce(): void {
+    const charged = [...this.accounts.values()].reduce((sum, account) => sum + account.charged, 0);
+    const there = this.readyMs / SECOND;
+    // Signals between jobs, and the look at a slice, take 50 ms each.
+    assert.ok(Math.abs(charged - there) < 6, `${charged} s charged, ${there} s there`);
+  }
+
   /** The job that now runs on a slice of another. */
   get lodger(): Run | undefined {
     return this.runs.find(({ job, slice, to }) => to === Infinity && !slice.includes(`${job}-`));
@@ -326,12 +334,7 @@ describe('members that lend each other their slices', function () {
     assert.equal(accounts.length, 6);
     for (const { job, parts } of accounts)
       assert.ok(Math.abs(parts.useful - COMMAND_MS / SECOND) < 2, `${job}: ${JSON.stringify(parts)}`);
-    const charged = accounts.reduce((sum, account) => sum + account.charged, 0);
-    // Signals between jobs, and the look at a slice, take 50 ms each.
-    assert.ok(
-      Math.abs(charged - sweep.readyMs / SECOND) < 6,
-      `${charged} s charged, ${sweep.readyMs / SECOND} s there`,
-    );
+    sweep.assertChargedOnce();
     const lent = accounts.filter(({ leaving }) => leaving === undefined);
     assert.equal(lent.length, 4, 'a slice is leaving in the account of its owner alone');
   });
@@ -422,6 +425,7 @@ describe('members that lend each other their slices', function () {
     sweep.server.cancel(ID);
     await sweep.until(400 * SECOND);
     sweep.assertNothingLeft();
+    sweep.assertChargedOnce();
     assert.equal(of(sweep, 'succeeded'), 2);
     assert.equal(sweep.created.length, 2);
   });

@@ -25,8 +25,7 @@ const LINE_PX = 18;
 const READING = 'reading ..';
 
 // Loaded with the first job.
-// oxlint-disable-next-line import/no-default-export
-export default function Log({ job, attempts, hosts }: LogParts) {
+export function Log({ job, attempts, hosts }: LogParts) {
   const { search } = useAddress();
   const said = new URLSearchParams(search);
   const hostText = said.get('host') ?? '';

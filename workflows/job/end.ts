@@ -6,9 +6,7 @@ import type { JobRef } from '../../contract/workflow-ids.js';
 import type { JobMember } from '../../domain/array/group-state.js';
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import type { WorkflowTarget } from '../../domain/notify.js';
-import type { JobRecord } from '../../domain/counted/record.js';
-import { countedUnits } from '../../domain/counted/prices.js';
-import { askedMachines, kindOfJob } from '../../domain/machines.js';
+import { type JobRecord, recordOf } from '../../domain/counted/record.js';
 import { type EndHook, type HookReport, hooksAfter } from '../../domain/hooks.js';
 import { groupMail, lastRecord, summing, hooking } from '../activity-options.js';
 import { type Attempt, attemptInput, type AttemptParts } from './attempt.js';
@@ -70,38 +68,22 @@ export async function storeOutcome(parts: Omit<EndParts, 'notices'>, outcome: Ou
 
 /** The account of the job, as the day files have it (docs/counted.md). */
 function countedRecord({ job, file, settings, usage }: Omit<EndParts, 'notices'>, outcome: Outcome): JobRecord {
-  const { spec } = file;
   const { shown, leaving, lostMarks } = usage;
-  const { at: countedTo, ...account } = shown;
   const { result, attempts, preemptions, quotaPreemptions, submittedAt, startedAt, endedAt } = outcome;
-  const asked = askedMachines(spec);
-  const [most] = account.places.toSorted((a, b) => b.charged - a.charged);
-  return {
-    v: 1,
+  return recordOf(file.spec, shown, {
     job: job.id,
     run: job.run,
     user: settings.user,
     project: settings.project,
-    pool: spec.pool,
-    kind: kindOfJob(spec),
-    accelerator: asked.accelerator,
-    zone: most?.zone ?? asked.zones[0] ?? '',
-    pricing: most?.pricing ?? asked.pricing,
-    count: countedUnits(spec).count,
-    slices: spec.slices,
-    result,
-    attempts,
-    preemptions,
+    ...{ result, attempts, preemptions },
     ...(quotaPreemptions !== undefined && { quotaPreemptions }),
     ...(lostMarks !== undefined && { lostMarks }),
     ...(settings.label !== undefined && { label: settings.label }),
     submittedAt,
     ...(startedAt !== undefined && { startedAt }),
     endedAt,
-    ...account,
-    countedTo,
     ...(leaving.length > 0 && { leaving }),
-  };
+  });
 }
 
 const STORE_PATIENCE_MS = 6 * 3_600_000;

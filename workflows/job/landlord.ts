@@ -103,7 +103,7 @@ export class LandlordHold {
    * @param conclude stores and tells the outcome, and that the slices are lent
    */
   async lend(outcome: Outcome, conclude: () => Promise<void>): Promise<void> {
-    const { story, lease, requests } = this.#parts;
+    const { story, lease, requests, usage } = this.#parts;
     await CancellationScope.nonCancellable(async () => {
       await lease.park(true);
       this.#isLending = true;
@@ -121,6 +121,7 @@ export class LandlordHold {
     this.#isLending = false;
     story.note({ kind: 'holding-ended', facts: why });
     await CancellationScope.nonCancellable(() => this.#evict());
+    usage.lend(false);
   }
 
   /** One stay after the other. @returns why there is no other */
@@ -186,7 +187,7 @@ export class LandlordHold {
 
   /** Tells the present lodger to leave, and waits while it saves. The slices go next, whatever it does. */
   async #evict(): Promise<void> {
-    const { lease, usage } = this.#parts;
+    const { lease } = this.#parts;
     const waiting = this.#call;
     this.#call = undefined;
     if (waiting !== undefined) await this.#answer(waiting, false);
@@ -201,7 +202,6 @@ export class LandlordHold {
     });
     const summary = `until ${lodger.id} has left the slices`;
     if (isTold) await condition(() => this.#left !== undefined, graceSeconds * 1000 + LEAVING_MS, { summary });
-    usage.lend(false);
   }
 
   /** @returns false if there is no such open job */

@@ -1,6 +1,6 @@
 import { log } from '@temporalio/workflow';
 import type { HistoryPart } from '../../contract/quota-activities.js';
-import type { EpochMs } from '../../domain/units.js';
+import { type EpochMs, utcDay } from '../../domain/units.js';
 import type { HistoryLine } from '../../quota/pool-history.js';
 import { pool as poolActivities } from '../activity-options.js';
 import type { BookEvent } from './lease-book.js';
@@ -56,7 +56,7 @@ export class HistoryLog {
     const { at } = JSON.parse(lines[0] ?? '{}') as Partial<HistoryLine>;
     this.#part = {
       pool: this.#pool,
-      day: new Date(at ?? now).toISOString().slice(0, 10),
+      day: utcDay(at ?? now),
       name: `${this.#epoch}-${String(this.#number).padStart(NUMBER_DIGITS, '0')}`,
       lines,
     };

@@ -30,13 +30,14 @@ export function goodput(id: string, flags: GoodputFlags): Promise<number> {
 /** An ended job's account is in the store, also after Temporal has forgotten the job's state. */
 async function recordOf(client: JobClient, context: CliContext, id: string): Promise<JobRecord> {
   const row = await client.row(id);
+  const result = row.phase === 'terminated' || !isDone(row.phase) ? 'open' : row.phase;
   const { store } = context;
-  if (isDone(row.phase as never) && store !== undefined) {
+  if (result !== 'open' && store !== undefined) {
     const stored = await readUsage(await openReader(store), id);
     if (stored !== undefined) return stored;
   }
   const record = openRecord(row, await client.describe(id));
-  if (record !== undefined) return { ...record, result: isDone(row.phase as never) ? (row.phase as 'failed') : 'open' };
+  if (record !== undefined) return { ...record, result };
   throw new CliError(
     ExitCode.NotFound,
     `${id}: nothing is counted of it`,
