@@ -5,9 +5,25 @@ import { utcDay } from './units.js';
  * Returns whether an object decides something: the owner of an installation, a pool's files and state, a job's owner, key and
  * end, what jobs used and cost, the audit log. With a second bucket these objects are in it, out of reach of hosts (docs/adr/0082).
  */
-export const isSystemObject = (name: string): boolean =>
-  /^(system|quota|audit|reports)\//.test(name) ||
-  /^jobs\/[^/]+\/(run|owner\.json|outcome\.json|usage\.json|(job-keys|gone)\/.*)$/.test(name);
+export function isSystemObject(name: string): boolean {
+  if (SYSTEM_FOLDERS.some((folder) => name.startsWith(folder))) return true;
+  const [, , rest] = /^(jobs\/[^/]+\/)(.*)$/s.exec(name) ?? [];
+  if (rest === undefined) return false;
+  return SYSTEM_OF_JOB.objects.some((own) => rest === own) || SYSTEM_OF_JOB.folders.some((own) => rest.startsWith(own));
+}
+
+/** Folders of such objects, at the top of the bucket and in `jobs/<job>/`. */
+export const SYSTEM_FOLDERS: readonly string[] = ['system/', 'quota/', 'audit/', 'reports/'];
+export const SYSTEM_OF_JOB: Readonly<Record<'objects' | 'folders', readonly string[]>> = {
+  objects: ['run', 'owner.json', 'outcome.json', 'usage.json'],
+  folders: ['job-keys/', 'gone/'],
+};
+
+/** Prefixes of all objects that jobctl writes. */
+export const OWN_FOLDERS: readonly string[] = [
+  ...['jobs/', 'files/', 'bundles/', 'uploads/', 'followed/'],
+  ...SYSTEM_FOLDERS,
+];
 
 /** First run id of the one job that all objects under this id belong to. */
 export const runObject = (job: string): string => `jobs/${job}/run`;

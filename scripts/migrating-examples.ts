@@ -31,7 +31,7 @@ export const JOBMAN_LINES: readonly Example[] = [
   { theirs: 'jobman conda exp-1' },
   { theirs: 'jobman venv exp-1' },
   { theirs: 'jobman billing' },
-  { theirs: 'jobman quota', note: "shows help: Google's own quota, zone by zone, is `jobctl doctor --gcp`" },
+  { theirs: 'jobman quota', note: "shows help: Google's own quota, zone by zone, is `jobctl report cloud-quota`" },
   { theirs: 'jobman storage' },
   { theirs: 'jobman queue', note: 'lists jobs' },
   { theirs: 'jobman queue requeue exp-1' },

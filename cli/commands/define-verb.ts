@@ -96,22 +96,28 @@ type VerbPlace =
   | 'either'
   /** Neither of them: the verb is about the context itself, or about the store of secrets. */
   | 'none'
-  /** Temporal itself, with the reason why a server is not enough. */
-  | { readonly temporal: string };
+  /** Temporal itself, or the bucket itself, with the reason why a server is not enough. */
+  | { readonly temporal: string }
+  | { readonly bucket: string };
 
-/** @throws CliError (Usage) for a verb that needs Temporal itself if only a server is named */
+/** @throws CliError (Usage) for a verb that needs Temporal itself, or the bucket itself, if only a server is named */
 async function refuseServerAlone(words: string, place: VerbPlace, flags: ContextFlags): Promise<void> {
   if (typeof place === 'string') return;
   const { resolveContext } = await import('../place/context.js');
-  const { server, temporal } = resolveContext(flags);
-  if (server === undefined || temporal.address !== undefined) return;
+  const { server, temporal, bucket } = resolveContext(flags);
+  const needed =
+    'temporal' in place
+      ? { what: 'Temporal', it: 'address', flag: '--temporal-address', value: 'HOST:PORT', has: temporal.address }
+      : { what: 'the bucket', it: 'bucket', flag: '--bucket', value: 'NAME', has: bucket?.bucket };
+  if (server === undefined || needed.has !== undefined) return;
+  const reason = 'temporal' in place ? place.temporal : place.bucket;
   const named = server.name === undefined ? server.url : `context ${server.name} (${server.url})`;
   throw new CliError(
     ExitCode.Usage,
-    `jobctl ${words}: needs Temporal itself, and ${named} is a jobctl serve: ${place.temporal}`,
-    'with rights in Temporal: name it with --temporal-address, or use a context that has its address',
+    `jobctl ${words}: needs ${needed.what} itself, and ${named} is a jobctl serve: ${reason}`,
+    `with rights in ${needed.what}: name it with ${needed.flag}, or use a context that has its ${needed.it}`,
     ...(server.name === undefined
       ? []
-      : [`or give this one both: jobctl context set ${server.name} --temporal-address HOST:PORT`]),
+      : [`or give this one both: jobctl context set ${server.name} ${needed.flag} ${needed.value}`]),
   );
 }

@@ -1,10 +1,17 @@
 import { Option } from 'commander';
 import { parseHostChoice, filterFlags, JOB, JOBS, manyFlags, SORTS, sinceOption } from '../jobs/job-filter.js';
 import { GROUPINGS } from '../../domain/counted/report.js';
+import { STORAGE_GROUPINGS } from '../../domain/counted/storage.js';
 import { collect, durationOption, type Flag, outputOption, wholeNumber } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
 
 const MONTH_MS = 30 * 86_400_000;
+
+const ownerFlags = (): readonly Flag[] => [
+  ['--project <name>', 'jobs of this project only'],
+  ['--user <name>', 'jobs of this user only'],
+  ['--pool <name>', 'jobs of this pool only'],
+];
 
 const reportFlags = (): readonly Flag[] => [
   new Option('--by <what>', 'one line for each').choices([...GROUPINGS]).default('project'),
@@ -15,9 +22,7 @@ const reportFlags = (): readonly Flag[] => [
     Date.now() - MONTH_MS,
     '30d',
   ],
-  ['--project <name>', 'jobs of this project only'],
-  ['--user <name>', 'jobs of this user only'],
-  ['--pool <name>', 'jobs of this pool only'],
+  ...ownerFlags(),
   ['--ended', 'leave out jobs that have not ended, so that no server is asked'],
   new Option('-o, --output <format>', 'the form').choices(['table', 'csv', 'json', 'svg']).default('table'),
 ];
@@ -121,7 +126,7 @@ preemption is known once the job has ended, if its command prints a counter of i
   }),
   defineVerb({
     name: 'report',
-    description: 'sum up what jobs used, cost and got done',
+    description: 'sum up what jobs used, cost, got done, waited for and keep',
     examples: ['jobctl report cost --by user --since 30d'],
     verbs: [
       defineVerb({
@@ -151,6 +156,62 @@ accepted; docs/counted.md says how an operator gives others.
         flags: reportFlags(),
         examples: ['jobctl report goodput --by pool -o svg > goodput.svg'],
         run: async () => (await import('./verbs/report.js')).reportGoodput,
+      }),
+      defineVerb({
+        name: 'availability',
+        description:
+          'Sums up how long jobs waited for chips that their pool had granted, and how often they lost them.',
+        place: 'either',
+        flags: reportFlags(),
+        notes: `
+The mean wait is over chips, from the lease to the slice. \`jobctl capacity\` says where there were chips in the last hours.
+`,
+        examples: ['jobctl report availability --by zone --since 30d', 'jobctl report availability --by accelerator'],
+        run: async () => (await import('./verbs/report.js')).reportAvailability,
+      }),
+      defineVerb({
+        name: 'storage',
+        description: 'Sums up what jobs keep in the bucket: logs, outputs, records, uploads.',
+        place: { bucket: 'it lists every object, which a server does not do for its callers' },
+        flags: [
+          new Option('--by <what>', 'one line for each').choices([...STORAGE_GROUPINGS]).default('project'),
+          ...ownerFlags(),
+          ['--limit <rows>', 'the most rows of the table', wholeNumber(1, 100_000), 40],
+          new Option('-o, --output <format>', 'the form').choices(['table', 'csv', 'json']).default('table'),
+        ],
+        notes: `
+It asks the store for 1,000 objects at a time, and looks at jobctl's own objects alone. OLDEST and NEWEST say how long ago an object
+was last written. \`jobctl delete JOB --purge\` removes what a job keeps.
+`,
+        examples: [
+          'jobctl report storage --by user',
+          'jobctl report storage --by job --project vision -o csv > jobs.csv',
+        ],
+        run: async () => (await import('./verbs/report-storage.js')).reportStorage,
+      }),
+      defineVerb({
+        name: 'cloud-quota',
+        description:
+          "Shows Google's own quota for Cloud TPU by zone, and how much of it nodes take, whoever made them.",
+        flags: [
+          [
+            '--google-project <id>',
+            'JOBCTL_GOOGLE_PROJECT: the project (default: that of the credentials, or of gcloud)',
+          ],
+          ['--zone <zone>', 'also this zone, if it has no limit of its own; may be repeated', collect],
+          ['--all', "also Compute Engine's quotas of which nothing is in use"],
+          new Option('-o, --output <format>', 'the form').choices(['table', 'csv', 'json']).default('table'),
+          new Option('--google-api-endpoint <url>', 'JOBCTL_GOOGLE_API_ENDPOINT').hideHelp(),
+        ],
+        notes: `
+Quota is what Google allows a project to ask for. It is no promise of chips: \`jobctl capacity\` says where there were any, and
+\`jobctl quota\` what a pool gives to whom. IN USE counts the unit of the type's name: 16 for a v5litepod-16, 8 for a v4-8.
+`,
+        examples: [
+          'jobctl report cloud-quota',
+          'jobctl report cloud-quota --google-project my-project --zone us-east5-b',
+        ],
+        run: async () => (await import('./verbs/report-cloud-quota.js')).reportCloudQuota,
       }),
     ],
   }),

@@ -1,4 +1,4 @@
-import { quotaUnitsOf, type AcceleratorType, type Generation } from '../../domain/accelerators.js';
+import { type AcceleratorType, GENERATIONS, type Generation, quotaUnitsOf } from '../../domain/accelerators.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import type { QuotaLimit, RegionQuota } from '../../cloud/google-project/port.js';
 import type { ProjectAnswers, ZoneAnswers, Wanted, WantedVms } from './facts.js';
@@ -112,6 +112,19 @@ export function quotaOf(
   return { metric, limit: limited.length === 0 ? 'unlimited' : smallest(limited) };
 }
 
+/** The generation whose chips a metric of Cloud TPU counts, and whether as preemptible ones. Undefined: none that is known. */
+function metricMeaning(
+  metric: string,
+): { readonly generation: Generation; readonly isPreemptible: boolean } | undefined {
+  const name = metric.slice(metric.lastIndexOf('/') + 1);
+  const generation = GENERATIONS.find((one) => METRIC_START[one].test(name));
+  if (generation === undefined || OTHER_WAYS.test(name)) return undefined;
+  return { generation, isPreemptible: PREEMPTIBLE.test(name) };
+}
+
+/** Metrics of chips that are got in another way than by a create. */
+const OTHER_WAYS = /flex|queued|reserv/;
+const PREEMPTIBLE = /preemptible|spot/;
 const METRIC_START: Readonly<Record<Generation, RegExp>> = {
   v2: /^tpu-v2/,
   v3: /^tpu-v3/,
@@ -123,18 +136,15 @@ const METRIC_START: Readonly<Record<Generation, RegExp>> = {
 /** v5litepod-1, -4 and -8 are counted as serving (field reports: `..LitepodServing.. exhausted` at a v5litepod-8). */
 const LARGEST_SERVING_CHIPS = 8;
 
-function metricOf(
+/** The metric that counts slices of this type. Undefined: Google lists none. */
+export function metricOf(
   limits: readonly QuotaLimit[],
   { generation, chips, hosts }: AcceleratorType,
   isPreemptible: boolean,
 ): string | undefined {
   const names = [...new Set(limits.map(({ metric }) => metric))].filter((metric) => {
-    const name = metric.slice(metric.lastIndexOf('/') + 1);
-    return (
-      METRIC_START[generation].test(name) &&
-      !/flex|queued|reserv/.test(name) &&
-      /preemptible|spot/.test(name) === isPreemptible
-    );
+    const meaning = metricMeaning(metric);
+    return meaning?.generation === generation && meaning.isPreemptible === isPreemptible;
   });
   const isKind = generation === 'v5litepod' ? /-serving/ : /-pod/;
   const isOfKind = generation === 'v5litepod' ? chips <= LARGEST_SERVING_CHIPS : hosts > 1;
@@ -143,7 +153,7 @@ function metricOf(
 }
 
 /** The most specific bucket that applies to the zone; -1: no limit. */
-function effectiveLimit({ unit, buckets }: QuotaLimit, zone: string): number | undefined {
+export function effectiveLimit({ unit, buckets }: QuotaLimit, zone: string): number | undefined {
   const place = unit.includes('{zone}')
     ? { key: 'zone', value: zone }
     : unit.includes('{region}')

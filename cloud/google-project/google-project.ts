@@ -11,6 +11,7 @@ import {
   type RegionQuota,
   type RoleBinding,
   type SubnetworkFacts,
+  type TpuNodes,
 } from './port.js';
 import { GoogleRest, type GoogleRestOptions } from './rest.js';
 
@@ -96,6 +97,23 @@ class RestGoogleProject implements GoogleProjectPort {
         })),
       })),
     );
+  }
+
+  async tpuNodes(): Promise<TpuNodes> {
+    const path = `/v2/${this.#project}/locations/-/nodes`;
+    const unreachable = new Set<string>();
+    const found = await this.#rest.list<ApiNode>('tpu', path, 'nodes', (page) => {
+      for (const place of (page['unreachable'] ?? []) as readonly string[]) unreachable.add(lastOf(place));
+    });
+    const nodes = found.map(
+      ({ name = '', acceleratorType = '', schedulingConfig: { preemptible, spot, reserved } = {} }) => ({
+        zone: name.split('/')[3] ?? '',
+        acceleratorType,
+        isPreemptible: preemptible === true || spot === true,
+        isReserved: reserved === true,
+      }),
+    );
+    return { nodes, unreachable: [...unreachable] };
   }
 
   async hasNetwork(network: string): Promise<boolean> {
@@ -209,6 +227,12 @@ function firewallRule(rule: ApiFirewall): FirewallRule {
     allows: ranges(rule.allowed),
     denies: ranges(rule.denied),
   };
+}
+
+interface ApiNode {
+  readonly name?: string;
+  readonly acceleratorType?: string;
+  readonly schedulingConfig?: { readonly preemptible?: boolean; readonly spot?: boolean; readonly reserved?: boolean };
 }
 
 interface ApiProject {

@@ -30,6 +30,19 @@ export interface QuotaLimit {
   }[];
 }
 
+/** Nodes of Cloud TPU in all zones, whoever made them. */
+export interface TpuNodes {
+  readonly nodes: readonly {
+    readonly zone: string;
+    /** `v5litepod-16`; empty: Google named none. */
+    readonly acceleratorType: string;
+    readonly isPreemptible: boolean;
+    readonly isReserved: boolean;
+  }[];
+  /** Zones that Google did not reach: their nodes are missing. */
+  readonly unreachable: readonly string[];
+}
+
 export interface SubnetworkFacts {
   /** Its network's name. */
   readonly network: string;
@@ -118,6 +131,7 @@ export interface GoogleProjectPort {
   runtimeVersions(zone: string): Promise<readonly string[]>;
   /** Limits of Cloud TPU. */
   quotaLimits(): Promise<readonly QuotaLimit[]>;
+  tpuNodes(): Promise<TpuNodes>;
   hasNetwork(network: string): Promise<boolean>;
   subnetwork(region: string, subnetwork: string): Promise<SubnetworkFacts | undefined>;
   firewallRules(): Promise<readonly FirewallRule[]>;

@@ -63,12 +63,18 @@ export class GoogleRest {
   }
 
   /** The items of all pages under `key`. @throws GoogleCallFailed */
-  async list<T>(service: Service, path: string, key: string): Promise<readonly T[]> {
+  async list<T>(
+    service: Service,
+    path: string,
+    key: string,
+    onPage: (page: Readonly<Record<string, unknown>>) => void = () => {},
+  ): Promise<readonly T[]> {
     const all: T[] = [];
     let pageToken = '';
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const query = new URLSearchParams({ ...(pageToken === '' ? {} : { pageToken }) });
       const page = await this.get<Record<string, unknown>>(service, `${path}${pageToken === '' ? '' : `?${query}`}`);
+      onPage(page);
       for (const one of (page[key] ?? []) as readonly T[]) all.push(one);
       pageToken = typeof page['nextPageToken'] === 'string' ? page['nextPageToken'] : '';
       if (pageToken === '') return all;

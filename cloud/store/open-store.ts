@@ -1,5 +1,5 @@
 import { storePlace, type BucketPlace } from '../../domain/store-place.js';
-import { isSystemObject } from '../../domain/store-layout.js';
+import { isSystemObject, SYSTEM_FOLDERS, SYSTEM_OF_JOB } from '../../domain/store-layout.js';
 import { answerText } from '../exchange.js';
 import { accessTokens } from '../access-token.js';
 import { ensureFolder, FolderStore } from './folder.js';
@@ -169,8 +169,9 @@ async function listOwn(jobs: StoreReader, listing: Listing): Promise<readonly St
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE || own.length >= most) return own;
     // '0' is the character after '/': this skips a folder of the system bucket, however many objects were put there.
-    const [, folder] = /^(jobs\/[^/]+\/job-keys)\//.exec(last.name) ?? [];
-    from = folder === undefined ? `${last.name}\u0000` : `${folder}0`;
+    const [job = ''] = /^jobs\/[^/]+\//.exec(last.name) ?? [];
+    const folder = SYSTEM_OF_JOB.folders.find((own) => last.name.startsWith(`${job}${own}`));
+    from = job === '' || folder === undefined ? `${last.name}\u0000` : `${job}${folder.slice(0, -1)}0`;
   }
   throw endlessListing(objectPlace(jobs, prefix));
 }
@@ -179,11 +180,15 @@ async function listOwn(jobs: StoreReader, listing: Listing): Promise<readonly St
 const JOB_DEPTH = 3;
 
 /** The rule of `isSystemObject` as globs of Cloud Storage. */
-const SYSTEM_FOLDERS = ['system/', 'quota/', 'audit/'];
 const SYSTEM_GLOBS = SYSTEM_FOLDERS.map((folder) => `${folder}**`);
-const JOB_GLOBS = ['jobs/*/run', 'jobs/*/owner.json', 'jobs/*/outcome.json', 'jobs/*/job-keys/**'];
-/** The first three job globs in one search, because each search goes through the names of all jobs. */
-const JOB_SEARCHES = ['jobs/*/{run,owner.json,outcome.json}', 'jobs/*/job-keys/**'];
+const JOB_GLOBS = [...SYSTEM_OF_JOB.objects, ...SYSTEM_OF_JOB.folders.map((folder) => `${folder}**`)].map(
+  (own) => `jobs/*/${own}`,
+);
+/** Few searches, because each goes through the names of all jobs. */
+const JOB_SEARCHES = [
+  `jobs/*/{${SYSTEM_OF_JOB.objects.join(',')}}`,
+  `jobs/*/{${SYSTEM_OF_JOB.folders.map((folder) => folder.slice(0, -1)).join(',')}}/**`,
+];
 
 /** Names in the job bucket that belong in the system bucket, and whether the list is complete. */
 export interface Strays {

@@ -25,6 +25,8 @@ const reportRowSchema = z
     jobs: z.int(),
     open: z.int().describe('Of these, jobs that have not ended.'),
     preemptions: z.int(),
+    asked: z.int().describe('Chips or hosts that these jobs asked for, each job once.'),
+    unstarted: z.int().describe('Of these, jobs that ended before their command ever ran.'),
     parts: partsSchema,
     charged: seconds.describe('Seconds that cost money.'),
     usd: z.number().optional().describe('Absent: nothing has a known price.'),

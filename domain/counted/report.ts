@@ -2,6 +2,9 @@ import { utcDay } from '../units.js';
 import type { JobRecord } from './record.js';
 import { addParts, NO_PARTS, type Parts } from './usage.js';
 
+/** The person, project and pool that a job counts for. */
+export type Owner = Pick<JobRecord, 'project' | 'user' | 'pool'>;
+
 /** The fields by which jobs are grouped. */
 export const GROUPINGS = ['project', 'user', 'pool', 'accelerator', 'zone', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -14,6 +17,10 @@ export interface ReportRow {
   /** The number of these jobs that have not ended. */
   readonly open: number;
   readonly preemptions: number;
+  /** Chips (or hosts) that these jobs asked for, each job once. */
+  readonly asked: number;
+  /** Of these jobs, those that ended before their command ever ran. */
+  readonly unstarted: number;
   readonly parts: Parts;
   readonly charged: number;
   /** Absent: nothing has a price. */
@@ -76,7 +83,8 @@ export function reportRows(records: readonly JobRecord[], by: Grouping): readonl
     add(record.zone, { ...rest, charged: 0, unpriced: 0 });
     for (const { zone, charged, usd } of record.places)
       add(zone, {
-        ...{ unit: record.unit, jobs: 0, open: 0, preemptions: 0, parts: NO_PARTS, charged, lostUnknown: 0 },
+        ...{ unit: record.unit, jobs: 0, open: 0, preemptions: 0, asked: 0, unstarted: 0 },
+        ...{ parts: NO_PARTS, charged, lostUnknown: 0 },
         ...(usd === undefined ? { unpriced: charged } : { usd, unpriced: 0 }),
       });
   }
@@ -94,6 +102,8 @@ const rowOf = (record: JobRecord): Omit<ReportRow, 'key'> => ({
   jobs: 1,
   open: record.result === 'open' ? 1 : 0,
   preemptions: record.preemptions,
+  asked: record.count,
+  unstarted: record.startedAt === undefined && record.result !== 'open' ? 1 : 0,
   parts: record.parts,
   charged: record.charged,
   ...(record.usd !== undefined && { usd: record.usd }),
@@ -108,6 +118,8 @@ function sumRows(a: Omit<ReportRow, 'key'>, b: Omit<ReportRow, 'key'>): Omit<Rep
     jobs: a.jobs + b.jobs,
     open: a.open + b.open,
     preemptions: a.preemptions + b.preemptions,
+    asked: a.asked + b.asked,
+    unstarted: a.unstarted + b.unstarted,
     parts: addParts(a.parts, b.parts),
     charged: a.charged + b.charged,
     ...(usd !== undefined && { usd }),
@@ -129,10 +141,17 @@ export function totals(rows: readonly ReportRow[]): readonly ReportRow[] {
 export const goodputOf = ({ parts, charged }: Pick<ReportRow, 'parts' | 'charged'>): number | undefined =>
   charged > 0 ? parts.useful / charged : undefined;
 
+/**
+ * Mean time from the lease of a chip to the chip, in seconds, over the chips that were asked for. Undefined: none was. Waits for
+ * slices in the place of lost ones are not in it: they are part of `restart`.
+ */
+export const meanWaitOf = ({ parts, asked }: Pick<ReportRow, 'parts' | 'asked'>): number | undefined =>
+  asked > 0 ? parts.waiting / asked : undefined;
+
 /** Whether a record is of the project, user and pool that are asked for. */
 export const isIn = (
-  record: Pick<JobRecord, 'project' | 'user' | 'pool'>,
-  { project, user, pool }: { readonly [Key in 'project' | 'user' | 'pool']?: string | undefined },
+  record: Owner,
+  { project, user, pool }: Partial<{ readonly [Key in keyof Owner]: Owner[Key] | undefined }>,
 ): boolean =>
   (project === undefined || record.project === project) &&
   (user === undefined || record.user === user) &&

@@ -192,21 +192,22 @@ describe('a context of jobctl serve', function () {
 
     for (const [words, verb] of placed(VERBS)) {
       const { place } = verb;
-      if (typeof place === 'object')
-        it(`${words} says why it needs Temporal itself, and which context has it`, async () => {
+      if (typeof place === 'object') {
+        const [what, flag] = 'temporal' in place ? ['Temporal', '--temporal-address'] : ['the bucket', '--bucket'];
+        it(`${words} says why it needs ${what} itself, and which context has it`, async () => {
           const { exitCode, stderr } = await jobctl([...words.split(' '), ...argumentsOf(words, verb)], environment());
           assert.equal(exitCode, 2, stderr);
           const [first = '', second = ''] = stderr.split('\n');
           assert.match(
             first,
             new RegExp(
-              `^jobctl ${words}: needs Temporal itself, and context team \\(http\\S+\\) is a jobctl serve: it `,
+              `^jobctl ${words}: needs ${what} itself, and context team \\(http\\S+\\) is a jobctl serve: it `,
             ),
           );
-          assert.match(second, /--temporal-address, or use a context that has its address$/);
+          assert.match(second, new RegExp(`${flag}, or use a context that has its (address|bucket)$`));
           assert.deepEqual(calls, []);
         });
-      else if (place === 'either')
+      } else if (place === 'either')
         it(`${words} asks the server, and ends with what it answers`, async () => {
           const quota = join(home, 'quota.toml');
           writeFileSync(

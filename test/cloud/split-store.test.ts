@@ -13,10 +13,13 @@ const SYSTEM = [
   'quota/default/state.json',
   'quota/default/applied/pool',
   'audit/2026-11-24/10-00-00.000-ab-1.jsonl',
+  'reports/2026-11-24/job-j-1-r.jsonl',
   'jobs/j-1/run',
   'jobs/j-1/owner.json',
   'jobs/j-1/outcome.json',
+  'jobs/j-1/usage.json',
   'jobs/j-1/job-keys/r.json',
+  'jobs/j-1/gone/s.json',
 ];
 const JOBS = [
   'jobs/j-1/spec.yaml',
@@ -68,7 +71,7 @@ describe('a store over two buckets', function () {
     const two = await both.list('jobs/j-1/', undefined, 2);
     assert.deepEqual(
       two.map(({ name }) => name),
-      ['jobs/j-1/job-keys/r.json', 'jobs/j-1/logs/a1/command/host-0.000000000000000'],
+      ['jobs/j-1/gone/s.json', 'jobs/j-1/job-keys/r.json'],
     );
   });
 
@@ -99,8 +102,9 @@ describe('a store over two buckets', function () {
   it('names what does not belong there, of each kind', async () => {
     assert.deepEqual(await strayObjects(jobs), { names: SYSTEM.toSorted(), isWhole: true });
     assert.deepEqual(await strayGlobs(jobs), [
-      ...['system/**', 'quota/**', 'audit/**'],
-      ...['jobs/*/run', 'jobs/*/owner.json', 'jobs/*/outcome.json', 'jobs/*/job-keys/**'],
+      ...['system/**', 'quota/**', 'audit/**', 'reports/**'],
+      ...['jobs/*/run', 'jobs/*/owner.json', 'jobs/*/outcome.json', 'jobs/*/usage.json'],
+      ...['jobs/*/job-keys/**', 'jobs/*/gone/**'],
     ]);
   });
 

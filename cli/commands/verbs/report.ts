@@ -34,6 +34,7 @@ export interface ReportFlags extends ContextFlags {
 export const reportUsage = (flags: ReportFlags): Promise<number> => report('usage', flags);
 export const reportCost = (flags: ReportFlags): Promise<number> => report('cost', flags);
 export const reportGoodput = (flags: ReportFlags): Promise<number> => report('goodput', flags);
+export const reportAvailability = (flags: ReportFlags): Promise<number> => report('availability', flags);
 
 async function report(name: ReportName, flags: ReportFlags): Promise<number> {
   const { by, since, output } = flags;

@@ -119,12 +119,17 @@ const JOBMAN: Readonly<Record<string, Reader>> = {
   analytics: () => ({ whose: JOBMANS, lines: [line('report', 'usage', '--since', '30d')] }),
   storage: () => ({
     whose: JOBMANS,
-    notes: ["Google's own: gcloud storage du --summarize --readable-sizes gs://BUCKET"],
+    lines: [line('report', 'storage')],
+    notes: [
+      "it counts what jobctl keeps for jobs; of any other bucket, Google's own: gcloud storage du --summarize --readable-sizes gs://BUCKET",
+    ],
   }),
   availability: () => ({
     whose: JOBMANS,
-    lines: [line('doctor', '--gcp')],
-    notes: ['it looks at quota and types by zone; a job that names several in tpu.zones asks them in turn'],
+    lines: [line('capacity'), line('report', 'availability', '--by', 'zone')],
+    notes: [
+      'where there were chips in the last hours, and over a month; a job that names several in tpu.zones asks them in turn',
+    ],
   }),
 };
 

@@ -1,9 +1,10 @@
 import { PARTS, type Part, type Parts, sumOf } from '../../../domain/counted/usage.js';
-import { goodputOf, type ReportRow, totals } from '../../../domain/counted/report.js';
+import { goodputOf, meanWaitOf, type ReportRow, totals } from '../../../domain/counted/report.js';
 import { renderTable, oneLine } from './columns.js';
+import { formatDuration } from './quantities.js';
 
 /** The subjects of reports. */
-export const REPORTS = ['usage', 'cost', 'goodput'] as const;
+export const REPORTS = ['usage', 'cost', 'goodput', 'availability'] as const;
 export type ReportName = (typeof REPORTS)[number];
 
 /** Parts in words, for tables and legends. */
@@ -21,6 +22,7 @@ const HEADS: Readonly<Record<ReportName, readonly string[]>> = {
   usage: ['JOBS', 'OPEN', 'CHIP-HOURS', 'WAITED', 'PREEMPTIONS'],
   cost: ['JOBS', 'CHIP-HOURS', 'USD', 'WITHOUT A PRICE'],
   goodput: ['JOBS', 'LEASED', 'WAITING', 'SET-UP', 'USEFUL', 'LOST', 'RESTART', 'IDLE', 'DRAINING', 'GOODPUT'],
+  availability: ['JOBS', 'NEVER STARTED', 'MEAN WAIT', 'CHIP-HOURS', 'PREEMPTIONS', 'PER PREEMPTION'],
 };
 
 /** The lines of a table: groups, then totals. */
@@ -57,6 +59,14 @@ const CELLS: Readonly<Record<ReportName, (row: ReportRow) => readonly string[]>>
       goodput === undefined ? '-' : `${percent(goodput)}${row.lostUnknown > 0 ? ' at most' : ''}`,
     ];
   },
+  availability: (row) => {
+    const { jobs, unstarted, charged, preemptions } = row;
+    const wait = meanWaitOf(row);
+    return [
+      ...[String(jobs), String(unstarted), wait === undefined ? '-' : formatDuration(1000 * wait), hours(charged)],
+      ...[String(preemptions), preemptions > 0 ? hours(charged / preemptions) : '-'],
+    ];
+  },
 };
 
 /** Chip-hours with about three significant digits. @param seconds chip-seconds */
@@ -71,21 +81,26 @@ export const percent = (share: number): string => `${(100 * share).toFixed(1)} %
 /** Fields as RFC 4180 has them, with all sums of a row: what a spreadsheet is made of. Times in chip-hours. */
 export function reportCsv(rows: readonly ReportRow[], by: string): string {
   const head = [
-    ...[by, 'unit', 'jobs', 'open', 'preemptions', 'charged_hours'],
+    ...[by, 'unit', 'jobs', 'open', 'preemptions', 'asked', 'never_started', 'charged_hours'],
     ...PARTS.map((part) => `${part === 'setUp' ? 'set_up' : part}_hours`),
     ...['usd', 'unpriced_hours', 'lost_unknown_hours'],
   ];
   const lines = rows.map((row) => [
-    ...[csvText(row.key), row.unit, row.jobs, row.open, row.preemptions, inHours(row.charged)],
+    ...[row.key, row.unit, row.jobs, row.open, row.preemptions, row.asked, row.unstarted, inHours(row.charged)],
     ...PARTS.map((part) => inHours(row.parts[part])),
     ...[row.usd ?? '', inHours(row.unpriced), inHours(row.lostUnknown)],
   ]);
-  return [head, ...lines].map((line) => `${line.join(',')}\n`).join('');
+  return csvLines(head, lines);
 }
+
+/** Lines as RFC 4180 has them. A text that a spreadsheet would take for a formula gets an apostrophe before it. */
+export const csvLines = (head: readonly string[], lines: readonly (readonly (string | number)[])[]): string =>
+  [head, ...lines]
+    .map((line) => `${line.map((value) => (typeof value === 'string' ? csvText(value) : value)).join(',')}\n`)
+    .join('');
 
 const inHours = (seconds: number): number => Math.round((seconds / 3600) * 1e6) / 1e6;
 
-/** Quoted if it has to be. A text that a spreadsheet would take for a formula gets an apostrophe before it. */
 function csvText(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
@@ -130,6 +145,7 @@ export function reportSvg(rows: readonly ReportRow[], name: ReportName, title: s
 
 function lengthOf(row: ReportRow, name: ReportName): number {
   if (name === 'goodput') return sumOf(row.parts);
+  if (name === 'availability') return meanWaitOf(row) ?? 0;
   return name === 'cost' ? (row.usd ?? 0) : row.charged;
 }
 
@@ -152,6 +168,7 @@ const partStretches = (parts: Parts) => PARTS.map((part) => ({ colour: COLOURS[p
 
 function endText(row: ReportRow, name: ReportName): string {
   if (name === 'cost') return row.usd === undefined ? 'price unknown' : `$${row.usd.toFixed(2)}`;
+  if (name === 'availability') return formatDuration(1000 * (meanWaitOf(row) ?? 0));
   const goodput = goodputOf(row);
   return name === 'usage' || goodput === undefined ? `${hours(row.charged)} h` : percent(goodput);
 }

@@ -549,6 +549,10 @@ class ReportRow:
     # Of these, jobs that have not ended.
     open: int
     preemptions: int
+    # Chips or hosts that these jobs asked for, each job once.
+    asked: int
+    # Of these, jobs that ended before their command ever ran.
+    unstarted: int
     parts: ChipSeconds
     # What costs money.
     charged: float

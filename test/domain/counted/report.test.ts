@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { reportCsv, reportSvg, reportTable } from '../../../cli/terminal/render/report.js';
+import { reportCsv, reportSvg, REPORTS, reportTable } from '../../../cli/terminal/render/report.js';
 import { type JobRecord, onceEach, readRecord } from '../../../domain/counted/record.js';
 import { goodputOf, reportRows, totals } from '../../../domain/counted/report.js';
 import { NO_PARTS } from '../../../domain/counted/usage.js';
@@ -95,6 +95,28 @@ describe('a report', () => {
     const unknown = reportRows([record('x', { usd: undefined as never, unpriced: 7200 })], 'user');
     assert.match(reportTable(unknown, 'cost', 'user').join('\n'), /unknown/);
   });
+
+  it('is a table of how long chips took to come, and how often they were lost', () => {
+    const records = [
+      record('x', { startedAt: DAY, preemptions: 2, parts: { ...NO_PARTS, waiting: 8 * 600, useful: 100 } }),
+      // Never came: it waited for an hour, and gave up.
+      record('y', {
+        count: 16,
+        charged: 0,
+        places: [],
+        result: 'cancelled',
+        parts: { ...NO_PARTS, waiting: 16 * 3600 },
+      }),
+      record('z', { result: 'open', charged: 0, places: [], parts: { ...NO_PARTS, waiting: 8 * 60 } }),
+      record('w', { zone: 'us-west1-c', places: [], startedAt: DAY, parts: NO_PARTS, charged: 0 }),
+    ];
+    assert.deepEqual(reportTable(reportRows(records, 'zone'), 'availability', 'zone'), [
+      'ZONE        JOBS  NEVER STARTED  MEAN WAIT  CHIP-HOURS  PREEMPTIONS  PER PREEMPTION',
+      'us-east5-b  3     1              32m        2.0         2            1.0',
+      'us-west1-c  1     0              0s         0.000       0            -',
+      'total       4     1              26m        2.0         2            1.0',
+    ]);
+  });
 });
 
 describe('names in a report', () => {
@@ -108,7 +130,7 @@ describe('names in a report', () => {
     assert.doesNotMatch(lines.join(''), /[\u0000\u001b]/);
   });
   it('are no markup of a picture', () => {
-    for (const name of ['usage', 'cost', 'goodput'] as const) {
+    for (const name of REPORTS) {
       const svg = reportSvg(rows, name, `by ${EVIL}`);
       // eslint-disable-next-line no-control-regex -- what must not be there
       assert.doesNotMatch(svg, /<script|[\u0000\u001b]/);

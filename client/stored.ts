@@ -1,0 +1,62 @@
+import type { StoreReader } from '../cloud/store/port.js';
+import type { Owner } from '../domain/counted/report.js';
+import { StorageSums } from '../domain/counted/storage.js';
+import { eachOf } from '../domain/semaphore.js';
+import { jobOwnerObject, OWN_FOLDERS } from '../domain/store-layout.js';
+import { readDayFiles } from './counted.js';
+
+/** Objects of one request, in all stores. */
+const PAGE = 1_000;
+const READS_AT_A_TIME = 32;
+
+/**
+ * Sums up what the store holds, page by page: a request for 1,000 objects. Other people's objects in the same bucket are not
+ * looked at. A listing is no snapshot: what is written meanwhile may be missing.
+ * @param onPage called after each page with the number of objects so far
+ */
+export async function storageOf(
+  store: Pick<StoreReader, 'list'>,
+  onPage: (objects: number) => void = () => {},
+): Promise<StorageSums> {
+  const sums = new StorageSums();
+  let objects = 0;
+  for (const folder of OWN_FOLDERS)
+    for (let from: string | undefined; ;) {
+      const page = await store.list(folder, from, PAGE);
+      for (const object of page) sums.add(object);
+      onPage((objects += page.length));
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) break;
+      // The least name after it.
+      from = `${last.name}\u0000`;
+    }
+  return sums;
+}
+
+/** Owners of jobs: of ended ones from the day files, some thousand to a read; of the others from the record of each. */
+export async function ownersOf(store: StoreReader, jobs: readonly string[]): Promise<ReadonlyMap<string, Owner>> {
+  const owners = new Map<string, Owner>();
+  const add = (job: string, { user, project, pool }: Owner): unknown => owners.set(job, { user, project, pool });
+  const { records } = await readDayFiles(store, 0);
+  for (const record of records) add(record.job, record);
+  const others = jobs.filter((job) => !owners.has(job));
+  await eachOf(others, READS_AT_A_TIME, async (job) => {
+    const owner = readOwner((await store.read(jobOwnerObject(job)))?.toString('utf8'));
+    if (owner !== undefined) add(job, owner);
+  });
+  return owners;
+}
+
+/** Undefined for what is no record of an owner: without a second bucket, hosts may write beside it. */
+function readOwner(text = ''): Owner | undefined {
+  try {
+    const found = JSON.parse(text) as Partial<Owner> | null;
+    if (found === null || typeof found !== 'object') return undefined;
+    const { user, project, pool } = found;
+    return typeof user === 'string' && typeof project === 'string' && typeof pool === 'string'
+      ? { user, project, pool }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
