@@ -23,14 +23,16 @@ const PAGES_A_LINE = 50;
 
 export async function reportStorage(flags: ReportStorageFlags): Promise<number> {
   const { by, project, user, pool, limit, output } = flags;
-  const place = bucketOf(resolveContext(flags), 'nothing can be listed');
+  const context = resolveContext(flags);
+  const place = bucketOf(context, 'nothing can be listed');
   const store = await openReader(place);
   let pages = 0;
   const sums = await storageOf(store, (objects) => {
     if (++pages % PAGES_A_LINE === 0 && process.stderr.isTTY) printErr(`${objects} objects so far ..\n`);
   });
-  const isOwned = by !== 'job' && by !== 'part' ? true : [project, user, pool].some((value) => value !== undefined);
-  const owners = isOwned ? await ownersOf(store, sums.jobs) : undefined;
+  // Owners are not read for nothing.
+  const needsOwners = (by !== 'job' && by !== 'part') || [project, user, pool].some((value) => value !== undefined);
+  const owners = needsOwners ? await ownersOf(store, sums.jobs) : undefined;
   const rows = sums.rows(by, (job) => owners?.get(job), { project, user, pool });
   const now = Date.now();
   switch (output) {
@@ -42,7 +44,7 @@ export async function reportStorage(flags: ReportStorageFlags): Promise<number> 
       break;
     case 'table':
       printOut(
-        `${[`storage by ${by}, in ${place.bucket}`, '', ...storageTable(rows, by, { limit, now })].join('\n')}\n`,
+        `${[`${context.label === undefined ? '' : `${context.label}: `}storage by ${by}, in ${place.bucket}`, '', ...storageTable(rows, by, { limit, now })].join('\n')}\n`,
       );
   }
   return ExitCode.Done;
