@@ -66,4 +66,8 @@ export function sizeText(bytes: number): string {
   return power === 0 ? `${bytes} B` : `${(bytes / 1000 ** power).toFixed(1)} ${UNITS[power]}`;
 }
 
+/** `$12.34`; less than a cent with two digits that count, `$0.0021`, so that no cost looks like none. */
+export const usdText = (usd: number): string =>
+  `$${usd > 0 && usd < 0.01 ? usd.toFixed(Math.min(20, 1 - Math.floor(Math.log10(usd)))) : usd.toFixed(2)}`;
+
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -5,7 +5,7 @@ import { type LeftReport, leftText } from '../left-processes.js';
 import { type NotifyTarget, targetText } from '../notify.js';
 import { type OutputsReport, outputsText } from '../outputs.js';
 import type { Pricing } from '../slice.js';
-import { count, durationText, type EpochMs, utc } from '../units.js';
+import { count, durationText, type EpochMs, usdText, utc } from '../units.js';
 import { CAUSES, type Place, placeText, type Reaction, reactionText } from './causes.js';
 
 type Sentence = (facts: never) => string;
@@ -47,8 +47,7 @@ export interface Kept {
 /** `at about $4.70 an hour, until 2026-11-22 09:10:00 UTC`. */
 function costText({ usdPerHour, isRehearsed, isOwn, until }: Kept): string {
   if (isOwn) return `until ${utc(until)}`;
-  const cost =
-    usdPerHour === undefined ? 'at a price that is not listed' : `at about $${usdPerHour.toFixed(2)} an hour`;
+  const cost = usdPerHour === undefined ? 'at a price that is not listed' : `at about ${usdText(usdPerHour)} an hour`;
   return `${cost}${isRehearsed ? ' if they were real' : ''}, until ${utc(until)}`;
 }
 
@@ -209,7 +208,7 @@ export const KINDS = {
     `the record of attempt ${attempt} could not be stored: ${reason}`,
 
   'over-budget': ({ maxCost, usdPerHour }: { readonly maxCost: number; readonly usdPerHour: number }) =>
-    `it has cost $${maxCost.toFixed(2)} (max_cost) by now, and goes on at about $${usdPerHour.toFixed(2)} an hour`,
+    `it has cost ${usdText(maxCost)} (max_cost) by now, and goes on at about ${usdText(usdPerHour)} an hour`,
 
   // People.
   resumed: (asker: Asker) => `${askerText(asker)} resumed it`,

@@ -134,6 +134,7 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
   ],
   'over-budget': [
     [{ maxCost: 20, usdPerHour: 3.9184 }, 'it has cost $20.00 (max_cost) by now, and goes on at about $3.92 an hour'],
+    [{ maxCost: 0.004, usdPerHour: 0.5 }, 'it has cost $0.0040 (max_cost) by now, and goes on at about $0.50 an hour'],
   ],
   resumed: [[ALICE, 'alice on wks-12 resumed it']],
   edited: [[{ attempt: 3 }, 'from attempt 3 on it runs by the changed job file']],

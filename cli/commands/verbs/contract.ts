@@ -1,3 +1,4 @@
+import { usdText } from '../../../domain/units.js';
 import { randomBytes } from 'node:crypto';
 import { messageOf } from '../../../domain/errors.js';
 import { GENERATION_FACTS } from '../../../domain/accelerators.js';
@@ -102,7 +103,7 @@ interface Told {
 
 function tellPlan({ googleProject, zone, type, usd, left }: Told): void {
   printErr(
-    `REAL Cloud TPU, billed to project ${googleProject}: one spot ${type} in ${zone}, at most $${usd.toFixed(2)}\n`,
+    `REAL Cloud TPU, billed to project ${googleProject}: one spot ${type} in ${zone}, at most ${usdText(usd)}\n`,
   );
   if (left !== undefined)
     printErr(

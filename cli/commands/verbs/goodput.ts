@@ -4,7 +4,7 @@ import type { JobRecord } from '../../../domain/counted/record.js';
 import { goodputOf } from '../../../domain/counted/report.js';
 import { CHARGED_PARTS, PARTS, type Part, sumOf } from '../../../domain/counted/usage.js';
 import { isDone } from '../../../domain/job-state.js';
-import { count } from '../../../domain/units.js';
+import { count, usdText } from '../../../domain/units.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -100,5 +100,5 @@ function costLines(
 ): readonly string[] {
   const without = unpriced === undefined ? '' : `; ${(unpriced / 3600).toFixed(3)} ${unit}-hours have no known price`;
   if (usd === undefined) return unpriced === undefined ? [] : [`  cost: unknown${without}`];
-  return [`  cost: $${usd.toFixed(2)}${without} (${prices.join('; ')})`];
+  return [`  cost: ${usdText(usd)}${without} (${prices.join('; ')})`];
 }

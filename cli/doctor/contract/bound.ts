@@ -1,3 +1,4 @@
+import { usdText } from '../../../domain/units.js';
 import { type AcceleratorType, findAccelerator, acceleratorHint } from '../../../domain/accelerators.js';
 import { usdPerChipHour } from '../../../domain/machine-kinds/cloud-tpu/type-zones.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -19,7 +20,7 @@ export function priceBound(type: AcceleratorType, zone: string, spend: number): 
   if (usd <= spend) return usd;
   throw new CliError(
     ExitCode.Refused,
-    `${type.type} in ${zone} may cost $${usd.toFixed(2)}: ${type.chips} chips at $${chipHour} for ${WAIT_MINUTES + DELETION_MINUTES} minutes`,
+    `${type.type} in ${zone} may cost ${usdText(usd)}: ${type.chips} chips at $${chipHour} for ${WAIT_MINUTES + DELETION_MINUTES} minutes`,
     `that is more than --spend ${spend}; take a smaller type, such as v5litepod-1`,
   );
 }

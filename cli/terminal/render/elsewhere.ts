@@ -1,3 +1,4 @@
+import { usdText } from '../../../domain/units.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { askedMachines, usdPerHour } from '../../../domain/machines.js';
 import type { EpochMs } from '../../../domain/units.js';
@@ -124,9 +125,9 @@ function onDemandTexts(view: JobView, now: EpochMs): readonly string[] {
   const found = now - view.phaseSince < LONG_WAIT_MS ? undefined : onDemandOf(view);
   if (found === undefined) return [];
   const { zone, usdPerHour: usd, spotUsdPerHour: spot } = found;
-  const beside = spot === undefined ? '' : `, spot about $${spot.toFixed(2)}`;
+  const beside = spot === undefined ? '' : `, spot about ${usdText(spot)}`;
   return [
-    `On demand it would cost about $${usd.toFixed(2)} an hour in ${zone}${beside}; whether there are chips is not known. That takes another job, with tpu.pricing: ondemand.`,
+    `On demand it would cost about ${usdText(usd)} an hour in ${zone}${beside}; whether there are chips is not known. That takes another job, with tpu.pricing: ondemand.`,
   ];
 }
 

@@ -1,4 +1,4 @@
-import { count, type EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs, usdText } from '../../../domain/units.js';
 import {
   askedMachines,
   askedSize,
@@ -33,7 +33,7 @@ export function jobHeader(id: string, spec: JobSpec, label: string | undefined, 
     ...(spec.project === undefined ? [] : [`project ${spec.project}`]),
     [formatSlices(spec), ...(isBought(spec) ? [bought] : [])].join(' '),
     `${count(chips, 'chip')} on ${count(hosts, 'host')}`,
-    ...(label !== undefined ? [label] : price === undefined ? [] : [`about $${price.toFixed(2)}/h`]),
+    ...(label !== undefined ? [label] : price === undefined ? [] : [`about ${usdText(price)}/h`]),
   ].join('   ');
 }
 

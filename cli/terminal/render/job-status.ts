@@ -9,7 +9,7 @@ import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { isDone } from '../../../domain/job-state.js';
 import { isBought, kindOfJob, machineKind } from '../../../domain/machines.js';
-import { count, type EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs, usdText } from '../../../domain/units.js';
 import { failingText, shownUser, answerTexts, nextZoneSentence, untilSentence } from './job-phrases.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { commandSummary, reasonOf, endsSentence } from './job-header.js';
@@ -128,12 +128,12 @@ const BACKGROUND = 'waited for (command.wait_for: all); its exit codes are not k
 function costText({ spec, usage, label, phase }: JobView): string | undefined {
   const { usd, unpriced } = usage ?? {};
   const { maxCost } = spec;
-  const bound = maxCost === undefined ? '' : ` of max_cost $${maxCost.toFixed(2)}`;
+  const bound = maxCost === undefined ? '' : ` of max_cost ${usdText(maxCost)}`;
   if (usage === undefined || (usd === undefined && (unpriced === undefined || maxCost === undefined))) return undefined;
   if (usd === undefined) return `not known${bound}: its machines have no known price`;
   const over = maxCost !== undefined && usd >= maxCost ? ', over its budget' : '';
   const some = unpriced === undefined ? '' : ', without what has no known price';
-  return `$${usd.toFixed(2)}${isDone(phase) ? '' : ' so far'}${bound}${over}${some}${label === undefined ? '' : ' if it were real'}`;
+  return `${usdText(usd)}${isDone(phase) ? '' : ' so far'}${bound}${over}${some}${label === undefined ? '' : ' if it were real'}`;
 }
 
 function viewFacts(view: JobView, now: EpochMs): Fact[] {

@@ -1,3 +1,4 @@
+import { usdText } from '../../../domain/units.js';
 import { PARTS, type Part, type Parts, sumOf } from '../../../domain/counted/usage.js';
 import { goodputOf, meanWaitOf, type ReportRow, totals } from '../../../domain/counted/report.js';
 import { renderTable, oneLine } from './columns.js';
@@ -47,7 +48,7 @@ const CELLS: Readonly<Record<ReportName, (row: ReportRow) => readonly string[]>>
     ...[String(jobs), String(open), hours(charged), hours(parts.waiting), String(preemptions)],
   ],
   cost: ({ jobs, charged, usd, unpriced }) => [
-    ...[String(jobs), hours(charged), usd === undefined ? 'unknown' : usd.toFixed(2)],
+    ...[String(jobs), hours(charged), usd === undefined ? 'unknown' : usdText(usd).slice(1)],
     unpriced > 0 ? hours(unpriced) : '-',
   ],
   goodput: (row) => {
@@ -167,7 +168,7 @@ function barOf(row: ReportRow, name: ReportName, y: number, scale: number): stri
 const partStretches = (parts: Parts) => PARTS.map((part) => ({ colour: COLOURS[part], length: parts[part] }));
 
 function endText(row: ReportRow, name: ReportName): string {
-  if (name === 'cost') return row.usd === undefined ? 'price unknown' : `$${row.usd.toFixed(2)}`;
+  if (name === 'cost') return row.usd === undefined ? 'price unknown' : `${usdText(row.usd)}`;
   if (name === 'availability') return formatDuration(1000 * (meanWaitOf(row) ?? 0));
   const goodput = goodputOf(row);
   return name === 'usage' || goodput === undefined ? `${hours(row.charged)} h` : percent(goodput);

@@ -4,6 +4,7 @@ import { noUsage, usageAt, usageWith } from '../../../domain/counted/usage.js';
 import { resolveJob } from '../../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import { formatProblems } from '../../../domain/problem.js';
+import { usdText } from '../../../domain/units.js';
 import { parsePriceFile } from '../../../quota/files/price-file.js';
 
 function spec(machines: object, more: object = {}): JobSpec {
@@ -112,4 +113,21 @@ describe('a price file', () => {
 
   it('names source and day beside each cost', () =>
     assert.equal(listOf(row('machines = "v6e"; usd_per_hour = 1')).source, 'contract, 2026-11-01'));
+});
+
+describe('dollars for people', () => {
+  const TEXTS: readonly (readonly [number, string])[] = [
+    ...([
+      [0, '$0.00'],
+      [12, '$12.00'],
+      [0.996, '$1.00'],
+      [0.01, '$0.01'],
+    ] as const),
+    ...([
+      [0.00214, '$0.0021'],
+      [0.000_9, '$0.00090'],
+      [1e-30, '$0.00000000000000000000'],
+    ] as const),
+  ];
+  for (const [usd, text] of TEXTS) it(`${usd} is ${text}`, () => assert.equal(usdText(usd), text));
 });
