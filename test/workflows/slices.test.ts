@@ -148,43 +148,43 @@ describe('slices that are asked for in another zone too', () => {
   it('are not the job’s own, and are counted until they are seen gone', () => {
     const slices = race();
     assert.deepEqual(names(slices.views.map(({ ref }) => ref)), ['x-s0-g1', 'x-s1-g1']);
-    assert.deepEqual(slices.rivalViews, [], 'their pool has not allowed them');
+    assert.deepEqual(slices.rivals.views, [], 'their pool has not allowed them');
     slices.hear('x-s0-g2', { kind: 'allowed' });
-    assert.deepEqual(names(slices.rivalViews.map(({ ref }) => ref)), ['x-s0-g2']);
-    slices.show(1);
+    assert.deepEqual(names(slices.rivals.views.map(({ ref }) => ref)), ['x-s0-g2']);
+    slices.rivals.show(1);
     assert.deepEqual(names(slices.present), ['x-s0-g1', 'x-s1-g1', 'x-s0-g2', 'x-s1-g2']);
     assert.deepEqual(names(slices.presentFor([0])), ['x-s0-g1']);
-    assert.deepEqual([slices.rivals, slices.isNews], [[1], false]);
+    assert.deepEqual([slices.rivals.tries, slices.isNews], [[1], false]);
   });
 
   it('win when all of them are ready and not before; those of the former zone leave, whatever they say then', () => {
     const slices = race();
     slices.hear('x-s0-g2', one);
-    slices.show(1);
+    slices.rivals.show(1);
     slices.hear('x-s0-g1', one);
-    assert.deepEqual([slices.readyRival, slices.isNews], [undefined, false]);
+    assert.deepEqual([slices.rivals.ready, slices.isNews], [undefined, false]);
     slices.hear('x-s1-g2', one);
-    assert.deepEqual([slices.readyRival, slices.isNews, slices.isWhole], [1, true, false]);
+    assert.deepEqual([slices.rivals.ready, slices.isNews, slices.isWhole], [1, true, false]);
     const former = again(slices).follow(1, 0);
     assert.deepEqual(names(former), ['x-s0-g1', 'x-s1-g1']);
     slices.follow(1, 0);
     slices.hear('x-s1-g1', one);
-    assert.deepEqual([slices.isWhole, slices.rivals, slices.readyRival], [true, [], undefined]);
+    assert.deepEqual([slices.isWhole, slices.rivals.tries, slices.rivals.ready], [true, [], undefined]);
     assert.deepEqual(names(slices.ready.map(({ ref }) => ref)), ['x-s0-g2', 'x-s1-g2']);
     assert.deepEqual(
-      slices.rivalViews.map(({ state, detail }) => `${state}: ${detail}`),
+      slices.rivals.views.map(({ state, detail }) => `${state}: ${detail}`),
       ['lost: told to go', 'lost: told to go'],
     );
     for (const name of ['x-s0-g1', 'x-s1-g1']) slices.hear(name, { kind: 'gone' });
-    assert.deepEqual([names(slices.present), slices.rivalViews], [['x-s0-g2', 'x-s1-g2'], []]);
+    assert.deepEqual([names(slices.present), slices.rivals.views], [['x-s0-g2', 'x-s1-g2'], []]);
   });
 
   it('are lost alone, and no generation is used twice, in the next run neither', () => {
     const slices = race();
     slices.hear('x-s1-g2', { kind: 'lost', cause: 'refused', scope: 'zone', message: 'no capacity' });
-    assert.deepEqual([slices.lostRival?.zoneTry, slices.lostRival?.index, slices.loss], [1, 1, undefined]);
-    assert.deepEqual(names(slices.drop(1)), ['x-s0-g2', 'x-s1-g2']);
-    assert.deepEqual([slices.drop(1), slices.lostRival, slices.rivals], [[], undefined, []]);
+    assert.deepEqual([slices.rivals.lost?.zoneTry, slices.rivals.lost?.index, slices.loss], [1, 1, undefined]);
+    assert.deepEqual(names(slices.rivals.drop(1)), ['x-s0-g2', 'x-s1-g2']);
+    assert.deepEqual([slices.rivals.drop(1), slices.rivals.lost, slices.rivals.tries], [[], undefined, []]);
     for (const name of ['x-s0-g2', 'x-s1-g2', 'x-s1-g1']) slices.hear(name, { kind: 'gone' });
     const next = again(slices);
     assert.deepEqual(names(next.present), ['x-s0-g1']);
@@ -195,15 +195,15 @@ describe('slices that are asked for in another zone too', () => {
   it('are told of once their pool has allowed them, or an answer shows that it has', () => {
     const told = (news: SliceNews): readonly unknown[] => {
       const slices = race();
-      const before = [slices.newRival, slices.isNews];
+      const before = [slices.rivals.unshown, slices.isNews];
       slices.hear('x-s1-g2', news);
       const next = again(slices);
-      assert.equal(next.newRival, slices.newRival);
-      const { newRival } = slices;
-      slices.show(1);
-      assert.deepEqual([slices.newRival, again(slices).newRival], [undefined, undefined]);
-      assert.deepEqual([again(slices).shownRivals, next.shownRivals], [[1], []]);
-      return [...before, newRival, next.isNews];
+      assert.equal(next.rivals.unshown, slices.rivals.unshown);
+      const { unshown } = slices.rivals;
+      slices.rivals.show(1);
+      assert.deepEqual([slices.rivals.unshown, again(slices).rivals.unshown], [undefined, undefined]);
+      assert.deepEqual([again(slices).rivals.shown, next.rivals.shown], [[1], []]);
+      return [...before, unshown, next.isNews];
     };
     assert.deepEqual(told({ kind: 'allowed' }), [undefined, false, 1, true]);
     assert.deepEqual(told({ kind: 'ready', uid: 'u', hosts: hosts(1) }), [undefined, false, 1, true]);
@@ -217,7 +217,7 @@ describe('slices that are asked for in another zone too', () => {
     assert.deepEqual(told({ kind: 'lost', cause: 'lease', message: 'no room' }), [undefined, false, undefined, true]);
     assert.deepEqual(told({ kind: 'progress', detail: 'x' }), [undefined, false, undefined, false]);
     const slices = race();
-    const detail = () => slices.rivalViews.find(({ ref }) => ref.name === 'x-s1-g2')?.detail;
+    const detail = () => slices.rivals.views.find(({ ref }) => ref.name === 'x-s1-g2')?.detail;
     assert.equal(detail(), undefined, 'nobody was asked for it');
     slices.hear('x-s1-g2', { kind: 'allowed' });
     assert.match(detail() ?? '', /^asking us-/);
@@ -226,7 +226,7 @@ describe('slices that are asked for in another zone too', () => {
   it('that became the job’s own before their pool had answered are asked for once more: the lease stands', () => {
     const slices = race();
     slices.follow(1, 0);
-    assert.ok(slices.isLeaving);
+    assert.ok(slices.rivals.isLeaving);
     slices.hear('x-s1-g2', { kind: 'lost', cause: 'lease', message: 'its pool has no room for it' });
     assert.deepEqual(slices.loss, {
       index: 1,

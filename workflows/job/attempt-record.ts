@@ -14,7 +14,7 @@ import { attemptRecord } from '../activity-options.js';
 import type { AttemptResult } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
 import type { JobStory } from './story.js';
-import type { SliceLoss } from './slices.js';
+import type { SliceLoss } from './slice-members.js';
 
 export interface AttemptFacts {
   readonly input: AttemptInput;

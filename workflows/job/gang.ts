@@ -105,10 +105,10 @@ export class Gang {
       return this.changed();
     }
     const leaving = indexes === undefined ? slices.present : slices.presentFor(indexes);
-    if (indexes === undefined) for (const rival of slices.rivals) slices.drop(rival);
+    if (indexes === undefined) for (const rival of slices.rivals.tries) slices.rivals.drop(rival);
     await this.tellToGo(leaving, reason);
     const isGone = (): boolean => !slices.present.some(({ name }) => leaving.some((ref) => ref.name === name));
-    const isOver = (): boolean => isGone() || slices.readyRival !== undefined;
+    const isOver = (): boolean => isGone() || slices.rivals.ready !== undefined;
     while (!isOver()) {
       const end = until?.();
       const isNews = (): boolean => isOver() || until?.() !== end;

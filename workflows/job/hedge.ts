@@ -189,12 +189,12 @@ export class ZoneTurns {
 
   /** Zones that are asked, the job's own first. */
   get asked(): readonly string[] {
-    return this.#withOwn(this.#parts.slices.rivals);
+    return this.#withOwn(this.#parts.slices.rivals.tries);
   }
 
   /** Those of `asked` of which the job's user was told. */
   get shown(): readonly string[] {
-    return this.#withOwn(this.#parts.slices.shownRivals);
+    return this.#withOwn(this.#parts.slices.rivals.shown);
   }
 
   #withOwn(rivals: readonly number[]): readonly string[] {
@@ -215,7 +215,7 @@ export class ZoneTurns {
 
   /** Whether it has one request, and no room for a second. */
   get isAlone(): boolean {
-    return this.#parts.slices.rivals.length === 0 && (this.most === 1 || this.hedge.isDenied);
+    return this.#parts.slices.rivals.tries.length === 0 && (this.most === 1 || this.hedge.isDenied);
   }
 
   /** The zone that is asked next if nothing happens before, and the time from which on it is asked. */

@@ -1,9 +1,7 @@
 import { condition, workflowInfo } from '@temporalio/workflow';
-import type { Demand, LeaseId, LeaseMessageBody } from '../../domain/lease.js';
-import type { MachineRef } from '../../domain/machines.js';
+import type { Demand, LeaseId } from '../../domain/lease.js';
 import type { TierPurchase } from '../../domain/slice.js';
-import { type EpochMs, formatUnits } from '../../domain/units.js';
-import { quotaMail } from '../activity-options.js';
+import type { EpochMs } from '../../domain/units.js';
 import { grantedForm, restateForm, revokedForm } from '../../contract/job-forms.js';
 import {
   type Granted,
@@ -17,9 +15,10 @@ import {
 import { type LentLease, type LodgerNews, lodgerNewsSignal } from '../../contract/lodging.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import { type Inbox, ofThisTime } from '../inbox.js';
-import { OneAtATime, Sequence } from '../one-at-a-time.js';
+import { OneAtATime } from '../one-at-a-time.js';
 import { tell } from '../others.js';
 import type { Revocation } from './interruption.js';
+import { type Held, LeaseMail, type PresentSlices } from './lease-mail.js';
 import { chainRunId } from './story.js';
 
 /**
@@ -53,20 +52,17 @@ export class LeaseHold {
   #demand: Demand;
   /** The job whose lease this job uses, so that its pool hears nothing of it (docs/adr/0163). */
   #landlord: JobRef | undefined;
-  /** Messages to the pool that are not awaited and not acknowledged yet. */
-  #unacknowledged = 0;
   /** The last grant, even if its chips were given back. */
   #granted: Granted | undefined;
   readonly #pool: string;
-  readonly #slices: PresentSlices;
-  readonly #sequence = new Sequence();
+  readonly #mail: LeaseMail;
   readonly #restating = new OneAtATime(() => this.#say());
 
   constructor(pool: string, demand: Demand, slices: PresentSlices, carry: LeaseCarry = FIRST_LEASE) {
     const { number, epoch, numberEpoch = epoch, askedAt, revocation, isResting, landlord, ...held } = carry;
     this.#pool = pool;
     this.#demand = demand;
-    this.#slices = slices;
+    this.#mail = new LeaseMail(pool, slices);
     this.#number = number;
     this.#epoch = epoch;
     this.#numberEpoch = numberEpoch;
@@ -164,8 +160,7 @@ export class LeaseHold {
     const { isParked: _, ...held } = this.#held;
     this.#held = { ...held, ...(isParked ? { isParked } : {}) };
     if (this.isLodged) return this.#tellLandlord({ kind: 'parked', isParked });
-    const what = isParked ? 'that nothing runs on its chips' : 'that its chips are used again';
-    await this.#send(`tell quota pool ${this.#pool} ${what}`, { kind: 'parked', isParked });
+    await this.#mail.parked(this.id, isParked);
   }
 
   /** Called when a slice was told that its lease is not valid: a quota workflow without memory did not know the lease. */
@@ -183,12 +178,12 @@ export class LeaseHold {
     if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || zone === this.#held.chipsIn) return;
     const { chipsIn: _, ...held } = this.#held;
     this.#held = { ...held, ...(zone === undefined ? {} : { chipsIn: zone }) };
-    this.#tellOfChips(isPreempted);
+    this.#mail.chips(this.id, zone, isPreempted);
   }
 
   /** Resolves once the pool has acknowledged every message. A run that ended before would drop messages that are on their way. */
   async settled(): Promise<void> {
-    await condition(() => this.#unacknowledged === 0);
+    await this.#mail.settled();
   }
 
   /**
@@ -205,7 +200,7 @@ export class LeaseHold {
     this.#askedAt = undefined;
     this.#revocation = undefined;
     this.onChange();
-    await this.#release(given);
+    await this.#mail.release(given);
   }
 
   /**
@@ -217,7 +212,7 @@ export class LeaseHold {
     if (this.isLodged) return this.#leave(isClean);
     this.#held = {};
     this.onChange();
-    await this.#release(this.id);
+    await this.#mail.release(this.id);
   }
 
   // The lease of another job -----------------------------------------------------------------------------------------
@@ -307,58 +302,18 @@ export class LeaseHold {
   /** Tells the pool what the job holds, and which slices it started. */
   sayAgain(): void {
     const answers = this.#restating.ask();
-    if (answers) this.#post(answers);
+    if (answers) this.#mail.post(answers);
   }
 
   async #say(): Promise<void> {
     // A pool that rebuilds its memory waits for the answer of each job that may hold something.
-    if (this.#hasLetGo || this.isLodged) await this.#release(this.id);
+    if (this.#hasLetGo || this.isLodged) await this.#mail.release(this.id);
     else if (!this.#isResting) await this.#ask();
   }
 
-  // Messages to the pool -------------------------------------------------------------------------------------------
-
   #ask(): Promise<void> {
     this.#askedAt ??= Date.now();
-    const { heldSince, tier, chipsIn, isParked } = this.#held;
-    const units = formatUnits(this.#demand.units);
-    const summary = this.isHeld
-      ? `tell quota pool ${this.#pool} again that the job holds ${units}`
-      : `ask quota pool ${this.#pool} for ${units} of project ${this.#demand.project}`;
-    return this.#send(summary, {
-      kind: 'request',
-      demand: this.#demand,
-      slices: this.#slices.present,
-      askedAt: this.#askedAt,
-      ...(heldSince === undefined ? {} : { heldSince }),
-      ...(tier === undefined ? {} : { tier }),
-      ...(chipsIn === undefined ? {} : { zone: chipsIn }),
-      ...(isParked === undefined ? {} : { isParked }),
-    });
-  }
-
-  #tellOfChips(isPreempted: boolean): void {
-    const { chipsIn: zone } = this.#held;
-    const what = zone === undefined ? 'that some of its chips are lost' : `that all of its chips are there, in ${zone}`;
-    const lost = isPreempted ? ({ isPreempted } as const) : {};
-    const chips = { kind: 'chips', ...(zone === undefined ? lost : { zone }) } as const;
-    this.#post(this.#send(`tell quota pool ${this.#pool} ${what}`, chips));
-  }
-
-  /** Sends a message that is not awaited; see `settled`. */
-  #post(sending: Promise<void>): void {
-    this.#unacknowledged += 1;
-    // Only a cancel ends it, and then the lease is given back anyway.
-    void sending.catch(() => undefined).finally(() => (this.#unacknowledged -= 1));
-  }
-
-  #release(lease: LeaseId): Promise<void> {
-    const body = { kind: 'release', slices: this.#slices.present } as const;
-    return this.#send(`let the lease of quota pool ${this.#pool} go`, body, lease);
-  }
-
-  #send(summary: string, body: LeaseMessageBody, lease = this.id): Promise<void> {
-    return quotaMail(summary).sendLease({ lease, sender: 'job', sequence: this.#sequence.next(), body });
+    return this.#mail.ask(this.id, { demand: this.#demand, askedAt: this.#askedAt, held: this.#held });
   }
 
   carry(): LeaseCarry {
@@ -373,24 +328,6 @@ export class LeaseHold {
       ...(this.#landlord && { landlord: this.#landlord }),
     };
   }
-}
-
-/** Slices of the job that are not seen gone. */
-interface PresentSlices {
-  readonly present: readonly MachineRef[];
-}
-
-/** Facts about the present lease, while it is held. */
-interface Held {
-  readonly heldSince?: number;
-  readonly tier?: number;
-  /** Other tiers in which the job could be. Absent: none. */
-  readonly otherTiers?: readonly number[];
-  readonly bought?: TierPurchase;
-  /** All slices are ready, in this zone. */
-  readonly chipsIn?: string;
-  /** Nothing runs on its chips. */
-  readonly isParked?: true;
 }
 
 /** Undefined: nothing is held, or its grant did not say. */

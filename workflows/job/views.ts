@@ -101,8 +101,8 @@ function turnOf(
   return after === zone ? {} : { againAfter: after };
 }
 
-function rivalsOf({ rivalViews }: Pick<Slices, 'rivalViews'>): Pick<JobView, 'rivals'> {
-  return rivalViews.length === 0 ? {} : { rivals: rivalViews };
+function rivalsOf({ rivals: { views } }: Pick<Slices, 'rivals'>): Pick<JobView, 'rivals'> {
+  return views.length === 0 ? {} : { rivals: views };
 }
 
 const requestView = ({ kind, ...asker }: Request): NonNullable<JobView['request']> => ({ kind, ...personOf(asker) });

@@ -75,7 +75,7 @@ export class Wait {
   /** Whether `timeouts.queue` is over for a job that waits. A zone that has all slices at this moment wins. */
   get isOver(): boolean {
     const until = this.until();
-    return until !== undefined && Date.now() >= until && this.#parts.slices.readyRival === undefined;
+    return until !== undefined && Date.now() >= until && this.#parts.slices.rivals.ready === undefined;
   }
 
   /** Why a job that waits cannot take another file: it would end at once. Undefined: it can. */
@@ -124,7 +124,7 @@ export class Wait {
 
   get #open(): readonly SliceView[] {
     const { slices } = this.#parts;
-    return [...slices.views, ...slices.rivalViews].filter(({ state }) => state === 'starting');
+    return [...slices.views, ...slices.rivals.views].filter(({ state }) => state === 'starting');
   }
 
   /** The zone that is asked when the pause is over. Undefined: the job does not pause. */
@@ -140,7 +140,7 @@ export class Wait {
     const { zone } = gang;
     if (ms === 0) return;
     // A job whose slices are ready beside the first zone need not wait for that one.
-    const isOver = (): boolean => interruptions.isUnwanted() || slices.readyRival !== undefined;
+    const isOver = (): boolean => interruptions.isUnwanted() || slices.rivals.ready !== undefined;
     const at = Math.min(Date.now() + ms, race.movesOnAt ?? Infinity);
     const until = Math.min(at, this.until() ?? Infinity);
     const facts = { after, zone, ...(until === at && { at }), ...(!isLeft && { isNoZoneLeft: true as const }) };

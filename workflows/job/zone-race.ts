@@ -8,7 +8,8 @@ import type { Gang } from './gang.js';
 import { type Hedge, inTime, ZoneTurns } from './hedge.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
-import type { SliceLoss, Slices } from './slices.js';
+import type { SliceLoss } from './slice-members.js';
+import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
 import type { ZoneAnswers, Zones } from './zones.js';
 
@@ -86,9 +87,9 @@ export class ZoneRace {
 
   /** The zone that is asked next if nothing happens before, and the time from which on it is asked. */
   get nextZone(): JobView['nextZone'] {
-    const { rivals, shownRivals } = this.#parts.slices;
+    const { rivals } = this.#parts.slices;
     // Its pool's answer to a request decides which zone comes next.
-    const { next } = rivals.length > shownRivals.length ? {} : this.#turns;
+    const { next } = rivals.tries.length > rivals.shown.length ? {} : this.#turns;
     return next && { ...next, at: Math.max(next.at, Date.now()) };
   }
 
@@ -119,7 +120,7 @@ export class ZoneRace {
   /** Lets a job that asks for nothing yet begin in the best of its zones, as its pool sees them now. */
   choose(): void {
     const { slices } = this.#parts;
-    if (slices.hasOwn || slices.rivals.length > 0) return;
+    if (slices.hasOwn || slices.rivals.tries.length > 0) return;
     const before = this.#zones.zone;
     this.#zones.choose();
     if (this.#zones.zone !== before) this.#turns.entered();
@@ -142,7 +143,7 @@ export class ZoneRace {
     // A rival may have come while the job paused.
     if (await this.#isWhole()) return undefined;
     // Knowledge from an earlier time in the line is out of date.
-    if (!slices.hasOwn && slices.rivals.length === 0) this.#hedge.leftZone();
+    if (!slices.hasOwn && slices.rivals.tries.length === 0) this.#hedge.leftZone();
     answers.asks(this.#zones.zone);
     await this.#parts.gang.startMissing(isUnwanted);
     if (!this.#hedge.isTimed) this.#hedge.wait(Date.now());
@@ -164,7 +165,7 @@ export class ZoneRace {
   /** The first zone that has all slices wins. */
   async #isWhole(): Promise<boolean> {
     const { slices } = this.#parts;
-    const winner = slices.isWhole ? undefined : slices.readyRival;
+    const winner = slices.isWhole ? undefined : slices.rivals.ready;
     if (!slices.isWhole && winner === undefined) return false;
     if (winner !== undefined) await this.#follow(winner, {});
     await this.settle();
@@ -183,13 +184,13 @@ export class ZoneRace {
   /** Drops a lost rival, which costs nothing. False: none is lost. */
   async #dropLost(): Promise<boolean> {
     const { slices } = this.#parts;
-    const lost = slices.lostRival;
+    const lost = slices.rivals.lost;
     if (lost === undefined) return false;
     const zone = this.#zones.of(lost.zoneTry);
     if (lost.cause === 'refused') this.#parts.answers.note(zone, lost);
     if (lost.cause !== 'lease') this.#parts.answers.asks(zone);
     // Requests that leave count until they are gone, so the pool may have room soon.
-    const isCrowded = slices.rivals.length > 1 || slices.isLeaving;
+    const isCrowded = slices.rivals.tries.length > 1 || slices.rivals.isLeaving;
     const facts = { zone, beside: this.#zones.zone, message: lost.message };
     // First, so that what is told knows which zone comes next.
     if (lost.cause !== 'lease') this.#hedge.refuse(zone, Date.now());
@@ -198,7 +199,7 @@ export class ZoneRace {
       this.#hedge.deny();
       this.#hedge.act(Date.now());
     }
-    const isAsked = lost.cause !== 'lease' || slices.shownRivals.includes(lost.zoneTry);
+    const isAsked = lost.cause !== 'lease' || slices.rivals.shown.includes(lost.zoneTry);
     const told: Told | undefined = isAsked ? { kind: 'zone-lost', facts } : this.#noRoom(facts);
     await this.#drop(lost.zoneTry, told, told === undefined ? lost.message : toldText(told));
     return true;
@@ -213,7 +214,7 @@ export class ZoneRace {
 
   /** Drops all rivals: its pool has no room for more than one request, whatever the job is doing. */
   async #withdraw(reason: string): Promise<void> {
-    if (this.#parts.slices.rivals.length === 0) return;
+    if (this.#parts.slices.rivals.tries.length === 0) return;
     this.#hedge.deny();
     this.#hedge.wait(Date.now());
     await this.#dropRivals({ reason });
@@ -231,10 +232,10 @@ export class ZoneRace {
       return true;
     }
     // The request that has waited longest makes place, so that each zone has its turn.
-    const [oldest] = slices.rivals;
-    if (oldest !== undefined && slices.rivals.length + 1 >= most)
+    const [oldest] = slices.rivals.tries;
+    if (oldest !== undefined && slices.rivals.tries.length + 1 >= most)
       await this.#follow(oldest, { turnOf: this.#zones.of(next) });
-    this.#hedge.wait(now, slices.rivals.length + 2 >= most);
+    this.#hedge.wait(now, slices.rivals.tries.length + 2 >= most);
     await this.#startRival(next);
     return true;
   }
@@ -256,8 +257,8 @@ export class ZoneRace {
   /** Tells the user of zones in which the pool has allowed a request beside the first. */
   #showRivals(): void {
     const { slices, story } = this.#parts;
-    for (let next = slices.newRival; next !== undefined; next = slices.newRival) {
-      slices.show(next);
+    for (let next = slices.rivals.unshown; next !== undefined; next = slices.rivals.unshown) {
+      slices.rivals.show(next);
       this.#hedge.allowed();
       this.#isNoRoomTold = false;
       story.note({ kind: 'zone-asked', facts: { zone: this.#zones.of(next), beside: this.#zones.zone } });
@@ -284,7 +285,7 @@ export class ZoneRace {
 
   /** Goes on with the first zone that is asked beside the job's own. @returns false if no such zone is asked */
   async followRival(after: Cause): Promise<boolean> {
-    const [first] = this.#parts.slices.rivals;
+    const [first] = this.#parts.slices.rivals.tries;
     if (first === undefined) return false;
     await this.#follow(first, { after });
     this.#hedge.leftZone();
@@ -292,17 +293,17 @@ export class ZoneRace {
   }
 
   async #dropRivals(why: { readonly readyIn: string } | { readonly reason: string }): Promise<void> {
-    const { rivals, shownRivals } = this.#parts.slices;
-    for (const zoneTry of rivals) {
+    const { tries, shown } = this.#parts.slices.rivals;
+    for (const zoneTry of tries) {
       const told: Told = { kind: 'zone-given-up', facts: { zone: this.#zones.of(zoneTry), ...why } };
-      await this.#drop(zoneTry, shownRivals.includes(zoneTry) ? told : undefined, toldText(told));
+      await this.#drop(zoneTry, shown.includes(zoneTry) ? told : undefined, toldText(told));
     }
   }
 
   /** @param told the event for the job's user. Absent: there is nothing to tell */
   async #drop(zoneTry: number, told: Told | undefined, reason: string): Promise<void> {
     const { slices, story } = this.#parts;
-    const leaving = slices.drop(zoneTry);
+    const leaving = slices.rivals.drop(zoneTry);
     if (told !== undefined) {
       story.note(told);
       this.#sayWhere();
