@@ -195,6 +195,7 @@ export const KINDS = {
   'worker-error': ({ reason }: Because) => `a worker reported: ${reason}; trying again`,
   'hosts-unreachable': trouble(unreachableText),
   'hosts-silent': trouble(({ what }: { readonly what: string }) => what),
+  'workspace-use': trouble(({ what }: { readonly what: string }) => what),
   'accelerator-awaited': trouble(({ what }: { readonly what: string }) => what),
   'store-trouble': trouble(({ what }: { readonly what: string }) => what),
   'stacks-stored': ({ job, attempt }: { readonly job: string; readonly attempt: number }) =>

@@ -250,6 +250,18 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
     [{ what: 'host 1 printed nothing for 5 min' }, 'host 1 printed nothing for 5 min'],
     [{ isOver: true }, ''],
   ],
+  'workspace-use': [
+    [{ what: 'idle since 07:14' }, 'idle since 07:14'],
+    [{ isOver: true }, ''],
+  ],
+  'given-back': [
+    [{ by: 'idle', seconds: 3600 }, 'given back: idle for 1 h'],
+    [
+      { by: 'idle', seconds: 1800, last: { host: 1, slice: 2, what: 'login from 10.0.0.3', until: AT } },
+      'given back: idle for 30 min; last use: login from 10.0.0.3 on host 1 of slice 2, until 2026-11-22 07:14:20 UTC',
+    ],
+    [{ by: 'run', seconds: 28_800 }, 'given back: its 8 h are over (timeouts.run)'],
+  ],
   'accelerator-awaited': [
     [{ what: 'waits for the TPU' }, 'waits for the TPU'],
     [{ isOver: true }, ''],

@@ -1,0 +1,198 @@
+/**
+ * A job whose slices are for people, in place of a command: they are given back once nobody has used them for a time
+ * (docs/workspace.md). A watcher on each host reports its use; here is what follows from the reports of all hosts. Only a report
+ * that a host was idle counts towards the end. A host that cannot tell keeps the workspace, and the job says so (docs/adr/0166).
+ */
+
+import { z } from 'zod';
+import { given, secondsOf, section } from './job-file/fields.js';
+import type { Report } from './job-file/report.js';
+import type { JobFile } from './job-file/sections.js';
+import { count, durationText, type EpochMs, utc } from './units.js';
+import type { CommandSpec } from './modules/command.js';
+
+export interface WorkspaceSpec {
+  /** Seconds without use after which it is given back. Absent: never; `timeouts.run` then ends it. */
+  readonly idleSeconds?: number;
+}
+
+/** `idle` of a workspace whose file names none. */
+export const DEFAULT_IDLE_SECONDS = 3600;
+/** In less time the worker may not have asked every host. */
+const LEAST_IDLE_SECONDS = 10;
+const MOST_IDLE_SECONDS = 7 * 24 * 3600;
+const BOUNDS = 'from 10s to 168h, with the unit: idle: 30m';
+
+/** A number alone is refused: SkyPilot's `-i 30` counts minutes, and elsewhere in a job file 30 is 30 seconds. */
+export const workspaceForm = () =>
+  section({
+    idle: z
+      .string({ error: 'a duration with its unit, such as 30m, or never' })
+      .regex(/^(?:\d+(?:\.\d+)?[smh]|never)$/, { error: 'a duration with its unit, such as 30m, or never' })
+      .nullish()
+      .describe('Given back after so long without use; 1h without it. never only with timeouts.run.'),
+  });
+
+/** The watcher of `cloud/hosts/runner/use.ts`, as the job's command: it runs until it is told to end. */
+const WATCHER: CommandSpec = { run: 'exec /bin/sh "$JOBCTL_RUNNER" use', hosts: 'all' };
+
+/** Starts of the watcher that failures may cause. Somebody who ends all of his processes loses no slice by it. */
+export const WORKSPACE_TASK_RETRIES = 20;
+
+export function resolveWorkspace(
+  form: JobFile,
+  modules: readonly string[],
+  report: Report,
+): { readonly workspace: WorkspaceSpec; readonly command: CommandSpec } | undefined {
+  const section = given(form.workspace);
+  if (section === undefined) return undefined;
+  const against = (path: readonly string[], value: unknown, why: string, hint: string): void => {
+    if (given(value) !== undefined && value !== false)
+      report.problem(path, value, `is not for a workspace: ${why}`, hint);
+  };
+  against(['command'], form.command, 'people log in to it', 'keep command or workspace');
+  against(['loop'], form.loop ?? form.job?.loop, 'nothing of it is repeated', 'leave it out');
+  against(['timeouts', 'no_output'], form.timeouts?.no_output, 'it prints nothing', 'workspace.idle is its limit');
+  const keep = typeof form.keep === 'string' ? form.keep : form.keep?.when;
+  if (keep === 'always') against(['keep'], keep, 'an idle one is given back', 'use keep: on-failure, or leave it out');
+  if (modules.includes('ray'))
+    against(['ray'], form.ray ?? 'ray', 'Ray lives as long as a command', 'leave it out, and use `ray start` there');
+  const idle = given(section.idle);
+  if (idle === 'never') {
+    if (given(form.timeouts?.run) === undefined)
+      report.problem(['workspace', 'idle'], idle, 'would never be given back', 'name its end too: timeouts: {run: 8h}');
+    return { workspace: {}, command: WATCHER };
+  }
+  const idleSeconds = idle === undefined ? DEFAULT_IDLE_SECONDS : secondsOf(idle);
+  if (!(idleSeconds >= LEAST_IDLE_SECONDS && idleSeconds <= MOST_IDLE_SECONDS))
+    report.wrong(['workspace', 'idle'], idle, 'out of range', BOUNDS);
+  return { workspace: { idleSeconds }, command: WATCHER };
+}
+
+// What hosts report ---------------------------------------------------------------------------------------------------
+
+/** The use of one host, as its watcher saw it last. */
+export type HostUse =
+  /** Its watcher does not look, cannot see, or was not heard. */
+  | { readonly kind: 'unknown'; readonly why: string }
+  /** `idleMs`: time since the last use, up to the watcher's last look. `last`: that use, in words. */
+  | { readonly kind: 'known'; readonly idleMs: number; readonly last: string };
+
+export interface UseOfHost {
+  readonly slice: number;
+  readonly host: number;
+  readonly use: HostUse;
+}
+
+/** The end of an attempt of a workspace that nobody uses. Its watchers still run. */
+export interface IdleEnd {
+  readonly kind: 'idle';
+  readonly since: EpochMs;
+  /** The last use, and the host that saw it. */
+  readonly last: { readonly slice: number; readonly host: number; readonly what: string };
+}
+
+interface Idle {
+  readonly since: EpochMs;
+  readonly isEnding: boolean;
+}
+
+/** What is known between two looks. */
+export interface UseWatch {
+  /** Looks in a row at which some host could not tell. */
+  readonly misses: number;
+  /** Absent: it is in use, or was so lately. */
+  readonly idle?: Idle;
+  /** The last sentence for the job. Absent: nothing is to be told. */
+  readonly told?: string;
+}
+
+export const UNWATCHED: UseWatch = { misses: 0 };
+
+/** Looks at which a host could not tell before the job says so. */
+export const MISSES_TOLD = 5;
+const MOST_WARNING_MS = 10 * 60_000;
+
+/** The announcement comes so long before the end: 10 minutes, or half of a short limit. */
+export const warningMs = (limitMs: number): number => Math.min(MOST_WARNING_MS, limitMs / 2);
+/** Less is no idleness that is worth a line. */
+const noteMs = (limitMs: number): number => Math.min(MOST_WARNING_MS / 2, limitMs / 4);
+
+export interface AfterLook {
+  readonly watch: UseWatch;
+  readonly end?: IdleEnd;
+}
+
+/**
+ * Folds the reports of all hosts at one look. The end comes only if every host says, at this look, that it has been idle for the
+ * limit. The sentence in `watch.told` changes when idleness begins, when the end is near, and when hosts cannot tell; it is absent
+ * while the workspace is in use.
+ */
+export function afterLook(
+  before: UseWatch,
+  hosts: readonly UseOfHost[],
+  { limitMs, now, slices }: { readonly limitMs: number; readonly now: EpochMs; readonly slices: number },
+): AfterLook {
+  const unknown = hosts.filter(({ use }) => use.kind === 'unknown');
+  const known = hosts.flatMap(({ use, ...at }) => (use.kind === 'known' ? [{ ...at, ...use }] : []));
+  const [latest] = known.toSorted((a, b) => a.idleMs - b.idleMs || a.slice - b.slice || a.host - b.host);
+  const misses = unknown.length === 0 && latest !== undefined ? 0 : before.misses + 1;
+  const idle = latest && idleOf(before.idle, latest.idleMs, { limitMs, now });
+  const kept = { misses, ...(idle && { idle }) };
+  if (misses > 0 || latest === undefined) {
+    const told = misses === MISSES_TOLD ? unseenText(unknown, slices) : before.told;
+    return { watch: { ...kept, ...(told !== undefined && { told }) } };
+  }
+  if (latest.idleMs >= limitMs) {
+    const { slice, host, last: what, idleMs } = latest;
+    return { watch: kept, end: { kind: 'idle', since: Math.round(now - idleMs), last: { slice, host, what } } };
+  }
+  return { watch: { ...kept, ...(idle && { told: idleText(idle, limitMs) }) } };
+}
+
+/** Reports come up to a look late, so a beginning that is known stays as it is: a sentence that changes is an event each time. */
+function idleOf(
+  before: Idle | undefined,
+  idleMs: number,
+  { limitMs, now }: { readonly limitMs: number; readonly now: EpochMs },
+): Idle | undefined {
+  if (idleMs < noteMs(limitMs)) return undefined;
+  const isEnding = limitMs - idleMs <= warningMs(limitMs);
+  const since = Math.round(now - idleMs);
+  if (before === undefined || Math.abs(before.since - since) > noteMs(limitMs)) return { since, isEnding };
+  return { since: isEnding === before.isEnding ? before.since : since, isEnding };
+}
+
+function idleText({ since, isEnding }: Idle, limitMs: number): string {
+  const end = utc(since + limitMs);
+  return isEnding
+    ? `idle since ${utc(since)}, and given back at ${end} unless somebody uses it: log in to keep it`
+    : `idle since ${utc(since)}; it is given back at ${end} unless somebody uses it`;
+}
+
+function unseenText(unknown: readonly UseOfHost[], slices: number): string {
+  const named = unknown.flatMap(({ slice, host, use }) =>
+    use.kind === 'unknown' ? [`host ${host}${slices > 1 ? ` of slice ${slice}` : ''}: ${use.why}`] : [],
+  );
+  const others = named.length > 1 ? ` (and ${count(named.length - 1, 'other host')})` : '';
+  return `nobody can tell whether it is used, so it is not given back: ${named[0] ?? 'it has no host'}${others}`;
+}
+
+/** Why a workspace ended. */
+export interface GivenBack {
+  /** `run`: `timeouts.run`, counted since its first start. */
+  readonly by: 'idle' | 'run';
+  readonly seconds: number;
+  /** The last use, and when it ended. Only of an idle one. */
+  readonly last?: { readonly slice?: number; readonly host: number; readonly what: string; readonly until: EpochMs };
+}
+
+/** `given back: idle for 1 h; last use: login from 10.0.0.3 on host 0, until 2026-11-30 15:10:00 UTC`. */
+export function givenBackText({ by, seconds, last }: GivenBack): string {
+  if (by === 'run') return `given back: its ${durationText(seconds)} are over (timeouts.run)`;
+  const use =
+    last === undefined
+      ? ''
+      : `; last use: ${last.what} on host ${last.host}${last.slice === undefined ? '' : ` of slice ${last.slice}`}, until ${utc(last.until)}`;
+  return `given back: idle for ${durationText(seconds)}${use}`;
+}
