@@ -41,7 +41,6 @@ export const WORKSPACE_TASK_RETRIES = 20;
 
 export function resolveWorkspace(
   form: JobFile,
-  modules: readonly string[],
   report: Report,
 ): { readonly workspace: WorkspaceSpec; readonly command: CommandSpec } | undefined {
   const section = given(form.workspace);
@@ -55,8 +54,6 @@ export function resolveWorkspace(
   against(['timeouts', 'no_output'], form.timeouts?.no_output, 'it prints nothing', 'workspace.idle is its limit');
   const keep = typeof form.keep === 'string' ? form.keep : form.keep?.when;
   if (keep === 'always') against(['keep'], keep, 'an idle one is given back', 'use keep: on-failure, or leave it out');
-  if (modules.includes('ray'))
-    against(['ray'], form.ray ?? 'ray', 'Ray lives as long as a command', 'leave it out, and use `ray start` there');
   const idle = given(section.idle);
   if (idle === 'never') {
     if (given(form.timeouts?.run) === undefined)
@@ -176,6 +173,15 @@ function unseenText(unknown: readonly UseOfHost[], slices: number): string {
   );
   const others = named.length > 1 ? ` (and ${count(named.length - 1, 'other host')})` : '';
   return `nobody can tell whether it is used, so it is not given back: ${named[0] ?? 'it has no host'}${others}`;
+}
+
+/** `given back after 1 h without use, or 8 h after its first start`. @param runSeconds `timeouts.run` */
+export function workspaceText({ idleSeconds }: WorkspaceSpec, runSeconds: number | undefined): string {
+  const ends = [
+    ...(idleSeconds === undefined ? [] : [`after ${durationText(idleSeconds)} without use`]),
+    ...(runSeconds === undefined ? [] : [`${durationText(runSeconds)} after its first start`]),
+  ];
+  return `given back ${ends.join(', or ')}`;
 }
 
 /** Why a workspace ended. */

@@ -105,6 +105,13 @@ function unreachableText({ hosts, others, since }: Unreachable): string {
   return `${named} ${have} not answered since ${utc(since)}; a slice is kept until there is proof that a host is dead, or timeouts.unreachable is over`;
 }
 
+interface Running {
+  readonly attempt: number;
+  readonly hosts: number;
+  readonly zone: string;
+  readonly isWorkspace?: true;
+}
+
 interface Ended extends Partial<Pick<OutcomeCause, 'by' | 'message' | 'slice' | 'host'>> {
   readonly exitCode?: number;
   readonly attempts: number;
@@ -186,8 +193,8 @@ export const KINDS = {
     `the set-up that was asked for ended with its ${by === 'worker' ? 'worker; ask again' : 'slices'}`,
 
   // Its command.
-  running: ({ attempt, hosts, zone }: { readonly attempt: number; readonly hosts: number; readonly zone: string }) =>
-    `attempt ${attempt} on ${count(hosts, 'host')} in ${zone}`,
+  running: ({ attempt, hosts, zone, isWorkspace }: Running) =>
+    `${isWorkspace ? 'workspace, ' : ''}attempt ${attempt} on ${count(hosts, 'host')} in ${zone}`,
   'attempt-found': ({ attempt }: { readonly attempt: number }) =>
     `the hosts run attempt ${attempt} already; going on with it`,
   'worker-lost': ({ timeout }: { readonly timeout?: string }) =>

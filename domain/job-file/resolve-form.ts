@@ -39,7 +39,7 @@ export function resolveForm(
   const name = resolveName(form, report);
   const setUp = resolveSetUp(form, report);
   const ssh = connectingKeyOf(form.ssh);
-  const watched = resolveWorkspace(form, setUp.modules, report);
+  const watched = resolveWorkspace(form, report);
   const command = watched?.command ?? resolveCommand(form.command, setUp.modules, found?.slice, report);
   const remoteUser = resolveRemoteUser(form, report);
   const identity = resolveIdentity(form, report);

@@ -154,7 +154,10 @@ function workspaceAssignments({ workspace }: JobOverrides, tree: unknown): reado
   if (workspace === undefined) return [];
   const { idle, run } = workspace;
   const flag = 'jobctl workspace';
+  const modules = valueAt(tree, ['setup', 'modules']);
+  const others = Array.isArray(modules) ? (modules as unknown[]).filter((name) => name !== 'command') : [];
   return [
+    ...(Array.isArray(modules) ? [{ path: ['setup', 'modules'], value: others, flag }] : []),
     ...(given(valueAt(tree, ['command'])) === undefined ? [] : [{ path: ['command'], value: null, flag }]),
     ...(given(valueAt(tree, ['workspace'])) === undefined ? [{ path: ['workspace'], value: {}, flag }] : []),
     ...(idle === undefined ? [] : [{ path: ['workspace', 'idle'], value: idle, flag: '--idle' }]),

@@ -221,6 +221,7 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
   running: [
     [{ attempt: 2, hosts: 4, zone: 'us-east5-a' }, 'attempt 2 on 4 hosts in us-east5-a'],
     [{ attempt: 1, hosts: 1, zone: 'us-east5-a' }, 'attempt 1 on 1 host in us-east5-a'],
+    [{ attempt: 1, hosts: 2, zone: 'us-east5-a', isWorkspace: true }, 'workspace, attempt 1 on 2 hosts in us-east5-a'],
   ],
   'attempt-found': [[{ attempt: 3 }, 'the hosts run attempt 3 already; going on with it']],
   'worker-lost': [

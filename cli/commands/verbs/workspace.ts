@@ -114,8 +114,8 @@ async function nameHosts(id: string, flags: SshConfigFlags): Promise<number> {
 }
 
 async function kindOfHosts(client: JobClient, id: string): Promise<'pod' | 'ssh'> {
-  const { hosts } = await hostsOfJob(client, id);
   await removeEnded(client);
+  const { hosts } = await hostsOfJob(client, id);
   return hosts.some(({ target }) => target.reach === 'pod') ? 'pod' : 'ssh';
 }
 

@@ -142,7 +142,7 @@ verb_use() {
   trap 'end_use' TERM
   while :; do
     sleep "$(seconds_of "$every_ms")" &
-    wait $!
+    { wait $!; } 2> /dev/null
     passed=$(($(uptime_ms) - looked)) looked=$(uptime_ms)
     if look_for_use "$passed"; then
       # Nobody knows what was in a long gap.
