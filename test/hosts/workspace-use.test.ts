@@ -65,9 +65,10 @@ function write(proc: string, processes: Readonly<Record<number, Process>>, host:
     return `   ${at}: 0900000A:${here} 0300000A:${there} 01 00000000:00000000 00:00000000`;
   });
   if (hasTcp) writeFileSync(join(proc, 'net/tcp'), ['  sl  local_address rem_address   st', ...lines, ''].join('\n'));
-  for (const [pid, { parent = 1, words = ['bash'], env = [], cgroup = '0::/', spent = 0, state = 'S' }] of Object.entries(
-    processes,
-  )) {
+  for (const [
+    pid,
+    { parent = 1, words = ['bash'], env = [], cgroup = '0::/', spent = 0, state = 'S' },
+  ] of Object.entries(processes)) {
     const own = join(proc, pid);
     mkdirSync(own);
     const ofPid1 = pid === '1' ? 0 : parent;
@@ -120,13 +121,21 @@ describe('whether anybody uses a host of a workspace', () => {
     const left = (spent: number): Record<number, Process> => ({ 70: { words: ['python3'], env: [alice], spent } });
     const load = 'use: load of 10 % of a core, most by process 70 (python3 :) x)';
     assert.deepEqual(looks({}, left(900_000), left(900_599), left(901_199)), [NOBODY, NOBODY, load]);
-    const busy = (spent: number): Record<number, Process> => ({ 34: { ...OURS[34], spent }, 21: { ...OURS[21], spent } });
+    const busy = (spent: number): Record<number, Process> => ({
+      34: { ...OURS[34], spent },
+      21: { ...OURS[21], spent },
+    });
     assert.deepEqual(looks({}, busy(0), busy(6000)), [NOBODY, NOBODY]);
-    assert.deepEqual(looks({}, {}, left(700)), [NOBODY, 'use: load of 11 % of a core, most by process 70 (python3 :) x)']);
+    assert.deepEqual(looks({}, {}, left(700)), [
+      NOBODY,
+      'use: load of 11 % of a core, most by process 70 (python3 :) x)',
+    ]);
   });
 
   it('is the load of another user’s session and of containers on a machine of the job’s alone', () => {
-    const of = (cgroup: string, spent: number): Record<number, Process> => ({ 80: { words: ['python3'], cgroup, spent } });
+    const of = (cgroup: string, spent: number): Record<number, Process> => ({
+      80: { words: ['python3'], cgroup, spent },
+    });
     for (const cgroup of ['0::/user.slice/user-1000.slice/session-4.scope', '0::/system.slice/docker-3f.scope']) {
       assert.match(looks({}, of(cgroup, 0), of(cgroup, 900))[1] ?? '', /^use: load of 15 %/, cgroup);
       assert.deepEqual(looks({ isWhole: false }, of(cgroup, 0), of(cgroup, 900)), [NOBODY, NOBODY]);
@@ -146,6 +155,23 @@ describe('whether anybody uses a host of a workspace', () => {
   it('is not known where connections or processes cannot be read, and never nobody', () => {
     const unseen = 'unseen: its processes cannot be read in /proc';
     assert.deepEqual(looks({ hasTcp: false }, {}), [unseen]);
+  });
+
+  it('is unknown in the status once its watcher has stopped looking, or when its last look saw nothing', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'use-file-'));
+    const use = (line: string): string => {
+      writeFileSync(join(folder, 'use'), `${line}\n`);
+      const script = `set -u\nuptime_ms() { echo 1000000; }\n${USE}\nrun=${folder}; use_of`;
+      const [idle = '', words = ''] = spawnSync('sh', ['-c', script], { encoding: 'utf8' }).stdout.trim().split(' ');
+      return `${idle} ${Buffer.from(words, 'base64').toString()}`;
+    };
+    try {
+      assert.equal(use('990000 990000 400000 30000 login from 10.0.0.3'), '590000 login from 10.0.0.3');
+      assert.equal(use('990000 900000 400000 30000 nvidia-smi hangs'), 'unknown nvidia-smi hangs');
+      assert.match(use('800000 800000 400000 30000 its start'), /^unknown its watcher does not look any more/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('is a field of the status, with words in base64 that cannot be more than a line', () => {

@@ -2,10 +2,12 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeFolderSync } from '../../../cloud/folders.js';
+import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
+import { showValue } from '../../../domain/problem.js';
 import { shellWords } from '../../../domain/shell-quote.js';
 import { JobNotFound } from '../../../client/errors.js';
 import type { JobClient } from '../../../client/job-client.js';
-import { isOver } from '../../../client/job-rows.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { expandHome, writePrivate, writeWhole } from '../../terminal/file-on-disk.js';
 import { type Environment, stackHome } from '../../terminal/home.js';
 import { SETTINGS } from '../../terminal/settings.js';
@@ -18,7 +20,11 @@ import type { ReachFlags, SshReach } from './reach.js';
  */
 
 const FOLDER = 'ssh-config';
-const folderOf = (job: string, env: Environment): string => join(stackHome(env).root, FOLDER, job);
+/** @throws CliError for an id that jobctl does not make: it becomes a path, and a word of a configuration */
+function folderOf(job: string, env: Environment): string {
+  if (isValidJobId(job)) return join(stackHome(env).root, FOLDER, job);
+  throw new CliError(ExitCode.Refused, `${showValue(job)} is not ${JOB_ID_RULE}, so its hosts get no name`);
+}
 const knownHostsOf = (folder: string, number: number): string => join(folder, `known_hosts-${number}`);
 
 /** The first host has the job's own name. A dot occurs in no job's id, so no name is another job's. */
@@ -81,7 +87,8 @@ export async function removeEnded(client: Pick<JobClient, 'row'>, env: Environme
   const root = join(stackHome(env).root, FOLDER);
   for (const job of existsSync(root) ? readdirSync(root) : []) {
     try {
-      if (isOver(await client.row(job))) rmSync(join(root, job), { recursive: true, force: true });
+      // A job that keeps its slices after its outcome has hosts.
+      if ((await client.row(job)).endedAt !== undefined) rmSync(join(root, job), { recursive: true, force: true });
     } catch (error) {
       if (!(error instanceof JobNotFound)) throw error;
     }
