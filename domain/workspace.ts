@@ -66,7 +66,7 @@ export function resolveWorkspace(
   return { workspace: { idleSeconds }, command: WATCHER };
 }
 
-// What hosts report ---------------------------------------------------------------------------------------------------
+// Reports of hosts -----------------------------------------------------------------------------------------------------
 
 /** The use of one host, as its watcher saw it last. */
 export type HostUse =
@@ -94,7 +94,7 @@ interface Idle {
   readonly isEnding: boolean;
 }
 
-/** What is known between two looks. */
+/** The knowledge between two looks. */
 export interface UseWatch {
   /** Looks in a row at which some host could not tell. */
   readonly misses: number;

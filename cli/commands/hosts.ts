@@ -6,7 +6,7 @@ import { defineVerb, type Verb } from './define-verb.js';
 const ONE_HOST: Flag = ['--host <number>', 'the host, counted from 0', wholeNumber(0, MOST_HOSTS), 0];
 const HOSTS: Flag = ['--host <hosts>', 'these hosts: 2, 0,2-3 or all', parseHostChoice, 'all'];
 
-/** Of verbs that name hosts for OpenSSH. */
+/** For verbs that name hosts for OpenSSH. */
 export const SSH_CONFIG: Flag = ['--ssh-config', 'add the line to ~/.ssh/config by which OpenSSH finds the names'];
 
 /** The flags of `RouteFlags`. */

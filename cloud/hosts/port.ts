@@ -94,11 +94,11 @@ export interface RunRequest {
   readonly waitFor?: 'shell' | 'all';
   /** Grace for ends by the host itself. Absent: 0. */
   readonly graceMs?: number;
-  /** Of a workspace, whose script is the watcher of its use. Absent: it is none. */
+  /** The script is the watcher of a workspace. Absent: it is any other command. */
   readonly workspace?: WatchedUse;
 }
 
-/** What the watcher of a workspace needs to know. */
+/** The settings of a workspace's watcher. */
 export interface WatchedUse {
   /** Absent: it is not given back for want of use. */
   readonly idleMs?: number;

@@ -109,7 +109,7 @@ async function nameHosts(id: string, flags: SshConfigFlags): Promise<number> {
   const named = writeAliases(reach, flags);
   if (flags.sshConfig === true) addInclude();
   if (isJson) printJson({ id, hosts: named.aliases, config: named.config, include: includeLine() });
-  else printOut(asTyped(`${namedLines(id, named).join('\n')}\n`));
+  else printOut(`${namedLines(id, named).join('\n')}\n`);
   return ExitCode.Done;
 }
 
@@ -132,7 +132,7 @@ function namedLines(id: string, { config, aliases }: SshAliases): readonly strin
   return [
     `a shell:  ${ssh} ${id}${also}`,
     ...usable,
-    `Jupyter:  jobctl port-forward ${id} 8888`,
-    `given up: jobctl cancel ${id}, or by itself when nobody uses it (docs/workspace.md)`,
+    asTyped(`Jupyter:  jobctl port-forward ${id} 8888`),
+    asTyped(`given up: jobctl cancel ${id}; status says when it is given back by itself`),
   ];
 }

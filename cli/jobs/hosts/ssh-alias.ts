@@ -63,7 +63,7 @@ export function writeAliases(reach: SshReach, flags: ReachFlags, env: Environmen
     ].join('\n'),
   );
   const config = join(folder, 'config');
-  writePrivate(config, `# Hosts of job ${job}, by \`jobctl ssh-config ${job}\`.\n${blocks.join('\n\n')}\n`);
+  writePrivate(config, `# Hosts of job ${job}, written by its verb ssh-config.\n${blocks.join('\n\n')}\n`);
   return { config, aliases: named.map(({ host, alias }) => ({ host, alias })) };
 }
 

@@ -177,9 +177,11 @@ say_end() {
   tell_terminals "the time of this workspace is over in $((left > 120000 ? left / 60000 : left / 1000)) $([ "$left" -gt 120000 ] && echo min || echo s); it is then given back with its disk"
 }
 
+# Whoever ends it without a stop is a person who ends all of his processes: it fails, and is started again.
 end_use() {
   why=
   [ ! -f "$run/notice" ] || why=$(sed -n 's/.*"reason":"\\([^"]*\\)".*/\\1/p' "$run/notice" | cut -c1-200)
+  [ -f "$run/stop" ] || exit 143
   tell_terminals "this workspace ends: \${why:-its job was told to end}"
   exit 0
 }
