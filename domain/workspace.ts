@@ -5,23 +5,13 @@
  */
 
 import { z } from 'zod';
-import { given, secondsOf, section } from './job-file/fields.js';
-import type { Report } from './job-file/report.js';
-import type { JobFile } from './job-file/sections.js';
+import { section } from './job-file/fields.js';
 import { count, durationText, type EpochMs, utc } from './units.js';
-import type { CommandSpec } from './modules/command.js';
 
 export interface WorkspaceSpec {
   /** Seconds without use after which it is given back. Absent: never; `timeouts.run` then ends it. */
   readonly idleSeconds?: number;
 }
-
-/** `idle` of a workspace whose file names none. */
-export const DEFAULT_IDLE_SECONDS = 3600;
-/** In less time the worker may not have asked every host. */
-const LEAST_IDLE_SECONDS = 10;
-const MOST_IDLE_SECONDS = 7 * 24 * 3600;
-const BOUNDS = 'from 10s to 168h, with the unit: idle: 30m';
 
 /** A number alone is refused: SkyPilot's `-i 30` counts minutes, and elsewhere in a job file 30 is 30 seconds. */
 export const workspaceForm = () =>
@@ -32,39 +22,6 @@ export const workspaceForm = () =>
       .nullish()
       .describe('Given back after so long without use; 1h without it. never only with timeouts.run.'),
   });
-
-/** The watcher of `cloud/hosts/runner/use.ts`, as the job's command: it runs until it is told to end. */
-const WATCHER: CommandSpec = { run: 'exec /bin/sh "$JOBCTL_RUNNER" use', hosts: 'all' };
-
-/** Starts of the watcher that failures may cause. Somebody who ends all of his processes loses no slice by it. */
-export const WORKSPACE_TASK_RETRIES = 20;
-
-export function resolveWorkspace(
-  form: JobFile,
-  report: Report,
-): { readonly workspace: WorkspaceSpec; readonly command: CommandSpec } | undefined {
-  const section = given(form.workspace);
-  if (section === undefined) return undefined;
-  const against = (path: readonly string[], value: unknown, why: string, hint: string): void => {
-    if (given(value) !== undefined && value !== false)
-      report.problem(path, value, `is not for a workspace: ${why}`, hint);
-  };
-  against(['command'], form.command, 'people log in to it', 'keep command or workspace');
-  against(['loop'], form.loop ?? form.job?.loop, 'nothing of it is repeated', 'leave it out');
-  against(['timeouts', 'no_output'], form.timeouts?.no_output, 'it prints nothing', 'workspace.idle is its limit');
-  const keep = typeof form.keep === 'string' ? form.keep : form.keep?.when;
-  if (keep === 'always') against(['keep'], keep, 'an idle one is given back', 'use keep: on-failure, or leave it out');
-  const idle = given(section.idle);
-  if (idle === 'never') {
-    if (given(form.timeouts?.run) === undefined)
-      report.problem(['workspace', 'idle'], idle, 'would never be given back', 'name its end too: timeouts: {run: 8h}');
-    return { workspace: {}, command: WATCHER };
-  }
-  const idleSeconds = idle === undefined ? DEFAULT_IDLE_SECONDS : secondsOf(idle);
-  if (!(idleSeconds >= LEAST_IDLE_SECONDS && idleSeconds <= MOST_IDLE_SECONDS))
-    report.wrong(['workspace', 'idle'], idle, 'out of range', BOUNDS);
-  return { workspace: { idleSeconds }, command: WATCHER };
-}
 
 // Reports of hosts -----------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import type { Report } from './report.js';
 import type { JobFile } from './sections.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../secrets.js';
 import { warnOfSecret } from './secret-looks.js';
-import { resolveWorkspace, WORKSPACE_TASK_RETRIES } from '../workspace.js';
+import { resolveWorkspace, WORKSPACE_TASK_RETRIES } from './workspace-section.js';
 
 /** Retry budgets of a file that names none. */
 export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { resolveJob } from '../../domain/job-file/resolve.js';
+import { DEFAULT_IDLE_SECONDS } from '../../domain/job-file/workspace-section.js';
 import {
   afterLook,
-  DEFAULT_IDLE_SECONDS,
   givenBackText,
   type HostUse,
   MISSES_TOLD,

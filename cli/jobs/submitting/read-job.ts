@@ -60,7 +60,19 @@ export function readJob(
   const swept = sweptSet(flags);
   const set = [...(flags.set ?? []), ...swept.keys()];
   const pricing = spot === true ? 'spot' : flags.pricing;
-  const known = { project, user, priority, slices, tpu, zone, pricing, isSpot: spot, command, workspace, saidAs: swept };
+  const known = {
+    project,
+    user,
+    priority,
+    slices,
+    tpu,
+    zone,
+    pricing,
+    isSpot: spot,
+    command,
+    workspace,
+    saidAs: swept,
+  };
   const dry = { mayBeArray: true as const, ...(isDry === undefined ? {} : { isDry }) };
   if (flags.bundle === '')
     throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');

@@ -26,7 +26,7 @@ seen_processes() {
   echo part sessions
   [ "$use_whole" = no ] || grep -lsE '/user\\.slice/|docker|libpod|containerd|kubepods' "$proc"/[0-9]*/cgroup
   echo part forwards
-  grep -lszE "^sshd(-session)?: $(id -un)(@internal-sftp)?\$" "$proc"/[0-9]*/cmdline
+  grep -lszE "^sshd(-session)?: $(id -un)(@internal-sftp)?$" "$proc"/[0-9]*/cmdline
   echo part before
   [ ! -f "$run/ticks" ] || cat "$run/ticks"
   echo part stat
