@@ -145,7 +145,13 @@ describe('whether anybody uses a host of a workspace', () => {
   });
 
   it('is a shell by exec in a pod, whose parent is outside, and any load there', () => {
-    const call = { 90: { words: ['/bin/sh', RUNNER, 'status', 'w-a1'], parent: 0 } };
+    const call = {
+      90: {
+        words: ['/bin/sh', '-c', '/bin/sh -c "$1"', 'jobctl', `. "$HOME"${RUNNER.slice(9)} deliver w-a1`],
+        parent: 0,
+      },
+      93: { words: ['bash', '--norc', '-c', 'scan', 'jobctl-outputs'], parent: 90 },
+    };
     const pod = { isPod: true, hasTcp: false };
     assert.deepEqual(looks(pod, call), [NOBODY]);
     assert.deepEqual(looks(pod, { ...call, 91: { words: ['bash'], parent: 0 } }), ['use: a shell by exec']);

@@ -23,6 +23,9 @@ seen_processes() {
   grep -sHza -e '^SSH_CONNECTION=' -e '^JOBCTL_RUN_DIR=' "$proc"/[0-9]*/environ | tr '\\0' '\\n'
   echo part runner
   grep -sHza -A1 '/\\.jobctl/runner-[0-9a-f]*\\.sh$' "$proc"/[0-9]*/cmdline | tr '\\0' '\\n'
+  # In a pod the call is in a shell of its own, and names the runner in its script.
+  echo part calls
+  [ $kind = ssh ] || grep -lsa '\\.jobctl/runner-[0-9a-f]*\\.sh' "$proc"/[0-9]*/cmdline
   echo part sessions
   [ "$use_whole" = no ] || grep -lsE '/user\\.slice/|docker|libpod|containerd|kubepods' "$proc"/[0-9]*/cgroup
   echo part forwards
@@ -62,6 +65,7 @@ look_at_processes() {
       if ($0 ~ /\\/cmdline:/) { if (!(pid in verb)) verb[pid] = "" } else { sub(/^.*\\/cmdline-/, ""); if (verb[pid] == "") verb[pid] = $0 }
       next
     }
+    part == "calls" { if (!(pid_in($0) in verb)) verb[pid_in($0)] = ""; next }
     part == "sessions" { session[pid_in($0)] = 1; next }
     part == "forwards" { forwards++; next }
     part == "before" { before[$1 " " $2] = $3; isLater = 1; next }
