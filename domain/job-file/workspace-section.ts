@@ -32,6 +32,7 @@ export function resolveWorkspace(
   against(['timeouts', 'no_output'], form.timeouts?.no_output, 'it prints nothing', 'workspace.idle is its limit');
   const keep = typeof form.keep === 'string' ? form.keep : form.keep?.when;
   if (keep === 'always') against(['keep'], keep, 'an idle one is given back', 'use keep: on-failure, or leave it out');
+  against(['ray_cluster'], form.ray_cluster, 'Ray itself is never idle', 'ask for pods: kubernetes');
   const idle = given(section.idle);
   if (idle === 'never') {
     if (given(form.timeouts?.run) === undefined)

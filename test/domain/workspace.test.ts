@@ -139,6 +139,14 @@ describe('the section workspace', () => {
     'a limit of silence': [{ workspace: {}, timeouts: { no_output: '30m' } }, /^timeouts.no_output: is not for/],
     'slices that are kept all the same': [{ workspace: {}, keep: 'always' }, /^keep: is not for a workspace/],
     Ray: [{ workspace: {}, ray: { version: '2.60.0' } }, /^ray: runs only as long as a command/],
+    'a RayCluster, which is never idle': [
+      {
+        workspace: {},
+        tpu: undefined,
+        ray_cluster: { image: 'r/ray:2.60.0', ray_version: '2.60.0', workers: { max: 1 } },
+      },
+      /^ray_cluster: is not for a workspace/,
+    ],
     'another key': [{ workspace: { idel: '1h' } }, /idel/],
   };
   for (const [name, [file, want]] of Object.entries(wrong))
