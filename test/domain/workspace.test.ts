@@ -62,11 +62,13 @@ describe('the idleness of a workspace', () => {
   });
 
   it('ends it only if all hosts say so at that look, in every sequence of looks', () => {
-    const use = fc.oneof(
-      { weight: 3, arbitrary: fc.integer({ min: 0, max: 2 * HOUR }).map((ms) => idle(ms)) },
-      { weight: 1, arbitrary: fc.constant(unknown()) },
-    );
-    const looks = fc.array(fc.array(use, { minLength: 2, maxLength: 2 }), { minLength: 1, maxLength: 30 });
+    // Of some sequences most looks see nothing.
+    const looksOf = (blindness: number) => {
+      const known = fc.integer({ min: 0, max: 2 * HOUR }).map((ms) => idle(ms));
+      const use = fc.oneof({ weight: 3, arbitrary: known }, { weight: blindness, arbitrary: fc.constant(unknown()) });
+      return fc.array(fc.array(use, { minLength: 2, maxLength: 2 }), { minLength: 1, maxLength: 30 });
+    };
+    const looks = fc.oneof(looksOf(1), looksOf(12));
     const met = { ended: 0, blind: 0, warned: 0 };
     fc.assert(
       fc.property(looks, (sequence) => {
@@ -94,7 +96,7 @@ describe('the idleness of a workspace', () => {
       }),
       { numRuns: 300 },
     );
-    assert.ok(met.ended > 50 && met.blind > 5 && met.warned > 20, JSON.stringify(met));
+    assert.ok(met.ended > 40 && met.blind > 40 && met.warned > 15, JSON.stringify(met));
   });
 
   it('is the reason of the end, in words', () =>
