@@ -106,6 +106,13 @@ async function nameHosts(id: string, flags: SshConfigFlags): Promise<number> {
   }
   const reach = await reachHosts(id, 'all', flags);
   if (reach.by === 'exec') throw withoutSsh(id);
+  // The job's own key opens its hosts alone. One of the secret store may open much more.
+  if (reach.key.file === undefined && reach.view.spec.ssh !== undefined)
+    throw new CliError(
+      ExitCode.Refused,
+      `${id}: its key is in the secret store, and names for ssh need a key in a file`,
+      asTyped(`name a file of yours that holds it: jobctl ssh-config ${id} --identity FILE; or use jobctl ssh ${id}`),
+    );
   const named = writeAliases(reach, flags);
   if (flags.sshConfig === true) addInclude();
   if (isJson) printJson({ id, hosts: named.aliases, config: named.config, include: includeLine() });
