@@ -57,6 +57,8 @@ export interface AttemptInput {
   readonly previousEnd?: string;
   /** Earliest time at which a previous watch of this attempt may have started its command. Absent: this is the first watch. */
   readonly runsSince?: EpochMs;
+  /** When the command of a workspace first started, since which its `timeouts.run` counts. Absent: it has not, or is none. */
+  readonly firstStartedAt?: EpochMs;
   /** Hosts that did not answer when the attempt was last watched. */
   readonly unreachable?: readonly UnreachableHost[];
 }

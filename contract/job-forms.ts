@@ -52,7 +52,7 @@ export const attemptTroubleForm: Form<AttemptTrouble> = form(
   z.object({
     v: z.literal(1),
     attempt: z.int().min(1),
-    of: z.enum(['accelerator', 'silence']).exactOptional(),
+    of: z.enum(['accelerator', 'silence', 'use']).exactOptional(),
     what: text().exactOptional(),
     hasEnded: z.literal(true).exactOptional(),
     isStoringOutputs: z.literal(true).exactOptional(),

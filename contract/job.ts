@@ -264,7 +264,7 @@ export interface AttemptTrouble {
   readonly v: 1;
   readonly attempt: number;
   /** Kind of the trouble. Absent: the store. */
-  readonly of?: 'accelerator' | 'silence';
+  readonly of?: 'accelerator' | 'silence' | 'use';
   readonly what?: string;
   /** The command has ended on all hosts. Absent: it may run; an older worker never sets this. */
   readonly hasEnded?: true;

@@ -7,6 +7,7 @@ import type { NotifyRule } from './notify.js';
 import type { OutputsSpec } from './outputs.js';
 import type { Retries } from './recovery/budgets.js';
 import type { Pricing } from './slice.js';
+import type { WorkspaceSpec } from './workspace.js';
 
 /** A job file after defaults, interpolation and checks, on which the workflow runs. Plain JSON. */
 export type JobSpec = CommonSpec & MachineRequest;
@@ -36,6 +37,8 @@ interface CommonSpec extends SetUpSpec {
   /** The key with which workers connect to hosts. `privateKey`: a file of the submitter, or `secret:NAME`. */
   readonly ssh?: { readonly privateKey: string; readonly publicKey?: string };
   readonly command?: CommandSpec;
+  /** Its slices are for people, and `command` watches whether they use them. Absent: an ordinary job. */
+  readonly workspace?: WorkspaceSpec;
   /** Seconds between SIGTERM and SIGKILL. */
   readonly graceSeconds: number;
   /** New attempts that each kind of failure may cause. */

@@ -55,7 +55,10 @@ export function askerText({ by, from, verb }: Asker): string {
   return `${by}${from === undefined ? '' : ` on ${from}`}${verb === undefined ? '' : ` (jobctl ${verb})`}`;
 }
 
-/** The reason for a job's end. `by`: the budget that pays, or the user who cancelled (docs/design.md, "Separate budgets"). */
+/**
+ * The reason for a job's end. `by`: the budget that pays, or the user who cancelled (docs/design.md, "Separate budgets"). Of a job
+ * that succeeded: why its workspace was given back, `by` its user.
+ */
 export interface OutcomeCause {
   readonly by: 'task' | 'infrastructure' | 'preemption' | 'user';
   /** One sentence for the user, naming host, value and place. */

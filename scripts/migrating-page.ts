@@ -61,6 +61,16 @@ A dependency of a batch script (\`sbatch --dependency=afterok:ID\`, PBS \`-W dep
 
 A line of \`scrontab\` (Slurm) or of a crontab that submits a job is \`jobctl schedule create NAME job.yaml --cron '30 2 * * *' --time-zone ZONE\`; \`--dependency=singleton\` is the default there, \`--overlap skip\` ([jobs at set times](job-file.md#jobs-at-set-times)).
 
+Machines to work on, which are given back when idle, are \`jobctl workspace\` ([a workspace](workspace.md)):
+
+| there | here |
+| --- | --- |
+| \`sky launch -i 30 --down task.yaml\`, \`sky autostop -i 30 --down\` | \`jobctl workspace job.yaml --idle 30m\`. SkyPilot counts minutes without jobs and SSH sessions; here logins, accelerators and load count |
+| \`ssh CLUSTER\`, \`code --remote ssh-remote+CLUSTER\` | the same with the job's id, after \`--ssh-config\` |
+| \`sky stop\`, \`sky start\` | \`jobctl stop\`, \`jobctl resume\`: machines are kept for \`timeouts.stop\`. A disk does not outlive its machine |
+| \`type: dev-environment\` of dstack, \`inactivity_duration: 2h\` | \`workspace: {idle: 2h}\` in a job file without \`command\`; \`jobctl validate FILE\` writes it |
+| a VM of JobMan that is kept by hand | \`jobctl workspace job.yaml --for 8h\` |
+
 \`..\` stands for what the file does not say. Nothing is submitted. Values are read as the other tool reads them: in YAML of Python tools \`1e-5\` is a text and \`yes\` is True, and \`$(NAME)\` of a manifest is filled in. A program that a line would leave in the background (\`nohup .. &\`, tmux) is the command itself, since a job ends with its command.
 `;
 

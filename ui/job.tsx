@@ -117,7 +117,9 @@ function Why({ row }: { readonly row: Row }) {
     return row.why === undefined ? null : (
       <p className="reason">
         <Sentence text={row.why} />
-        {outcome?.cause !== undefined && <span className="note"> on account of the {outcome.cause.by}</span>}
+        {outcome?.cause !== undefined && outcome.result !== 'succeeded' && (
+          <span className="note"> on account of the {outcome.cause.by}</span>
+        )}
       </p>
     );
   return (

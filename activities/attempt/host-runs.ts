@@ -26,6 +26,7 @@ import { silenceEnd, silenceLimitOf, SilenceWatch, tellOfSilentHosts } from './s
 import { STACKS_MS, storeStacks } from './silent-stacks.js';
 import type { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfEnd, tellJobOfTrouble } from './store-patience.js';
+import { untilIdle } from './use-watch.js';
 
 interface Around {
   readonly callerUntil: (signal: AbortSignal) => HostCaller;
@@ -102,7 +103,17 @@ export class HostRuns {
     }
     void attend(this.#input.spec, this.#running, (host) => this.#statusOf(host), signal);
     this.#silence?.silent().then((silence) => news.put({ of: 'silence', end: silenceEnd(silence) }), news.fail);
+    this.#watchUse();
     return this.#hosts.map(({ target }) => placeOf(target));
+  }
+
+  #watchUse(): void {
+    const { callerUntil, news, signal } = this.#around;
+    const { idleSeconds } = this.#input.spec.workspace ?? {};
+    if (idleSeconds === undefined) return;
+    const ask = (host: AttemptHost, until: AbortSignal): Promise<RunStatus> => this.#statusOf(host, callerUntil(until));
+    const idle = untilIdle(this.#input, idleSeconds, { hosts: this.#hosts, ask, signal });
+    idle.then((end) => news.put({ of: 'idle', end }), news.fail);
   }
 
   #statusOf({ target }: AttemptHost, caller = this.#caller): Promise<RunStatus> {

@@ -30,7 +30,9 @@ export function runRequest(
   const { slice, index } = host.target;
   const container = commandContainer(spec);
   const waitSeconds = spec.timeouts?.device;
-  const wait = waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 };
+  // People hold the accelerators of a workspace whose watcher is started again, and are not waited for.
+  const unasked = spec.workspace === undefined ? {} : { waitMs: 0 };
+  const wait = waitSeconds === undefined ? unasked : { waitMs: waitSeconds * 1000 };
   const slot = slotOf(input.slices.find((each) => each.index === slice)?.hosts ?? [], index);
   const { devices } = machineKind(kindOfJob(spec));
   const sign = hostUpload(store, host, signOf(input, host.number));
@@ -45,7 +47,24 @@ export function runRequest(
     ...(sign && { sign: { ...sign, everyMs: settings.timings.signOfLifeMs } }),
     ...(exitRecord && { exitRecord: { ...exitRecord, proof: proofOf(host.target) } }),
     outputs: outputsOf(store, input, host),
+    ...watchedUse(input),
     ...ownEnds(spec, index),
+  };
+}
+
+function watchedUse({
+  spec,
+  firstStartedAt = Date.now(),
+}: Pick<AttemptInput, 'spec' | 'firstStartedAt'>): Pick<RunRequest, 'workspace'> {
+  const { workspace, timeouts } = spec;
+  if (workspace === undefined) return {};
+  const { idleSeconds } = workspace;
+  return {
+    workspace: {
+      ...(idleSeconds !== undefined && { idleMs: idleSeconds * 1000 }),
+      ...(timeouts?.run !== undefined && { limitMs: Math.max(1, firstStartedAt + timeouts.run * 1000 - Date.now()) }),
+      isWhole: machineKind(kindOfJob(spec)).takesPublicKey,
+    },
   };
 }
 

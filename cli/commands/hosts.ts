@@ -6,8 +6,11 @@ import { defineVerb, type Verb } from './define-verb.js';
 const ONE_HOST: Flag = ['--host <number>', 'the host, counted from 0', wholeNumber(0, MOST_HOSTS), 0];
 const HOSTS: Flag = ['--host <hosts>', 'these hosts: 2, 0,2-3 or all', parseHostChoice, 'all'];
 
+/** For verbs that name hosts for OpenSSH. */
+export const SSH_CONFIG: Flag = ['--ssh-config', 'add the line to ~/.ssh/config by which OpenSSH finds the names'];
+
 /** The flags of `RouteFlags`. */
-const ROUTE_FLAGS: readonly Flag[] = [
+export const ROUTE_FLAGS: readonly Flag[] = [
   'How hosts are reached:',
   [
     '--identity <file>',
@@ -30,7 +33,11 @@ export const HOST_VERBS: readonly Verb[] = [
     place: 'either',
     takesWords: true,
     arguments: [JOB],
-    flags: [ONE_HOST, ...ROUTE_FLAGS],
+    flags: [
+      ONE_HOST,
+      ['--stdio', "join stdin and stdout with the host's SSH port, for a ProxyCommand"],
+      ...ROUTE_FLAGS,
+    ],
     notes: `
 It runs the OpenSSH client of this computer with the key that the hosts accept, and trusts only the host key that a worker recorded. Words
 after \`--\` go to that client: options, or a command. Its exit code is passed on; 255 means that the connection failed.
@@ -42,6 +49,20 @@ A host that is a pod is reached by exec, as your kubeconfig allows: a shell, or 
       'jobctl ssh train-7f3k -- df -h',
     ],
     run: async () => (await import('./verbs/on-hosts.js')).ssh,
+  }),
+  defineVerb({
+    name: 'ssh-config',
+    summary: 'name the hosts of a job for ssh, VS Code and rsync',
+    description: 'Names the hosts of an open job for the OpenSSH client of this computer: `ssh JOB`.',
+    place: 'either',
+    arguments: [JOB],
+    flags: [SSH_CONFIG, outputOption(), ...ROUTE_FLAGS],
+    notes: `
+JOB is its first host, and JOB.1, JOB.2 .. are the others. The names go into a file of the job's own in JOBCTL_HOME, which ~/.ssh/config has
+to include: --ssh-config adds that line. A name stays right when the job moves to other hosts. The file of an ended job is removed.
+`,
+    examples: ['jobctl ssh-config exp-7 --ssh-config', 'rsync -a work/ exp-7:work/', 'ssh exp-7.1 nvidia-smi'],
+    run: async () => (await import('./verbs/workspace.js')).sshConfig,
   }),
   defineVerb({
     name: 'exec',

@@ -4,6 +4,7 @@ import { EXECUTION_WORDS } from '../job/launching/executions.js';
 import { parseHostChoice } from '../jobs/job-filter.js';
 import { BUILD_FLAGS, buildPlaceOption, collect, outputOption, wholeNumber, type Flag } from '../terminal/options.js';
 import { defineVerb, type Verb } from './define-verb.js';
+import { ROUTE_FLAGS, SSH_CONFIG } from './hosts.js';
 import type { InitFlags } from './verbs/init.js';
 
 /** Flags that name machines, for verbs that need no job file. */
@@ -110,6 +111,43 @@ Output:
       'jobctl submit --tpu v5litepod-16 --zone us-central1-a --spot --bundle . -- python3 train.py --lr 0.1',
     ],
     run: async () => (await import('./verbs/submit.js')).submit,
+  }),
+  defineVerb({
+    name: 'workspace',
+    summary: 'get machines to work on, which are given back when idle',
+    description:
+      'Submits a job whose slices are for people: log in, open VS Code, run notebooks. It is given back when nobody has used it for a time.',
+    usage: '[FILE] [options]',
+    place: 'either',
+    arguments: [['[file]', 'a job file (YAML); its command is left out']],
+    flags: [
+      ...MACHINE_FLAGS,
+      ['--idle <duration>', 'given back after so long without use, such as 30m (workspace.idle; default: 1h)'],
+      ['--for <duration>', 'given back after so long in any case, such as 8h (timeouts.run)'],
+      ['--name <name>', 'the exact id of the job, which is its name for ssh too'],
+      ['--dry-run', 'print the job file that would be submitted, and submit nothing'],
+      ['--local', 'submit to the local stack, and start it if it is not up'],
+      ['--set <key=value>', 'set a value of the file; may be repeated', collect],
+      ['--bundle <folder>', 'copy this folder to every host'],
+      ['--project <project>', 'the quota project'],
+      ['--user <user>', 'the user who submits (default: your login name)'],
+      ['--allow-outside', 'upload what the job file names outside of its folder or repository; do not ask'],
+      ['--priority <number>', '1 (high) to 5 (low) (default: 3)', wholeNumber(1, 5)],
+      outputOption(),
+      SSH_CONFIG,
+      ...ROUTE_FLAGS,
+    ],
+    notes: `
+It waits until the job runs, and prints how to reach it. Use is a login, a process on the accelerators, or load of the processors
+(docs/workspace.md). \`jobctl status\` says since when it is idle, and when it is given back. Ctrl-C leaves the job: \`jobctl ssh-config JOB\`
+names its hosts later. Files on its disks go with it, except \`outputs\` of the job file.
+`,
+    examples: [
+      'jobctl workspace --tpu v5litepod-8 --zone us-central1-a',
+      'jobctl workspace train.yaml --idle 30m --for 8h --name exp-7 --ssh-config',
+      'jobctl workspace --local --tpu v5litepod-4 --zone us-central1-a',
+    ],
+    run: async () => (await import('./verbs/workspace.js')).workspace,
   }),
   defineVerb({
     name: 'build',

@@ -94,7 +94,7 @@ for (const facts of Object.values<Readonly<Record<string, readonly string[]>>>(F
 const OWN = {
   allocationMode: ['queued-resources', 'tpu-vm'],
   budget: ['preemption', 'infrastructure', 'task', 'requested'],
-  by: ['ends', 'loss', 'silence', 'task', 'infrastructure', 'preemption', 'user', 'slices', 'worker'],
+  by: ['ends', 'loss', 'silence', 'task', 'infrastructure', 'preemption', 'user', 'slices', 'worker', 'idle', 'run'],
   cause: [
     ...['asking', 'attempt', 'beside', 'cancel', 'failed', 'late', 'lease', 'parked', 'preempted', 'preemption'],
     ...['quota', 'refused', 'stop', 'tier', 'unattended'],
@@ -110,7 +110,7 @@ const OWN = {
     ...['chips', 'gone', 'parked', 'release', 'request', 'slice', 'stuck'],
     ...['accepted', 'exists', 'refused', 'unanswered'],
     ...['deleting', 'foreign', 'lost', 'missing', 'ready', 'waiting', 'progress', 'built', 'failed'],
-    ...['done', 'ended-before', 'exited', 'fenced', 'handed-over', 'no-output', 'run-lost', 'slices-lost'],
+    ...['done', 'ended-before', 'exited', 'fenced', 'handed-over', 'no-output', 'run-lost', 'slices-lost', 'idle'],
     ...['still-running', 'module-failed', 'host-bad', 'renumbered', 'interrupted'],
     ...['closed', 'setting-up', 'starting', 'running', 'stopped', 'stop', 'requeue', 'restart', 'create', 'reclaim'],
   ],

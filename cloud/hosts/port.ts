@@ -7,6 +7,7 @@ import type { FileSource } from '../../domain/local-files.js';
 import type { ModulePlan, RunContainer } from '../../domain/modules/module.js';
 import type { HostTarget } from './reaches.js';
 import type { HostStacks } from '../../domain/stacks/stack.js';
+import type { HostUse } from '../../domain/workspace.js';
 
 export {
   hostKeyPlace,
@@ -93,6 +94,18 @@ export interface RunRequest {
   readonly waitFor?: 'shell' | 'all';
   /** Grace for ends by the host itself. Absent: 0. */
   readonly graceMs?: number;
+  /** The script is the watcher of a workspace. Absent: it is any other command. */
+  readonly workspace?: WatchedUse;
+}
+
+/** The settings of a workspace's watcher. */
+export interface WatchedUse {
+  /** Absent: it is not given back for want of use. */
+  readonly idleMs?: number;
+  /** Time that it has left in all. Absent: no limit. */
+  readonly limitMs?: number;
+  /** Whether the machine is the job's alone, so that whatever sessions and containers do there is use. */
+  readonly isWhole: boolean;
 }
 
 /** An object that a host writes directly into the store. */
@@ -198,6 +211,8 @@ export type RunStatus =
       readonly quietMs?: number;
       /** A warning from `warnRun`, maybe of another worker, is still in place. */
       readonly isWarned?: true;
+      /** The use of the host. Only of a workspace, once its watcher has begun. */
+      readonly use?: HostUse;
     }
   | {
       readonly kind: 'exited';

@@ -1,6 +1,14 @@
 import type { RunContainer } from '../../domain/modules/module.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
-import type { AcceleratorCheck, HostTarget, HostUpload, RunOutputs, RunRequest, SignOfLife } from './port.js';
+import type {
+  AcceleratorCheck,
+  HostTarget,
+  HostUpload,
+  RunOutputs,
+  RunRequest,
+  SignOfLife,
+  WatchedUse,
+} from './port.js';
 import { CONTAINER_ENTRY } from './runner/index.js';
 import { WrongInput } from '../../domain/errors.js';
 
@@ -57,7 +65,7 @@ function jobOfRun(runId: string): string {
 
 function planOf(request: RunRequest, container: string | undefined): string {
   const { accelerator = NO_DEVICES, sign, exitRecord, outputs, preemptionHook } = request;
-  const { maxUnattendedMs = 0, limitMs = 0, graceMs = 0, waitFor = 'shell' } = request;
+  const { maxUnattendedMs = 0, limitMs = 0, graceMs = 0, waitFor = 'shell', workspace } = request;
   const { devices, lockFiles, waitMs = DEVICE_WAIT_MS, gpus = [] } = accelerator;
   const settings = [
     `devices=${shellQuote(devices.join(' '))}`,
@@ -74,9 +82,16 @@ function planOf(request: RunRequest, container: string | undefined): string {
     `limit_ms=${Math.ceil(limitMs)}`,
     `grace_ms=${Math.ceil(graceMs)}`,
     `wait_for=${waitFor}`,
+    ...(workspace === undefined ? [] : useSettings(workspace)),
   ];
   return `${[...settings, container ?? 'container='].join('\n')}\n`;
 }
+
+const useSettings = ({ idleMs = 0, limitMs = 0, isWhole }: WatchedUse): string[] => [
+  `use_idle_ms=${Math.ceil(idleMs)}`,
+  `use_limit_ms=${Math.ceil(limitMs)}`,
+  `use_whole=${isWhole ? 'yes' : 'no'}`,
+];
 
 /** The first sign comes after a twelfth of the period: 10 s. */
 function signSettings({ everyMs, ...upload }: SignOfLife): string[] {

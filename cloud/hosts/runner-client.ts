@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { shellQuote, shellWords } from '../../domain/shell-quote.js';
 import { leftProcesses, leftProcessesText } from '../../domain/left-processes.js';
-import { quotedName } from '../../domain/outside-text.js';
+import { boundedLine, quotedName } from '../../domain/outside-text.js';
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
 import {
   HostUnreachable,
@@ -103,6 +103,7 @@ const SAID = 'jobctl-runner: ';
 /** Limits for a sentence from a host and for a list of them. They all go into histories, whose payloads are limited. */
 const MOST_TEXT = 2_000;
 const MOST_TOLD = 200;
+const MOST_USE_TEXT = 200;
 const cut = (text: string): string => text.slice(0, MOST_TEXT);
 
 /** Empty if the host could not tell, or an earlier version wrote the record. */
@@ -119,6 +120,13 @@ function endedBy(word: string | undefined): Pick<Extract<RunStatus, { kind: 'exi
 function leftOf(word = '-'): Pick<Extract<RunStatus, { kind: 'exited' }>, 'left'> {
   const left = leftProcesses(Buffer.from(word, 'base64').toString());
   return left === undefined ? {} : { left };
+}
+
+/** The words are in base64. They are shown to people, and are a program's or a host's own. */
+function useOf(idle = '', words = ''): Pick<Extract<RunStatus, { kind: 'running' }>, 'use'> {
+  const text = boundedLine(Buffer.from(words, 'base64').toString(), MOST_USE_TEXT);
+  if (idle === 'unknown') return { use: { kind: 'unknown', why: text } };
+  return /^\d{1,15}$/.test(idle) ? { use: { kind: 'known', idleMs: Number(idle), last: text } } : {};
 }
 
 /**
@@ -154,6 +162,7 @@ export function parseState(line: string): StartAnswer {
       return {
         ...{ kind, startedAt: number(0), outputBytes: number(1), ...quietMs(2) },
         ...(fields[3] === 'warned' && { isWarned: true }),
+        ...useOf(fields[4], fields[5]),
       };
     case 'exited': {
       const signal = fields[1];

@@ -4,6 +4,7 @@ import { KILLED, MEMORY_RAN_OUT } from '../setup-record.js';
 import type { FirstSilent, LastSign } from '../silence.js';
 import type { RefusalScope } from '../slice.js';
 import { count, durationText, type EpochMs, utc } from '../units.js';
+import { type GivenBack, givenBackText } from '../workspace.js';
 
 /** A host of the job. `slice` is absent in a job of one slice. */
 export interface Place {
@@ -160,6 +161,7 @@ export const CAUSES = {
   'run-late': ({ seconds }: Allowed) => `its command has run for ${durationText(seconds)} (timeouts.run)`,
   'run-timed-out': ({ seconds }: Allowed) =>
     `the command ran for ${durationText(seconds)}, as long as timeouts.run allows`,
+  'given-back': (why: GivenBack) => givenBackText(why),
   'run-lost': (of: Place & Said) => `${placeText(of)}: ${of.message}`,
   'worker-failed': ({ message }: Said) => message,
   'ended-before': () => 'it has ended before, says the store; Temporal was set back to an earlier time',

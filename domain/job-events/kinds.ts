@@ -104,6 +104,13 @@ function unreachableText({ hosts, others, since }: Unreachable): string {
   return `${named} ${have} not answered since ${utc(since)}; a slice is kept until there is proof that a host is dead, or timeouts.unreachable is over`;
 }
 
+interface Running {
+  readonly attempt: number;
+  readonly hosts: number;
+  readonly zone: string;
+  readonly isWorkspace?: true;
+}
+
 interface Ended extends Partial<Pick<OutcomeCause, 'by' | 'message' | 'slice' | 'host'>> {
   readonly exitCode?: number;
   readonly attempts: number;
@@ -185,8 +192,8 @@ export const KINDS = {
     `the set-up that was asked for ended with its ${by === 'worker' ? 'worker; ask again' : 'slices'}`,
 
   // Its command.
-  running: ({ attempt, hosts, zone }: { readonly attempt: number; readonly hosts: number; readonly zone: string }) =>
-    `attempt ${attempt} on ${count(hosts, 'host')} in ${zone}`,
+  running: ({ attempt, hosts, zone, isWorkspace }: Running) =>
+    `${isWorkspace ? 'workspace, ' : ''}attempt ${attempt} on ${count(hosts, 'host')} in ${zone}`,
   'attempt-found': ({ attempt }: { readonly attempt: number }) =>
     `the hosts run attempt ${attempt} already; going on with it`,
   'worker-lost': ({ timeout }: { readonly timeout?: string }) =>
@@ -194,6 +201,7 @@ export const KINDS = {
   'worker-error': ({ reason }: Because) => `a worker reported: ${reason}; trying again`,
   'hosts-unreachable': trouble(unreachableText),
   'hosts-silent': trouble(({ what }: { readonly what: string }) => what),
+  'workspace-use': trouble(({ what }: { readonly what: string }) => what),
   'accelerator-awaited': trouble(({ what }: { readonly what: string }) => what),
   'store-trouble': trouble(({ what }: { readonly what: string }) => what),
   'stacks-stored': ({ job, attempt }: { readonly job: string; readonly attempt: number }) =>

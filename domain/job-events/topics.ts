@@ -44,6 +44,10 @@ export const TOPICS = {
     when: 'a person changed it: stop, requeue, restart, edit, priority, set-up',
     kinds: ['stopped', 'requeued', 'restarted', 'edited', 'priority-changed', 'set-up-requested'],
   },
+  idle: {
+    when: 'a workspace is idle, about to be given back, or cannot be watched',
+    kinds: ['workspace-use', 'given-back'],
+  },
   'over-budget': { when: 'it has cost more than its max_cost', kinds: ['over-budget'] },
   paused: { when: 'it stopped and waits for a person', kinds: ['paused', 'pause-ended', 'released'] },
   resumed: { when: 'a person resumed it', kinds: ['resumed'] },

@@ -18,6 +18,7 @@ import type { Report } from './report.js';
 import type { JobFile } from './sections.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../secrets.js';
 import { warnOfSecret } from './secret-looks.js';
+import { resolveWorkspace, WORKSPACE_TASK_RETRIES } from './workspace-section.js';
 
 /** Retry budgets of a file that names none. */
 export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
@@ -38,7 +39,8 @@ export function resolveForm(
   const name = resolveName(form, report);
   const setUp = resolveSetUp(form, report);
   const ssh = connectingKeyOf(form.ssh);
-  const command = resolveCommand(form.command, setUp.modules, found?.slice, report);
+  const watched = resolveWorkspace(form, report);
+  const command = watched?.command ?? resolveCommand(form.command, setUp.modules, found?.slice, report);
   const remoteUser = resolveRemoteUser(form, report);
   const identity = resolveIdentity(form, report);
   const env = resolveEnv(form, report);
@@ -65,11 +67,12 @@ export function resolveForm(
     ...(remoteUser === undefined ? {} : { remoteUser }),
     ...(ssh === undefined ? {} : { ssh }),
     ...(command === undefined ? {} : { command }),
+    ...(watched === undefined ? {} : { workspace: watched.workspace }),
     graceSeconds,
     retries: {
       preemption: form.retries?.preemption ?? DEFAULT_RETRIES.preemption,
       infrastructure: form.retries?.infrastructure ?? DEFAULT_RETRIES.infrastructure,
-      task: form.retries?.task ?? DEFAULT_RETRIES.task,
+      task: form.retries?.task ?? (watched === undefined ? DEFAULT_RETRIES.task : WORKSPACE_TASK_RETRIES),
       requested: form.retries?.requested ?? DEFAULT_RETRIES.requested,
     },
     ...lifetime,

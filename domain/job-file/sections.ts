@@ -12,6 +12,7 @@ import { duration, flag, oneOf, scalarText, section, text, textMap, wholeNumber,
 import type { RequestContext, RequestSection, ResolvedRequest } from '../machine-kinds/kind.js';
 import { KINDS, type MachineRequest } from '../machine-kinds/registry.js';
 import type { Report } from './report.js';
+import { workspaceForm } from '../workspace.js';
 
 // Machines -----------------------------------------------------------------------------------------------------------
 
@@ -195,6 +196,9 @@ const schema = section({
   setup: setup.nullish(),
   ...moduleForms(),
   command: commandForm().nullish(),
+  workspace: workspaceForm()
+    .nullish()
+    .describe('In place of a command: the slices are for people, and given back when nobody uses them.'),
   array: arrayForm().nullish().describe('Many jobs of one file, one for each combination of parameters.'),
   secrets: textMap().nullish().describe('Variables of the command from the secret store: VARIABLE: NAME.'),
 });

@@ -25,6 +25,8 @@ export interface JobOverrides {
   readonly bundle?: string | undefined;
   /** Words after `--`. Several words are quoted one by one, a single word is a shell line. */
   readonly command?: readonly string[] | undefined;
+  /** Makes a workspace of the job, which has no command. Its file may say the same. */
+  readonly workspace?: { readonly idle?: string | undefined; readonly run?: string | undefined } | undefined;
   /** `${section.key}` in several words is not a reference, but text for the program. */
   readonly isLiteral?: boolean | undefined;
   /** The flags for which options of `--set` stand, by option. Absent: none. */
@@ -68,6 +70,7 @@ export function applyOverrides(tree: Mapping, set: readonly string[], overrides:
   const ofMachines = machineAssignments(overrides, result);
   apply([...topAssignments(overrides), ...ofMachines.filter((each) => 'flag' in each)]);
   apply(commandAssignments(overrides, tree));
+  apply(workspaceAssignments(overrides, result));
   problems.push(...ofMachines.filter((each) => 'message' in each));
   const flagAt = (path: Path): string | undefined => applied.findLast((each) => startsWith(path, each.path))?.flag;
   return { tree: result, problems, flagAt };
@@ -145,6 +148,21 @@ function commandAssignments({ command, isLiteral = false, bundle }: JobOverrides
     assignments.push({ path: ['setup', 'modules'], value: [...(modules as unknown[]), 'command'], flag: '--' });
   }
   return assignments;
+}
+
+function workspaceAssignments({ workspace }: JobOverrides, tree: unknown): readonly Assignment[] {
+  if (workspace === undefined) return [];
+  const { idle, run } = workspace;
+  const flag = 'jobctl workspace';
+  const modules = valueAt(tree, ['setup', 'modules']);
+  const others = Array.isArray(modules) ? (modules as unknown[]).filter((name) => name !== 'command') : [];
+  return [
+    ...(Array.isArray(modules) ? [{ path: ['setup', 'modules'], value: others, flag }] : []),
+    ...(given(valueAt(tree, ['command'])) === undefined ? [] : [{ path: ['command'], value: null, flag }]),
+    ...(given(valueAt(tree, ['workspace'])) === undefined ? [{ path: ['workspace'], value: {}, flag }] : []),
+    ...(idle === undefined ? [] : [{ path: ['workspace', 'idle'], value: idle, flag: '--idle' }]),
+    ...(run === undefined ? [] : [{ path: ['timeouts', 'run'], value: run, flag: '--for' }]),
+  ];
 }
 
 /** Assigns flags about machines in the section that the job has, or in `tpu`. Refuses flags for which that section has no key. */

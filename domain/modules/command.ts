@@ -9,6 +9,7 @@ import { PIPEFAIL } from './host-scripts.js';
 import type { RaySpec } from './ray.js';
 import { ENTER_RAY, rayScript } from './ray-run.js';
 import { environmentOf, type ModuleSpecs } from './registry.js';
+import type { WorkspaceSpec } from '../workspace.js';
 
 export interface CommandSpec {
   /** Text for `bash -lc`. Dotted references are replaced, every other `$..` is the shell's. */
@@ -136,7 +137,11 @@ function hostsHint({ type, hosts }: SliceType): string {
 
 // The on-host runner's script ----------------------------------------------------------------------------------------
 
-type Runnable = ModuleSpecs & { readonly modules: readonly string[]; readonly command?: CommandSpec };
+type Runnable = ModuleSpecs & {
+  readonly modules: readonly string[];
+  readonly command?: CommandSpec;
+  readonly workspace?: WorkspaceSpec;
+};
 
 /**
  * The script that the on-host runner starts: lines that enter the bundle and the environment, then the user's text, byte for
@@ -145,6 +150,7 @@ type Runnable = ModuleSpecs & { readonly modules: readonly string[]; readonly co
  */
 export function commandScript(job: Runnable): string | undefined {
   if (job.command === undefined) return undefined;
+  if (job.workspace !== undefined) return job.command.run;
   const run = inShell(job, job.command.run);
   const spec = rayOf(job);
   return `${bundleLines(job)}${environmentLines(job)}${spec === undefined ? run : rayScript(spec, run)}`;
@@ -178,9 +184,9 @@ function environmentLines(job: Runnable): string {
 /** The folder on the host in which the command starts. For a container without a bundle: the login user's home. */
 export const commandFolder = (job: Runnable): string => (hasBundle(job) ? BUNDLE_PLACE : '~');
 
-/** The container of the command, or undefined if it runs in the login user's shell. */
+/** The container of the command, or undefined if it runs in the login user's shell, as the watcher of a workspace does. */
 export function commandContainer(job: Runnable): RunContainer | undefined {
-  const environment = environmentOf(job);
+  const environment = job.workspace === undefined ? environmentOf(job) : undefined;
   if (environment?.kind !== 'container') return undefined;
   const { container } = environment;
   if (!hasBundle(job)) return container;

@@ -118,6 +118,8 @@ export const FACTS = {
       'run time over',
       /** The run duration of slices that were bought for a time is over. Their command was told to save before. */
       'run duration over',
+      /** A workspace that nobody uses, or whose time is over. */
+      'given back',
       'silent',
       'set-up time over',
       'run lost',

@@ -115,6 +115,7 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
           'machine at fault',
           'set-up time over',
           'run lost',
+          'given back',
           'module failed',
           'host bad',
           'worker failed',
@@ -124,6 +125,11 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
       decision: { do: 'keep' },
     },
     { name: 'the command is done', when: { end: 'code 0', ...NO_RESTART, loop: 'none' }, decision: { do: 'succeed' } },
+    {
+      name: 'a workspace is given back',
+      when: { end: 'given back', ...NO_RESTART },
+      decision: { do: 'succeed' },
+    },
     {
       name: 'a command that loops has ended',
       when: { end: ['code 0', ...OF_A_LOOP], ...NO_RESTART, loop: 'again' },

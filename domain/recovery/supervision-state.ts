@@ -1,4 +1,5 @@
 import type { SilentEnd } from '../silence.js';
+import type { IdleEnd } from '../workspace.js';
 import type { Evidence } from './evidence.js';
 import type { Fact, LostSlice } from './facts.js';
 import type { CommandEnd, HostEnd, HostPlace, ShutDownHost } from './host-ends.js';
@@ -17,6 +18,7 @@ export type News =
   /** `isStored`: its whole output is stored too, so that nothing is left to do for this host. */
   | { readonly of: 'host'; readonly end: HostEnd; readonly isStored: boolean }
   | { readonly of: 'silence'; readonly end: SilentEnd }
+  | { readonly of: 'idle'; readonly end: IdleEnd }
   | { readonly of: 'loss'; readonly slice: LostSlice }
   | { readonly of: 'handed over' | 'time is up' }
   | Answer;
@@ -53,6 +55,7 @@ export type Effect =
 export type SupervisedEnd =
   | CommandEnd
   | SilentEnd
+  | IdleEnd
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   | { readonly kind: 'handed-over' }
   | { readonly kind: 'still-running' };

@@ -65,6 +65,9 @@ export function next(s: Supervision, news: News): Next {
       return hostEnded(s, news.end, news.isStored);
     case 'loss':
       return sliceLost(s, news.slice);
+    case 'idle':
+      // Every host has said it itself. A watcher that has ended meanwhile is what the attempt ends by.
+      return s.step.at === 'running' && s.heard.length === 0 ? over(s, news.end) : stay(s);
     case 'silence':
       return s.step.at === 'running' ? go(s, { at: 'stacks', silence: news.end }, { do: 'store stacks' }) : stay(s);
     default:

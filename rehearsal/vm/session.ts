@@ -45,7 +45,8 @@ interface OpenSession {
 /** Serves one session channel of `user`: exec, shell (with a terminal if asked), and sftp if a server is installed. */
 export function serveSession(host: LoginHost, user: string, peer: string, session: Session): void {
   let terminal: PseudoTtyInfo | undefined;
-  const offered: Record<string, string> = { SSH_CONNECTION: peer, SSH_CLIENT: peer };
+  const [address, port, , ownPort] = peer.split(' ');
+  const offered: Record<string, string> = { SSH_CONNECTION: peer, SSH_CLIENT: `${address} ${port} ${ownPort}` };
   const open: OpenSession = { user, environment: offered, child: undefined, machine: undefined };
   const begin = (channel: ServerChannel, command: readonly string[]): void => {
     void beginSession(host, open, channel, command);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { Server as NetServer, Socket } from 'node:net';
 import ssh2 from 'ssh2';
-import type { AuthContext, Connection } from 'ssh2';
+import type { AuthContext, ClientInfo, Connection } from 'ssh2';
 import type { AuthorizedKey } from './authorized-keys.js';
 import { isAuthorized } from './authorized-keys.js';
 import type { ForwardingHost } from './forwarding.js';
@@ -115,11 +115,11 @@ async function listen(listener: NetServer, plan: SshServerPlan): Promise<void> {
 
 function protocolServer(plan: SshServerPlan, host: LoginHost): ssh2.Server {
   const server = new ssh2.Server({ hostKeys: [plan.privateKey()], ident: 'OpenSSH_8.2p1-rehearsal' });
-  return server.on('connection', (connection: Connection) => serveConnection(plan, host, connection));
+  return server.on('connection', (connection: Connection, client) => serveConnection(plan, host, connection, client));
 }
 
-function serveConnection(plan: SshServerPlan, host: LoginHost, connection: Connection): void {
-  const peer = `127.0.0.1 0 ${plan.address} ${plan.port}`;
+function serveConnection(plan: SshServerPlan, host: LoginHost, connection: Connection, client: ClientInfo): void {
+  const peer = `${client.ip} ${client.port} ${plan.address} ${plan.port}`;
   let user = '';
   connection.on('error', () => undefined);
   connection.on('authentication', (context: AuthContext) => {

@@ -147,6 +147,7 @@ describe('a context of jobctl serve', function () {
       retry: ['j', '--failed'],
       'schedule create': ['n', '--cron', '@daily', '--tpu', 'v5litepod-1', '--zone', 'us-central1-a', '--', 'true'],
       submit: ['--tpu', 'v5litepod-1', '--zone', 'us-central1-a', '--', 'true'],
+      workspace: ['--tpu', 'v5litepod-1', '--zone', 'us-central1-a'],
     };
     const argumentsOf = (words: string, verb: Verb): readonly string[] =>
       ARGUMENTS[words] ?? (verb.arguments ?? []).map(() => 'j');

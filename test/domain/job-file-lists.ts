@@ -26,7 +26,7 @@ const KEYS = [
     'build',
     'setup',
   ],
-  ...[...MODULE_NAMES.filter((name) => name !== 'command'), 'modules', 'command', 'array', 'secrets'],
+  ...[...MODULE_NAMES.filter((name) => name !== 'command'), 'modules', 'command', 'workspace', 'array', 'secrets'],
 ];
 /** Every key of a job file, on lines of 102 characters at most. */
 export const KNOWN_KEYS: readonly string[] = `known here: ${KEYS.join(', ')}`

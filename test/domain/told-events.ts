@@ -222,6 +222,7 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
   running: [
     [{ attempt: 2, hosts: 4, zone: 'us-east5-a' }, 'attempt 2 on 4 hosts in us-east5-a'],
     [{ attempt: 1, hosts: 1, zone: 'us-east5-a' }, 'attempt 1 on 1 host in us-east5-a'],
+    [{ attempt: 1, hosts: 2, zone: 'us-east5-a', isWorkspace: true }, 'workspace, attempt 1 on 2 hosts in us-east5-a'],
   ],
   'attempt-found': [[{ attempt: 3 }, 'the hosts run attempt 3 already; going on with it']],
   'worker-lost': [
@@ -250,6 +251,18 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
   'hosts-silent': [
     [{ what: 'host 1 printed nothing for 5 min' }, 'host 1 printed nothing for 5 min'],
     [{ isOver: true }, ''],
+  ],
+  'workspace-use': [
+    [{ what: 'idle since 07:14' }, 'idle since 07:14'],
+    [{ isOver: true }, ''],
+  ],
+  'given-back': [
+    [{ by: 'idle', seconds: 3600 }, 'given back: idle for 1 h'],
+    [
+      { by: 'idle', seconds: 1800, last: { host: 1, slice: 2, what: 'login from 10.0.0.3', until: AT } },
+      'given back: idle for 30 min; last use: login from 10.0.0.3 on host 1 of slice 2, until 2026-11-22 07:14:20 UTC',
+    ],
+    [{ by: 'run', seconds: 28_800 }, 'given back: its 8 h are over (timeouts.run)'],
   ],
   'accelerator-awaited': [
     [{ what: 'waits for the TPU' }, 'waits for the TPU'],

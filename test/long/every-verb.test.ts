@@ -23,6 +23,7 @@ type Tried = readonly ['server' | 'nowhere', ...string[]];
 const TRIED: Readonly<Record<string, Tried | string>> = {
   init: ['nowhere', 'FOLDER', '--yes', '--force'],
   submit: ['nowhere', 'FOLDER/job.yaml'],
+  workspace: ['nowhere', 'FOLDER/job.yaml'],
   'schedule create': ['nowhere', 'nightly', 'FOLDER/job.yaml', '--cron', '@daily'],
   'schedule ls': ['server'],
   'schedule status': ['server', 'nightly'],
@@ -61,6 +62,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   outputs: ['nowhere', JOB],
   download: ['nowhere', JOB],
   ssh: ['nowhere', JOB],
+  'ssh-config': ['nowhere', JOB],
   exec: ['nowhere', JOB, '--', 'ls'],
   stacks: ['nowhere', JOB],
   cp: ['nowhere', `${JOB}:x`, 'FOLDER'],

@@ -9,6 +9,7 @@ import { type Facts, type Fact, REFUSALS } from '../../domain/recovery/facts.js'
 import { count, type EpochMs } from '../../domain/units.js';
 import { MOST_ANSWER } from '../../domain/lease.js';
 import type { RefusalScope } from '../../domain/slice.js';
+import type { IdleEnd } from '../../domain/workspace.js';
 import { boundedLine } from '../../domain/outside-text.js';
 import { attemptRecord } from '../activity-options.js';
 import type { AttemptResult } from './attempt.js';
@@ -89,6 +90,15 @@ export function silenceOf(
   return { kind: 'no-output', facts };
 }
 
+/** The cause of the end of a workspace that nobody uses. */
+export function idlenessOf(
+  { last, since }: IdleEnd,
+  { workspace, slices }: Pick<JobSpec, 'workspace' | 'slices'>,
+): CauseOf<'given-back'> {
+  const use = { ...placeIn(last, slices), what: last.what, until: since };
+  return { kind: 'given-back', facts: { by: 'idle', seconds: workspace?.idleSeconds ?? 0, last: use } };
+}
+
 /** The facts about hosts that do not answer; `isOver` if all answer again. */
 export function unreachableFacts(
   all: readonly UnreachableHost[],
@@ -136,6 +146,10 @@ export function endCause(result: AttemptResult, spec: JobSpec): EndCause {
     }
     case 'run-duration-over':
       return { cause: { kind: 'run-duration-over', facts: { endsAt: result.endsAt } } };
+    case 'given-back': {
+      const { kind, ...facts } = result;
+      return { cause: { kind, facts } };
+    }
     case 'timed-out':
       return { cause: { kind: 'run-timed-out', facts: { seconds: timeouts?.run ?? 0 } } };
     case 'no-output':
@@ -193,6 +207,8 @@ export function endFact(
       return isMachineAtFault ? 'machine at fault' : 'another code';
     case 'run-duration-over':
       return 'run duration over';
+    case 'given-back':
+      return 'given back';
     case 'timed-out':
       return 'run time over';
     case 'no-output':

@@ -5,6 +5,7 @@ import type { Reaction, UnreadyHosts } from '../../domain/job-events/causes.js';
 import type { LeftReport } from '../../domain/left-processes.js';
 import type { OutputsReport } from '../../domain/outputs.js';
 import type { EpochMs } from '../../domain/units.js';
+import type { GivenBack } from '../../domain/workspace.js';
 import type { InterruptedEnd } from './interruption.js';
 import type { JobFile } from './job-file.js';
 
@@ -40,7 +41,7 @@ export const NO_ATTEMPT: AttemptCarry = { number: 0, state: { kind: 'closed' } }
 
 /** The pool, a person or a clock ended the attempt: its command was stopped, or had not begun. */
 export interface Interrupted {
-  readonly kind: Exclude<InterruptedEnd, 'no-output' | 'run-duration-over'>;
+  readonly kind: Exclude<InterruptedEnd, 'no-output' | 'run-duration-over' | 'given-back'>;
   /** Hosts that were not set up in time, if their worker could tell. */
   readonly unready?: UnreadyHosts;
 }
@@ -52,14 +53,18 @@ export interface RunDurationOver {
   readonly endsAt: EpochMs;
 }
 
+/** The end of a workspace that nobody uses, or whose time is over. */
+export type GivenBackEnd = { readonly kind: 'given-back' } & GivenBack;
+
 /** The end of an attempt, as the job decides on it. `unwatched`: nothing ended; the job may continue as new here. */
 export type AttemptResult =
-  | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
+  | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' | 'idle' }>
   | Extract<SetUpEnd, { kind: 'module-failed' | 'host-bad' }>
   /** `isPermanent`: no host takes a text of the job, so another try cannot help. */
   | { readonly kind: 'worker-failed'; readonly message: string; readonly isPermanent?: true }
   | Interrupted
   | RunDurationOver
+  | GivenBackEnd
   | { readonly kind: 'unwatched' };
 
 /** The attempts of a job, one at a time. State only: `Attempts` sets up, starts and watches. */
@@ -120,6 +125,11 @@ export class Attempt {
   /** Time since this attempt, or the last one, was started, in ms. */
   get lastedMs(): number {
     return this.startedAt === undefined ? 0 : Date.now() - this.startedAt;
+  }
+
+  /** Time since the job's command was first started, in ms. */
+  get sinceFirstStartMs(): number {
+    return this.#firstStartedAt === undefined ? 0 : Date.now() - this.#firstStartedAt;
   }
 
   /** When the job's command was first started. */
@@ -220,7 +230,7 @@ export function attemptInput(
   { job, file, settings, attempt }: AttemptParts,
   slices: readonly ReadySlice[],
 ): AttemptInput {
-  const { previousEnd } = attempt;
+  const { previousEnd, firstStartedAt } = attempt;
   return {
     job,
     spec: file.spec,
@@ -230,5 +240,6 @@ export function attemptInput(
     files: file.files,
     ...(file.identityKeys && { identityKeys: file.identityKeys }),
     ...(previousEnd === undefined ? {} : { previousEnd }),
+    ...(file.spec.workspace !== undefined && firstStartedAt !== undefined && { firstStartedAt }),
   };
 }

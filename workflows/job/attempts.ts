@@ -17,7 +17,7 @@ import type { JobUsage } from './usage.js';
 import { AttemptSetUp, type SetUpParts } from './set-up.js';
 
 /** Troubles of hosts that a worker of the attempt reports. */
-const TROUBLES = { accelerator: 'accelerator-awaited', silence: 'hosts-silent' } as const;
+const TROUBLES = { accelerator: 'accelerator-awaited', silence: 'hosts-silent', use: 'workspace-use' } as const;
 
 type AttemptsParts = AttemptParts & SetUpParts & { readonly slices: Slices; readonly usage: JobUsage };
 type FactsOf = (result: AttemptResult) => Facts<'attempt ended'>;
@@ -47,7 +47,8 @@ export class Attempts {
         if (attempt !== this.#parts.attempt.number || !this.#parts.attempt.isOpen) return;
         const facts = what === undefined ? ({ isOver: true } as const) : { what };
         const { story } = this.#parts;
-        if (of === 'accelerator' || of === 'silence') return story.trouble({ kind: TROUBLES[of], facts });
+        if (of === 'accelerator' || of === 'silence' || of === 'use')
+          return story.trouble({ kind: TROUBLES[of], facts });
         this.#parts.attempt.isStoringOutputs = isStoringOutputs ?? false;
         this.#parts.attempt.hasEnded ||= hasEnded ?? false;
         story.trouble({ kind: 'store-trouble', facts });
@@ -125,7 +126,8 @@ export class Attempts {
       attempt.setUp();
     }
     const where = { hosts: hostCount(input), zone: input.slices[0]?.ref.zone ?? '' };
-    const running = { kind: 'running', facts: { attempt: attempt.number, ...where } } as const;
+    const isWorkspace = input.spec.workspace !== undefined && { isWorkspace: true as const };
+    const running = { kind: 'running', facts: { attempt: attempt.number, ...where, ...isWorkspace } } as const;
     story.move(JobPhase.Running, running, { attempts: attempt.number });
     this.#sayUnreachable();
     await this.#record(input);

@@ -6,10 +6,19 @@ import { withReaction } from '../../domain/job-events/kinds.js';
 import { outputsWaitMs } from '../../domain/outputs.js';
 import { firstEnd, firstSave, type StopNotice } from '../../domain/early-end.js';
 import { stopping } from '../activity-options.js';
-import type { Attempt, Interrupted, RunDurationOver } from './attempt.js';
-import { hostsOf, silenceOf, watchSummary } from './attempt-record.js';
+import type { Attempt, GivenBackEnd, Interrupted, RunDurationOver } from './attempt.js';
+import { hostsOf, idlenessOf, silenceOf, watchSummary } from './attempt-record.js';
 import { type ClaimedWorker, reasonOf } from './claimed-worker.js';
-import { bySilence, type Interruption, type Interruptions, type Met, runClock, sliceClock } from './interruption.js';
+import {
+  byGivingBack,
+  bySilence,
+  type Interruption,
+  type Interruptions,
+  type Met,
+  runClock,
+  sliceClock,
+  workspaceClock,
+} from './interruption.js';
 import type { Slices } from './slices.js';
 import type { JobStory } from './story.js';
 
@@ -22,6 +31,9 @@ export interface CommandParts {
 
 /** The end of a supervision. Undefined: its worker is gone. */
 type Watched = AttemptEnd | undefined;
+/** Ends that leave the command running: a silence or an idleness may have been found before it was stopped. */
+type UnderWay = Extract<AttemptEnd, { kind: 'still-running' | 'handed-over' | 'no-output' | 'idle' }>;
+type OwnEnd = Exclude<AttemptEnd, UnderWay>;
 
 /**
  * The command of an attempt. One activity on the claimed worker starts and watches it. It is stopped by another activity, at
@@ -37,13 +49,18 @@ export class Command {
   }
 
   /** Starts the command, or attaches to it, and watches it. @throws a cancellation, after the command was stopped */
-  async untilEnded(input: AttemptInput): Promise<AttemptEnd | Interrupted | RunDurationOver | undefined> {
+  async untilEnded(
+    input: AttemptInput,
+  ): Promise<Exclude<AttemptEnd, { kind: 'idle' }> | Interrupted | RunDurationOver | GivenBackEnd | undefined> {
     const { attempt, interruptions, slices } = this.#parts;
     const isFirst = !attempt.isRunning;
     attempt.runs();
     const watching = this.#watch(input, isFirst);
     const cancelled = CancellationScope.current().cancelRequested;
-    const runs = runClock(input.spec.timeouts?.run, attempt.lastedMs);
+    const runs =
+      input.spec.workspace === undefined
+        ? runClock(input.spec.timeouts?.run, attempt.lastedMs)
+        : workspaceClock(input.spec.timeouts?.run, attempt.sinceFirstStartMs);
     const lives = sliceClock(firstSave(slices.views, input.spec.graceSeconds), firstEnd(slices.views));
     let first: Watched | Met;
     try {
@@ -56,13 +73,15 @@ export class Command {
       runs.stop();
       lives.stop();
     }
-    if (first?.kind !== 'interrupted' && first?.kind !== 'no-output') return this.#noted(first);
+    if (first?.kind !== 'interrupted' && first?.kind !== 'no-output' && first?.kind !== 'idle')
+      return this.#noted(first);
     if (first.kind === 'no-output' && first.stacks !== undefined)
       this.#parts.story.note({ kind: 'stacks-stored', facts: { job: input.job.id, attempt: input.attempt } });
-    const interruption = first.kind === 'no-output' ? bySilence(silenceOf(first, input.spec)) : first.interruption;
+    const interruption = interruptionBy(first, input.spec);
     const end = await CancellationScope.nonCancellable(() => this.#interrupt(input, watching, interruption));
     if (end !== undefined) return end;
     if (interruption.why.kind === 'run-duration-over') return { kind: 'run-duration-over', ...interruption.why.facts };
+    if (interruption.why.kind === 'given-back') return { kind: 'given-back', ...interruption.why.facts };
     return first.kind === 'no-output' ? first : interrupted(interruption);
   }
 
@@ -76,7 +95,7 @@ export class Command {
     input: AttemptInput,
     watching: Promise<Watched>,
     { by, phase, why, notice }: Interruption,
-  ): Promise<AttemptEnd | undefined> {
+  ): Promise<OwnEnd | undefined> {
     const { attempt, story } = this.#parts;
     const { graceSeconds } = input.spec;
     const command = input.spec.command === undefined ? 'none' : 'given';
@@ -101,7 +120,7 @@ export class Command {
    * Stops the command. The time is bounded by the grace, the time that dead hosts may cost, `LAST_LINES_MS` and `mostForOutputs`.
    * @returns the attempt's end, if it was seen in time
    */
-  async #stop(input: AttemptInput, watching: Promise<Watched>, notice: StopNotice): Promise<AttemptEnd | undefined> {
+  async #stop(input: AttemptInput, watching: Promise<Watched>, notice: StopNotice): Promise<OwnEnd | undefined> {
     await this.#stopOnHosts(input, notice);
     const late = async (): Promise<'late'> => {
       await sleep(LAST_LINES_MS, { summary: 'time for the last lines' });
@@ -141,7 +160,7 @@ export class Command {
     }
   }
 
-  async #shipLastLines(input: AttemptInput, watching: Promise<Watched>): Promise<AttemptEnd | undefined> {
+  async #shipLastLines(input: AttemptInput, watching: Promise<Watched>): Promise<OwnEnd | undefined> {
     try {
       let end = await watching.catch(unlessCancelled);
       while (end === undefined || isUnderWay(end)) end = await this.#watch(withoutSilence(input));
@@ -158,8 +177,23 @@ function unlessCancelled(error: unknown): undefined {
   if (!isCancellation(error)) throw error;
 }
 
+function interruptionBy(
+  first: Met | Extract<AttemptEnd, { kind: 'no-output' | 'idle' }>,
+  spec: AttemptInput['spec'],
+): Interruption {
+  switch (first.kind) {
+    case 'interrupted':
+      return first.interruption;
+    case 'no-output':
+      return bySilence(silenceOf(first, spec));
+    case 'idle':
+      return byGivingBack(idlenessOf(first, spec));
+  }
+}
+
 function interrupted({ end }: Interruption): Interrupted {
-  if (end === 'no-output' || end === 'run-duration-over') throw new TypeError(`${end} has an end of its own`);
+  if (end === 'no-output' || end === 'run-duration-over' || end === 'given-back')
+    throw new TypeError(`${end} has an end of its own`);
   return { kind: end };
 }
 
@@ -180,13 +214,14 @@ function endFact(end: Watched): Fact<'command interrupted', 'end'> {
   }
 }
 
-/** Whether the supervision ended before the command. A silence counts too, since it may have been found before the stop. */
-const isUnderWay = ({ kind }: AttemptEnd): boolean =>
-  kind === 'still-running' || kind === 'handed-over' || kind === 'no-output';
+/** Whether the supervision ended before the command. */
+const isUnderWay = (end: AttemptEnd): end is UnderWay =>
+  end.kind === 'still-running' || end.kind === 'handed-over' || end.kind === 'no-output' || end.kind === 'idle';
 
-/** Removes the limit of silence, because a command that is being stopped may be silent. */
+/** Removes the limits of silence and idleness, because a command that is being stopped may be silent, and is not used. */
 function withoutSilence(input: AttemptInput): AttemptInput {
   const { noOutput, ...timeouts } = input.spec.timeouts ?? {};
+  if (input.spec.workspace !== undefined) return { ...input, spec: { ...input.spec, workspace: {} } };
   return noOutput === undefined ? input : { ...input, spec: { ...input.spec, timeouts } };
 }
 

@@ -1,5 +1,5 @@
 import { CancellationScope, condition, sleep } from '@temporalio/workflow';
-import { type Cause, toldText } from '../../domain/job-events/kinds.js';
+import { type Cause, type CauseOf, toldText } from '../../domain/job-events/kinds.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import type { StopNotice } from '../../domain/early-end.js';
@@ -52,7 +52,8 @@ export type InterruptedEnd =
   | 'timed-out'
   | 'set-up-timed-out'
   | 'run-duration-over'
-  | 'no-output';
+  | 'no-output'
+  | 'given-back';
 
 /** Interruptions of a job that the pool and people ask for at present. */
 export class Interruptions {
@@ -121,6 +122,15 @@ export const bySilence = (why: Cause): Interruption => ({
   notice: { cause: 'attempt', reason: toldText(why) },
 });
 
+/** The interruption of a workspace that is given back. Its files are stored, as at the end of any command. */
+export const byGivingBack = (why: CauseOf<'given-back'>): Interruption => ({
+  by: 'clock',
+  end: 'given-back',
+  phase: JobPhase.Running,
+  why,
+  notice: { cause: 'cancel', reason: toldText(why) },
+});
+
 // Clocks -------------------------------------------------------------------------------------------------------------
 
 /** The time that a part of an attempt has. Without a limit there is no timer. */
@@ -128,6 +138,13 @@ export interface Clock {
   /** Resolves when the time is over. One element, or empty without a limit. */
   readonly late: readonly Promise<Met>[];
   stop(): void;
+}
+
+/** `timeouts.run` of a workspace, over all of its attempts. @param lastedMs time since its first start */
+export function workspaceClock(seconds: number | undefined, lastedMs: number): Clock {
+  if (seconds === undefined) return NO_CLOCK;
+  const over = byGivingBack({ kind: 'given-back', facts: { by: 'run', seconds } });
+  return ringing(seconds * 1000 - lastedMs, 'timeouts.run', over);
 }
 
 /** `timeouts.run` of an attempt, over all of its supervisions. @param lastedMs how long the attempt has been under way */

@@ -170,6 +170,7 @@ export class Recovery {
       case 'keep':
         return undefined;
       case 'succeed':
+        if (result.kind === 'given-back') return this.outcome('succeeded', { by: 'user', message: toldText(cause) });
         return { ...this.outcome('succeeded'), exitCode: 0 };
       case 'stored outcome':
         if (result.kind !== 'ended-before')

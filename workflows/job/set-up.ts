@@ -110,7 +110,8 @@ export class AttemptSetUp {
 const byOf = ({ by }: Interruption): Fact<'set-up interrupted', 'by'> => (by === 'silence' ? 'clock' : by);
 
 function interrupted({ end }: Interruption): Interrupted {
-  if (end === 'no-output' || end === 'run-duration-over') throw new TypeError(`a set-up is not interrupted by ${end}`);
+  if (end === 'no-output' || end === 'run-duration-over' || end === 'given-back')
+    throw new TypeError(`a set-up is not interrupted by ${end}`);
   return { kind: end };
 }
 

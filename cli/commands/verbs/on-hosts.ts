@@ -12,21 +12,38 @@ import { visibleText } from '../../../domain/outside-text.js';
 import { lookOf } from '../../terminal/render/look.js';
 import { HostLines } from '../../jobs/watch/screen.js';
 import { createServer } from 'node:net';
-import { startOpenSsh, forwardToPod, podShell } from '../../jobs/hosts/shell.js';
+import { startOpenSsh, forwardToPod, podShell, relayToHost } from '../../jobs/hosts/shell.js';
+import { refreshAliases } from '../../jobs/hosts/ssh-alias.js';
 import { asTyped, printOut } from '../../terminal/print.js';
 
 /** Verbs that run commands on hosts of a job. `ssh` and `port-forward` run the OpenSSH client, `exec` our own. */
 
 export interface SshFlags extends ReachFlags {
   readonly host: number;
+  readonly stdio?: true;
 }
 
 /** Opens a shell or runs a command on one host. @returns the exit code of ssh: the remote command's, or 255 if the connection failed */
 export async function ssh(job: string, flags: SshFlags, words: readonly string[] | undefined): Promise<number> {
   const reach = await reachHosts(job, [flags.host], flags);
-  if (reach.by === 'exec') return podShell(reach, words ?? []);
+  if (reach.by === 'exec') {
+    if (flags.stdio === true) throw withoutSsh(job);
+    return podShell(reach, words ?? []);
+  }
+  if (flags.stdio === true) {
+    refreshAliases(reach);
+    return relayToHost(reach, oneHost(reach));
+  }
   return (await startOpenSsh(reach, oneHost(reach), words ?? [])).exitCode;
 }
+
+/** The error for a job whose hosts are pods, for verbs about SSH. */
+export const withoutSsh = (job: string): CliError =>
+  new CliError(
+    ExitCode.Refused,
+    `${job}: its hosts are pods, which no SSH client can reach`,
+    asTyped(`a shell there: jobctl ssh ${job}; files: jobctl cp; a port: jobctl port-forward ${job} PORT`),
+  );
 
 export interface PortForwardFlags extends ReachFlags {
   readonly host: number;

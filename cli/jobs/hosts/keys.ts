@@ -155,7 +155,7 @@ async function keyInStore(name: string, { secretStore }: CliContext): Promise<st
 
 /**
  * The job's own key from the server, for its user and operators, fetched each time. It is in a file of this computer only while
- * OpenSSH runs.
+ * OpenSSH runs, or as long as the job's hosts have names for it (docs/adr/0167).
  * @param wanted fingerprint of the key that the hosts accept
  * @throws CliError, Forbidden, JobRefused, ServerRefused ..
  */

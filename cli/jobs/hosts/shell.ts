@@ -7,7 +7,8 @@ import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { JobHost } from './job-hosts.js';
 import { type SshReach, oneHost, type PodReach, onEachHost } from './reach.js';
 import { hostKeyAlias, knownHostsText } from './keys.js';
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { LOGIN_SHELL } from '../../../cloud/hosts/login-shell.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import { clustersOf } from '../../place/kubernetes-cluster.js';
@@ -120,6 +121,41 @@ async function sshArguments(
     addressOf(host, route),
     ...words,
   ];
+}
+
+/**
+ * Joins stdin and stdout with the SSH port of a host, as OpenSSH's ProxyCommand wants it.
+ * @returns the exit code when the connection is over
+ */
+export async function relayToHost({ route }: SshReach, host: JobHost<SshTarget>): Promise<number> {
+  const { target } = host;
+  const port = target.own?.port ?? route.port;
+  const address = addressOf(host, route);
+  if (route.proxyCommand !== undefined && target.own === undefined) {
+    const { startProxy } = await import('../../../cloud/hosts/ssh-proxy.js');
+    const proxy = startProxy(route.proxyCommand, { target, port });
+    const isOver = new Promise<void>((resolve) => proxy.socket.once('close', () => resolve()));
+    joinWithStdio(proxy.socket);
+    await isOver;
+    return ExitCode.Done;
+  }
+  const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
+  joinWithStdio(socket);
+  await new Promise<void>((resolve, reject) => {
+    socket.once('close', () => resolve());
+    socket.once('error', (error) =>
+      reject(new CliError(ExitCode.Unavailable, `host ${host.number}, ${address}:${port}: ${error.message}`)),
+    );
+  });
+  return ExitCode.Done;
+}
+
+function joinWithStdio(socket: Duplex): void {
+  process.stdin.pipe(socket);
+  socket.pipe(process.stdout);
+  socket.once('close', () => process.stdin.destroy());
+  // ssh is gone.
+  process.stdout.once('error', () => socket.destroy());
 }
 
 const addressOf = ({ target }: JobHost<SshTarget>, { address }: SshReach['route']): string =>

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { jobDocuments } from '../../../domain/job-file/documents.js';
-import { sweepOptions } from '../../../domain/job-file/set-option.js';
+import { type JobOverrides, sweepOptions } from '../../../domain/job-file/set-option.js';
 import { formatProblem, showValue } from '../../../domain/problem.js';
 import { shellQuote, shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { type GoodJob, readJobFlags, readJobSource, readJobText } from '../../job/job-file.js';
@@ -28,6 +28,7 @@ export interface JobFlags extends ContextFlags, OutputFlag, BuildWish {
 
 /** The same, for verbs that start one job or an array. */
 export interface ReadFlags extends JobFlags {
+  readonly workspace?: JobOverrides['workspace'];
   readonly sweep?: readonly string[];
   readonly dryRun?: true;
 }
@@ -55,11 +56,23 @@ export function readJob(
   flags: ReadFlags,
   command: readonly string[] | undefined,
 ): Promise<GoodJob> {
-  const { project, user, priority, slices, tpu, zone, spot, dryRun: isDry } = flags;
+  const { project, user, priority, slices, tpu, zone, spot, workspace, dryRun: isDry } = flags;
   const swept = sweptSet(flags);
   const set = [...(flags.set ?? []), ...swept.keys()];
   const pricing = spot === true ? 'spot' : flags.pricing;
-  const known = { project, user, priority, slices, tpu, zone, pricing, isSpot: spot, command, saidAs: swept };
+  const known = {
+    project,
+    user,
+    priority,
+    slices,
+    tpu,
+    zone,
+    pricing,
+    isSpot: spot,
+    command,
+    workspace,
+    saidAs: swept,
+  };
   const dry = { mayBeArray: true as const, ...(isDry === undefined ? {} : { isDry }) };
   if (flags.bundle === '')
     throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');

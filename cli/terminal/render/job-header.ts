@@ -17,6 +17,7 @@ import { smallest } from '../../../domain/extremes.js';
 import type { JobView } from '../../../contract/job.js';
 import { isDone } from '../../../domain/job-state.js';
 import { clockTime, formatDuration } from './quantities.js';
+import { workspaceText } from '../../../domain/workspace.js';
 
 /**
  * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. A job with a label costs nothing and
@@ -43,8 +44,9 @@ export function reasonOf({ phase, why }: Pick<JobRow, 'phase' | 'why'>): string 
 }
 
 /** The first line of the command, and its hosts. */
-export function commandSummary(spec: Pick<JobSpec, 'command' | 'modules' | 'ray'>): string {
-  const { command } = spec;
+export function commandSummary(spec: Pick<JobSpec, 'command' | 'modules' | 'ray' | 'workspace' | 'timeouts'>): string {
+  const { command, workspace, timeouts } = spec;
+  if (workspace !== undefined) return `none: a workspace, ${workspaceText(workspace, timeouts?.run)}`;
   if (command === undefined) return 'none: holds its slices until it is cancelled';
   const [first = '', ...more] = command.run.trim().split('\n');
   const shown = `${oneLine(first)}${more.length > 0 ? ' ..' : ''}`;

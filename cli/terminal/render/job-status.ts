@@ -112,7 +112,7 @@ type JobOutcome = NonNullable<JobRow['outcome']>;
 
 function outcomeFacts({ result, exitCode, cause, hooks = [], outputs, left, doneTwice }: JobOutcome): Fact[] {
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
-  const by = cause === undefined ? '' : ` (${cause.by})`;
+  const by = cause === undefined || result === 'succeeded' ? '' : ` (${cause.by})`;
   return [
     ['outcome', `${result}${code}${by}`],
     ...(doneTwice === undefined ? [] : [['done twice', oneLine(doneTwiceText(doneTwice))] as const]),

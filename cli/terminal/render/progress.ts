@@ -109,7 +109,7 @@ export function summaryLines(row: JobRow, bucket: string | undefined, look: Look
     ...(outcome && outcome.preemptions > 0 ? [count(outcome.preemptions, 'preemption')] : []),
     ...(row.label === undefined ? [] : [row.label]),
   ];
-  const why = isGood ? undefined : (outcome?.cause?.message ?? row.why);
+  const why = isGood ? outcome?.cause?.message : (outcome?.cause?.message ?? row.why);
   return [
     ` ${mark} ${phase} ${facts.join(', ')}`,
     ...(row.phase === 'holding'

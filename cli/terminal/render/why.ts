@@ -188,7 +188,7 @@ function doing({ phase, phaseSince, submittedAt, endedAt, attempts, why = '' }: 
 
 function causeOf({ outcome }: JobRow): readonly string[] {
   if (outcome === undefined) return [];
-  const { cause, preemptions, quotaPreemptions = 0, requestedRestarts = 0, hooks = [] } = outcome;
+  const { result, cause, preemptions, quotaPreemptions = 0, requestedRestarts = 0, hooks = [] } = outcome;
   const bad = hooks.filter(({ status }) => status !== 'done');
   const lost = [
     ...(preemptions > 0 ? [`${count(preemptions, 'preemption')} by the provider`] : []),
@@ -196,7 +196,9 @@ function causeOf({ outcome }: JobRow): readonly string[] {
     ...(requestedRestarts > 0 ? [`${count(requestedRestarts, 'restart')} that its exit code asked for`] : []),
   ];
   return [
-    ...(cause === undefined ? [] : [`On account of the ${cause.by}: ${oneLine(cause.message)}`]),
+    ...(cause === undefined || result === 'succeeded'
+      ? []
+      : [`On account of the ${cause.by}: ${oneLine(cause.message)}`]),
     ...(lost.length === 0 ? [] : [`It had ${andList(lost)}.`]),
     ...bad.map((report) => withStop(`Its hook ${oneLine(hookText(report))}`)),
   ];

@@ -9,6 +9,7 @@ import { HOST_OBJECTS, OUTPUTS } from './outputs.js';
 import { PRELUDE } from './prelude.js';
 import { PROVIDER } from './provider.js';
 import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
+import { USE } from './use.js';
 
 /**
  * Stands right after the module verbs, which do not need the other parts: sh runs a program while it reads it, so it skips those.
@@ -45,6 +46,7 @@ case $verb in
   vacate) verb_vacate "$@" ;;
   inspect) verb_inspect "$@" ;;
   examine) verb_examine "$@" ;;
+  use) verb_use ;;
   *) die "no verb '$verb'" ;;
 esac
 `;
@@ -54,7 +56,7 @@ export { CONTAINER_ENTRY } from './container.js';
 /** The on-host runner: one POSIX sh program (docs/runner.md). It is a string, so that the built code needs no asset. */
 export const RUNNER_TEXT = `#!/bin/sh
 # jobctl's on-host runner: starts a command once, keeps its exit code, stops all of it. Safe to delete when no job runs.
-${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${ACCELERATORS}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${OUTPUTS}${SAVE_HOOK}${GUARD}${LEFT_BEHIND}${RUN_STATUS}${RUN_START}${RUN_STOP}${MACHINE}${EXAMINE}${DISPATCH}`;
+${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${ACCELERATORS}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${OUTPUTS}${SAVE_HOOK}${GUARD}${LEFT_BEHIND}${USE}${RUN_STATUS}${RUN_START}${RUN_STOP}${MACHINE}${EXAMINE}${DISPATCH}`;
 
 /** The runner's name below the login user's home. It contains a hash, so two versions of jobctl can use one host. */
 export const RUNNER_NAME = `.jobctl/runner-${createHash('sha256').update(RUNNER_TEXT).digest('hex').slice(0, 12)}.sh`;

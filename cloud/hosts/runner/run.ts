@@ -78,7 +78,7 @@ state() {
   begun=no
   [ -f "$run/begun" ] && begun=yes && read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
   if held; then
-    [ $begun = yes ] && echo "running $started $(output_bytes) $(quiet) $(warned)" || starting
+    [ $begun = yes ] && { use=$(use_of); echo "running $started $(output_bytes) $(quiet) $(warned)\${use:+ $use}"; } || starting
   elif read_exit; then exited
   elif [ $begun = no ]; then not_begun
   elif [ "$begun_boot" != "$(boot)" ]; then echo "lost $(output_bytes) restarted"
@@ -200,7 +200,7 @@ verb_supervise() {
   keep=$!
   # The child says by it when its command began, which nobody who removes the folder can take back.
   exec 7<> "$run/exit.new"
-  JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning JOBCTL_METRICS_FILE=$run/metrics \\
+  JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning JOBCTL_METRICS_FILE=$run/metrics JOBCTL_RUNNER=$0 \\
     setsid sh "$0" child "$id" "$2" "$3" $$
   code=$?
   started=

@@ -34,7 +34,8 @@ export function dstackLines(configuration: Mapping): readonly string[] {
   const isInImage = section === 'kubernetes' || into.has('docker');
   putScripts(into, { setup, run: commands, names: ['setup', 'commands'], isInImage, hasFolder: true });
   noteVariables(into, 'dstack', setup, commands, ...Object.values(mappingOf(configuration['env'])));
-  if (commands === undefined)
+  if (type === 'dev-environment') putWorkspace(into, configuration);
+  else if (commands === undefined)
     into.note('without commands the job holds its machines until it is cancelled: jobctl ssh JOB logs in');
   const seconds = textOf(configuration['max_duration']);
   if (seconds !== undefined && seconds !== 'off')
@@ -44,9 +45,18 @@ export function dstackLines(configuration: Mapping): readonly string[] {
   return into.lines();
 }
 
+/** dstack ends one without connections after `inactivity_duration`: `2h`, `1d`, a number of seconds or `off`. */
+function putWorkspace(into: Translation, configuration: Mapping): void {
+  const [, count, unit = 's'] = /^(\d+)([smhdw]?)$/.exec(shownOf(configuration['inactivity_duration'] ?? '')) ?? [];
+  const hours = { d: 24, w: 168 }[unit];
+  if (count === undefined) into.set('workspace', {}, 'in place of commands; given back after an hour without use');
+  else into.set('workspace.idle', hours === undefined ? `${count}${unit || 's'}` : `${Number(count) * hours}h`);
+  into.note('`jobctl workspace FILE` names its hosts for ssh and VS Code');
+}
+
 const KNOWN = [
   ...['type', 'name', 'resources', 'nodes', 'image', 'python', 'env', 'commands', 'setup', 'build', 'spot_policy'],
-  ...['availability_zones', 'regions', 'max_duration', 'ide'],
+  ...['availability_zones', 'regions', 'max_duration', 'ide', 'inactivity_duration'],
 ];
 
 /** Joins commands so that the first failure ends all, as in dstack. */

@@ -265,6 +265,7 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
     [{ end: 'ended before', restart: 'asked for' }, { do: 'stored outcome' }, 'the store has its outcome already'],
     [{ restart: 'asked for' }, KEEP, 'a restart was accepted, whatever the attempt came to'],
     [{ task: 'spent' }, { do: 'succeed' }, 'the command is done'],
+    [{ end: 'given back', lease: 'revoked', task: 'spent' }, { do: 'succeed' }, 'a workspace is given back'],
     [{ loop: 'again', task: 'spent' }, { do: 'loop' }, 'a command that loops has ended'],
     [
       { end: 'another code', loop: 'gives up' },

@@ -235,6 +235,21 @@ describe('a silence', () => {
   });
 });
 
+describe('an idleness', () => {
+  const idle = { kind: 'idle', since: 5, last: { ...at(0), what: 'login from 10.0.0.3' } } as const;
+  const news: News = { of: 'idle', end: idle };
+
+  it('ends the attempt at once, while all of its watchers run', () => {
+    const { end, effects } = play(alike(2), [news]);
+    assert.deepEqual([end, effects], [idle, []]);
+  });
+
+  it('is nothing once a watcher has ended, or a slice is lost: the attempt ends by that', () => {
+    assert.equal(play(alike(2), [heard(failed(1, 143)), news, stored(failed(1, 143))]).end.kind, 'exited');
+    assert.equal(play(alike(2), [{ of: 'loss', slice: taken(0) }, news]).end.kind, 'slices-lost');
+  });
+});
+
 describe('a supervision', () => {
   it('without a command ends with a loss, a hand-over or its time, and with nothing else', () => {
     assert.equal(play(alike(0), [{ of: 'loss', slice: taken(0) }]).end.kind, 'slices-lost');

@@ -1,7 +1,7 @@
 import { TPU, type WrongFile } from './wrong-file.js';
 
 const TOPICS =
-  '  topics: queued, started, refused, preempted, lost, retried, stuck, asked, over-budget, paused, resumed, saved, succeeded, failed, cancelled, ended, or a kind of event by its name (docs/notify.md)';
+  '  topics: queued, started, refused, preempted, lost, retried, stuck, asked, idle, over-budget, paused, resumed, saved, succeeded, failed, cancelled, ended, or a kind of event by its name (docs/notify.md)';
 
 /** References, commands, budgets, names and targets that are wrong; wrong `--set`. */
 export const WRONG_VALUES: Readonly<Record<string, WrongFile>> = {
