@@ -43,6 +43,8 @@ import type { NotifyTarget } from '../domain/notify.js';
 export interface PoolFileText {
   readonly name: string;
   readonly text: string;
+  /** As in `AppliedFile`. */
+  readonly replaces?: string;
 }
 
 export interface AppliedFiles {

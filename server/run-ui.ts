@@ -55,7 +55,7 @@ const SERVED: ReadonlySet<string> = new Set<OperationName>([
   ] as const),
   ...(['wait', 'polls', 'why', 'logs', 'metrics', 'objects', 'objectStat', 'objectContent'] as const),
   ...(['cancel', 'stop', 'resume', 'restart', 'requeue', 'priority'] as const),
-  ...(['listGroups', 'group', 'describeGroup', 'groupMembers', 'cancelGroup', 'beginGroup'] as const),
+  ...(['listGroups', 'group', 'describeGroup', 'groupMembers', 'cancelGroup', 'retryGroup', 'beginGroup'] as const),
   ...(['schedules', 'schedule', 'quotaShow', 'poolUse', 'capacity', 'quotaPlan'] as const),
 ]);
 

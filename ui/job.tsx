@@ -14,8 +14,12 @@ import { clock, count, duration, exactClock, onClock, toneOf } from './words.js'
 const Log = lazy(async () => ({ default: (await import('./log/log-view.js')).Log }));
 const Metrics = lazy(async () => ({ default: (await import('./metrics.js')).Metrics }));
 
+const Outputs = lazy(async () => ({ default: (await import('./outputs.js')).Outputs }));
+const JobAccount = lazy(async () => ({ default: (await import('./account.js')).JobAccount }));
+const SetUpProgress = lazy(async () => ({ default: (await import('./set-up.js')).SetUpProgress }));
+
 type Row = Answer<'GET /v1/jobs/:id'>;
-const TABS = ['log', 'events', 'hosts', 'file'] as const;
+const TABS = ['log', 'outputs', 'account', 'events', 'hosts', 'file'] as const;
 type Tab = (typeof TABS)[number];
 
 /** A worker has to answer for a description, so it is asked for less often than a row. */
@@ -56,6 +60,11 @@ export function Job({ id }: { readonly id: string }) {
       <Why row={row} />
       <JobFacts row={row} view={view} />
       {view !== undefined && <Timeline view={view} endedAt={row.endedAt} />}
+      {row.phase === 'setting-up' && (
+        <Suspense fallback={null}>
+          <SetUpProgress job={id} isUnderWay />
+        </Suspense>
+      )}
       <nav className="tabs" aria-label="Parts of the job">
         {TABS.map((each) => (
           <Link key={each} to={`${addressOf({ name: 'job', id })}?tab=${each}`} isCurrent={each === tab}>
@@ -74,8 +83,11 @@ export function Job({ id }: { readonly id: string }) {
             <Metrics job={id} isOver={isOver} />
           </>
         )}
+        {tab === 'outputs' && <Outputs job={id} isOver={isOver} />}
+        {tab === 'account' && <JobAccount row={row} view={view} />}
         {tab === 'events' && <Part asking={viewing}>{view && <Events view={view} />}</Part>}
         {tab === 'hosts' && <Part asking={viewing}>{view && <Hosts view={view} />}</Part>}
+        {tab === 'hosts' && row.phase !== 'setting-up' && <SetUpProgress job={id} isUnderWay={false} />}
         {tab === 'file' && <File id={id} />}
       </Suspense>
     </section>
@@ -84,6 +96,8 @@ export function Job({ id }: { readonly id: string }) {
 
 const TITLES: Readonly<Record<Tab, string>> = {
   log: 'Log',
+  outputs: 'Outputs',
+  account: 'Cost and goodput',
   events: 'Events',
   hosts: 'Slices and hosts',
   file: 'Job file',

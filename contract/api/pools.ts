@@ -6,7 +6,20 @@ import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../domain/bounds.js';
 
 export const poolParams = z.object({ pool: quotaName });
 export const poolStateSchema = z.looseObject({ v: z.literal(1), pool: z.string() }).meta({ id: 'PoolState' });
-const namedText = (most: number) => z.strictObject({ name: z.string().min(1).max(1024), text: z.string().max(most) });
+const namedText = (most: number) =>
+  z.strictObject({
+    name: z.string().min(1).max(1024),
+    text: z.string().max(most),
+    replaces: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe(
+        'Generation of the applied file that this one was made from, or `none`. If another is in force by now, applying is refused. ' +
+          'Absent: whatever is in force is replaced. A plan does not look at it.',
+      ),
+  });
 export const applyBody = z.strictObject({
   quotaFile: namedText(MOST_QUOTA_FILE).optional(),
   poolFile: namedText(MOST_POOL_FILE).optional(),

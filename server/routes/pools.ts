@@ -48,9 +48,9 @@ export function registerPools(
     async ({ call, params: { pool }, body: { quotaFile, poolFile } }) => {
       // Only a caller who may apply files here learns what other pools have.
       await gate.about(call, 'quota-apply', { pool }, async () => {
-        if (quotaFile) await refuseForeignProjects({ rules, dear }, call.caller, pool, quotaFile);
+        if (quotaFile) await refuseForeignProjects({ rules, dear }, call.caller, pool, quotaFile as PoolFileText);
       });
-      const files: AppliedFiles = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) };
+      const files = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) } as AppliedFiles;
       return { message: await client.quota(pool).apply(files, call.caller.id) };
     },
     { asksItself: true, ...dearly(limits) },
