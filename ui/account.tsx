@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { JobView } from '../contract/job.js';
 import { type Answer, objectText, Refused } from './api.js';
 import { Problem } from './parts/answer.js';
-import { Facts } from './parts/shown.js';
+import { Facts, Since } from './parts/shown.js';
 import { type Column, Table } from './parts/table.js';
 import { type Account, accountIn, costWords, goodputWords, type Part, PARTS, percent } from './records.js';
 import { count } from './words.js';
@@ -49,7 +49,9 @@ export function JobAccount({ row, view }: AccountParts) {
           ['goodput', goodputWords(account)],
           ['cost', row.label === undefined ? costWords(account) : `${row.label}: nothing was paid`],
           ['charged', `${(account.charged / 3_600).toFixed(3)} ${unit}-hours`],
-          ...(row.endedAt === undefined ? ([['until', 'now: it has not ended']] as const) : []),
+          ...(account.at === undefined
+            ? []
+            : ([['counted', <Since key="at" at={account.at} suffix=" ago, at its last event" />]] as const)),
         ]}
       />
       {whole > 0 && (

@@ -1,9 +1,9 @@
-import type { Answer } from './api.js';
+import type { AnswerOf } from '../contract/operations.js';
 
 /** Numbers behind a comparison of jobs of one group. Nothing here knows the browser. */
 
 /** Metrics of a job, as the server answers them. */
-export type Told = Answer<'GET /v1/jobs/:id/metrics'>;
+export type Told = AnswerOf<'metrics'>;
 export type Metric = Told['metrics'][number];
 type Scalar = string | number | boolean;
 
@@ -22,11 +22,14 @@ export function toggled(chosen: readonly number[], index: number): readonly numb
   return chosen.length < MOST_COMPARED ? [...chosen, index] : chosen;
 }
 
-/** Names of all metrics: those of most jobs first, then by name. */
+/** Names of all metrics: those of most jobs first, of these a loss, then by name. */
 export function metricNames(told: readonly (Told | undefined)[]): readonly string[] {
   const jobs = new Map<string, number>();
   for (const { name } of told.flatMap((each) => each?.metrics ?? [])) jobs.set(name, (jobs.get(name) ?? 0) + 1);
-  return [...jobs].toSorted(([a, of], [b, than]) => than - of || (a < b ? -1 : 1)).map(([name]) => name);
+  const isLoss = (name: string): number => Number(/loss/i.test(name));
+  return [...jobs]
+    .toSorted(([a, of], [b, than]) => than - of || isLoss(b) - isLoss(a) || (a < b ? -1 : 1))
+    .map(([name]) => name);
 }
 
 /** Null: the value was not finite, so its line has a gap. Undefined: the job told nothing at this step. */

@@ -34,7 +34,7 @@ export function Outputs({ job, isOver }: OutputsParts) {
   const rows = data?.hosts.flatMap(({ host, files }) => files.map((file): Row => ({ ...file, host, job }))) ?? [];
   const notes = data?.hosts.flatMap(({ host, outputs }) => notesOf(host, outputs)) ?? [];
   return (
-    <section aria-label="Outputs">
+    <section>
       <Problem {...asking} />
       {data === undefined && asking.error === null && <p className="note">Loading ..</p>}
       {data !== undefined && (

@@ -88,7 +88,9 @@ function fileIn(line: string): readonly StoredFile[] {
 type Shown = NonNullable<JobView['usage']>;
 
 /** Where the chip-time of a job went: of an open job as its workflow tells it, of an ended one as it is stored. */
-export interface Account extends Pick<Shown, 'unit' | 'parts' | 'charged' | 'lost' | 'usd' | 'unpriced' | 'prices'> {
+export interface Account extends Omit<Shown, 'at' | 'places'> {
+  /** Of an open job: the account is made up to this time. */
+  readonly at?: number;
   /** Slices that were not seen gone when it was made up. */
   readonly leaving?: number;
 }

@@ -25,7 +25,7 @@ export function SetUpProgress({ job, isUnderWay }: SetUpParts) {
     queryFn: ({ signal }) => readSetUp(job, signal),
     refetchInterval: isUnderWay ? LOOK_MS : false,
   });
-  if (!data) return null;
+  if (!data || data.modules.length === 0) return null;
   const { attempt, hosts, modules, steps, startedAt, endedAt } = data;
   const waiting = isUnderWay && endedAt === undefined ? steps : [];
   return (

@@ -83,6 +83,11 @@ function optionsOf(
         }),
       })),
     ],
+    // Points are in the table below them; of lines the legend says the values at the pointer.
+    legend: {
+      show: !arePoints,
+      markers: { width: 2, dash: (_, at) => (lines[at - 1]?.isDashed ? 'dashed' : 'solid') },
+    },
     cursor: { drag: { x: true, y: false } },
   };
 }
