@@ -137,7 +137,7 @@ export class TemporalPool implements PoolClient {
   }
 }
 
-interface MachinesCall {
+export interface MachinesCall {
   readonly verb: MachineVerb;
   /** Names of the machines. Empty, for `ls`, `check` and `examine`: all machines of the pool. */
   readonly names: readonly string[];

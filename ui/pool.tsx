@@ -17,13 +17,14 @@ type Seen = { readonly [Key in keyof CapacityRow]: CapacityRow[Key] };
 type CapacityRow = Answer<'GET /v1/pools/:pool/capacity'>['rows'][number];
 type Waiting = Answer<'GET /v1/board'>['rows'][number];
 
+const Machines = lazy(async () => ({ default: (await import('./machines.js')).Machines }));
 const QuotaFile = lazy(async () => ({ default: (await import('./quota-file.js')).QuotaFile }));
 
 const LOOK_MS = 5_000;
 const MOST_WAITING = 200;
-const TABS = ['use', 'quota'] as const;
+const TABS = ['use', 'quota', 'machines'] as const;
 type Tab = (typeof TABS)[number];
-const TITLES: Readonly<Record<Tab, string>> = { use: 'Use', quota: 'Quota file' };
+const TITLES: Readonly<Record<Tab, string>> = { use: 'Use', quota: 'Quota file', machines: 'Machines' };
 
 /** A pool, as it was published last: who has its chips and who waits for them, and its quota file. */
 // Loaded with the first pool.
@@ -61,6 +62,7 @@ export function Pool({ pool }: { readonly pool: string }) {
       <Suspense fallback={<p className="note">Loading ..</p>}>
         {tab === 'use' && <PoolUse pool={pool} use={use} />}
         {tab === 'quota' && <QuotaFile pool={pool} use={use} />}
+        {tab === 'machines' && <Machines pool={pool} />}
       </Suspense>
     </section>
   );
