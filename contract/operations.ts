@@ -268,7 +268,7 @@ const rows = {
     },
   ),
   machines: op('GET /v1/pools/:pool/machines', 'machines', "A pool's own machines, and how each of them is", {
-    description: 'A worker answers, from what was recorded at the last use of each: no machine is asked.',
+    description: 'A worker looks at each of them over SSH, which takes as long as the slowest of them.',
     answer: 'machinesSchema',
   }),
   changeMachines: op('POST /v1/pools/:pool/machines', 'machines', 'Take machines out of use, or into use again', {

@@ -9,8 +9,8 @@ import { type Column, Table } from './parts/table.js';
 
 type Machine = Answer<'GET /v1/pools/:pool/machines'>['machines'][number];
 
-/** A worker is asked each time. */
-const LOOK_MS = 30_000;
+/** A worker looks at each machine over SSH. */
+const LOOK_MS = 60_000;
 
 /** The machines that a pool owns: what each does, and why one is not used. Drain and undrain ask before. */
 // Loaded when it is first opened.
