@@ -43,7 +43,7 @@ import type { NotifyTarget } from '../domain/notify.js';
 export interface PoolFileText {
   readonly name: string;
   readonly text: string;
-  /** As in `AppliedFile`. */
+  /** The generation that `AppliedFile` has. Absent: whatever is in force is replaced. */
   readonly replaces?: string;
 }
 

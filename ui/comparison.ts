@@ -90,10 +90,10 @@ export function overParameter(
   return [order.map(({ at }) => at), ...lines];
 }
 
-/** Numbers further apart than this are shown on a logarithmic axis. */
-const FAR = 100;
+/** Numbers so far apart are shown on a logarithmic axis. A hundredfold counts, whatever its last digits are. */
+const FAR = 99.99;
 
-/** Whether an axis of these numbers is better logarithmic: all are above 0, and they span more than two powers of ten. */
+/** Whether an axis of these numbers is better logarithmic: all are above 0, and they span two powers of ten or more. */
 export function isFar(values: Iterable<number | null | undefined>): boolean {
   let [least, most] = [Infinity, 0];
   for (const value of values) {
@@ -102,7 +102,7 @@ export function isFar(values: Iterable<number | null | undefined>): boolean {
     least = value < least ? value : least;
     most = value > most ? value : most;
   }
-  return most / least > FAR;
+  return most / least >= FAR;
 }
 
 /** Which of the values is the best one. Undefined: there is none. */

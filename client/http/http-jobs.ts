@@ -7,15 +7,7 @@ import type { JobVerb } from '../../contract/job-requests.js';
 import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
-import {
-  JobInvalid,
-  JobNameTaken,
-  JobRefused,
-  JobTerminated,
-  ServerRefused,
-  GroupNotFound,
-  JobNotFound,
-} from '../errors.js';
+import { JobInvalid, JobNameTaken, JobRefused, JobTerminated, ServerRefused, GroupNotFound } from '../errors.js';
 import type { GroupView } from '../../contract/group.js';
 import type { GroupState } from '../../domain/array/group-state.js';
 import type { GroupFilter, GroupRow } from '../group-rows.js';

@@ -44,7 +44,7 @@ export class HttpPool implements PoolClient {
   }
 }
 
-/** What `jobctl serve` has no call for: it needs a connection to the machine, or a claim that somebody vouches for. */
+/** Verbs without a call of `jobctl serve`: each needs a connection to the machine, or a claim that somebody vouches for. */
 const ELSEWHERE: ReadonlySet<MachineVerb> = new Set(['check', 'examine', 'forget', 'release']);
 
 /** The machines of a pool through `jobctl serve`. Each call may be repeated. */

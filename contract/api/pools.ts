@@ -91,29 +91,25 @@ export const releaseBody = z.strictObject({
     .describe('How you know that nothing of them is left.'),
 });
 /** The types are `MachineRow` and `MachinesAnswer` of contract/machines.ts. */
-export const machinesSchema = z
-  .object({
-    machines: z
-      .array(
-        z.looseObject({
-          name: z.string(),
-          address: z.string(),
-          accelerators: z.record(z.string(), z.number()),
-          state: z
-            .string()
-            .describe(
-              '`free`, `held` by a job, `drained`, put `aside` for a problem, `silent`, or `foreign`: not ours.',
-            ),
-          job: z.string().optional().describe('Which holds it.'),
-          problem: z.string().optional().describe('Why it is not used, or what was wrong at its last use.'),
-          warning: z.string().optional(),
-          since: epochMs.optional(),
-          isRehearsed: z.boolean().optional().describe('A VM of a local stack. Absent: a real machine.'),
-        }),
-      )
-      .describe('In the order of the pool file. Empty: the pool owns none.'),
-  })
-  .meta({ id: 'Machines' });
+export const machinesSchema = z.object({
+  machines: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        address: z.string(),
+        accelerators: z.record(z.string(), z.number()),
+        state: z
+          .string()
+          .describe('`free`, `held` by a job, `drained`, put `aside` for a problem, `silent`, or `foreign`: not ours.'),
+        job: z.string().optional().describe('Which holds it.'),
+        problem: z.string().optional().describe('Why it is not used, or what was wrong at its last use.'),
+        warning: z.string().optional(),
+        since: epochMs.optional(),
+        isRehearsed: z.boolean().optional().describe('A VM of a local stack. Absent: a real machine.'),
+      }),
+    )
+    .describe('In the order of the pool file. Empty: the pool owns none.'),
+});
 export const machinesBody = z.strictObject({
   verb: z.enum(['drain', 'undrain']),
   names: z.array(z.string().min(1).max(200)).min(1).max(1_000).describe('As the pool file has them.'),

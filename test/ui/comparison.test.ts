@@ -109,10 +109,11 @@ describe('members of a group that are compared', () => {
     ]);
   });
 
-  it('have a logarithmic axis if all numbers are above 0 and span more than a hundredfold', () => {
+  it('have a logarithmic axis if all numbers are above 0 and span a hundredfold or more', () => {
     const cases: readonly (readonly [readonly (number | null | undefined)[], boolean])[] = [
-      [[1, 101], true],
-      [[1, 100], false],
+      [[0.0003, 0.03], true],
+      [[0.001, 0.1], true],
+      [[1, 99], false],
       [[1e-5, null, undefined, 1], true],
       [[0, 1_000], false],
       [[-1, 1_000], false],
