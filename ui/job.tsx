@@ -1,13 +1,14 @@
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { JobView } from '../contract/job.js';
 import { addressOf } from './address.js';
-import { type Answer, objectText, Refused } from './api.js';
+import { type Answer, objectNames, objectText, Refused } from './api.js';
 import { Problem, useAnswer } from './parts/answer.js';
 import { useNow } from './parts/clock.js';
 import { Link, useAddress } from './parts/link.js';
 import { Facts, Phase, Sentence, Since } from './parts/shown.js';
 import { type Column, Table } from './parts/table.js';
 import { useQuery } from '@tanstack/react-query';
+import { editsOf } from './records.js';
 import { Verbs } from './verbs.js';
 import { clock, count, duration, exactClock, onClock, toneOf } from './words.js';
 
@@ -278,10 +279,17 @@ const placeWords = ({ slice: _, number: __, ...host }: HostRow): string =>
     .filter((value) => typeof value === 'string')
     .join('  ');
 
+/** The job file as it was submitted, or as an attempt ran it after an edit. */
 function File({ id }: { readonly id: string }) {
+  const [name, choose] = useState(`jobs/${id}/spec.yaml`);
+  const { data: edited = [] } = useQuery({
+    queryKey: ['edits', id],
+    queryFn: async ({ signal }) => editsOf(await objectNames(`jobs/${id}/attempts/`, signal)),
+    retry: false,
+  });
   const { data, error } = useQuery({
-    queryKey: ['file', id],
-    queryFn: ({ signal }) => objectText(`jobs/${id}/spec.yaml`, signal),
+    queryKey: ['file', name],
+    queryFn: ({ signal }) => objectText(name, signal),
     refetchInterval: false,
   });
   if (error !== null)
@@ -291,8 +299,25 @@ function File({ id }: { readonly id: string }) {
       </p>
     );
   return (
-    <pre className="file" tabIndex={0} aria-label="The job file as it was submitted">
-      {data ?? 'Loading ..'}
-    </pre>
+    <>
+      {edited.length > 0 && (
+        <p>
+          <label>
+            As it was{' '}
+            <select value={name} onChange={(event) => choose(event.target.value)}>
+              <option value={`jobs/${id}/spec.yaml`}>submitted</option>
+              {edited.map(({ attempt, name: of }) => (
+                <option key={of} value={of}>
+                  edited for attempt {attempt}
+                </option>
+              ))}
+            </select>
+          </label>
+        </p>
+      )}
+      <pre className="file" tabIndex={0} aria-label="The job file">
+        {data ?? 'Loading ..'}
+      </pre>
+    </>
   );
 }

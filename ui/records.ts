@@ -83,6 +83,17 @@ function fileIn(line: string): readonly StoredFile[] {
   return [{ path, size, sha256, ...(isAmount(mtime) && { modifiedAt: Math.round(mtime * 1_000) }) }];
 }
 
+// Files ---------------------------------------------------------------------------------------------------------------
+
+/** Attempts that ran by another file than the submitted one, among stored objects: the last first. */
+export function editsOf(names: readonly string[]): readonly { readonly attempt: number; readonly name: string }[] {
+  const found = names.flatMap((name) => {
+    const attempt = /\/attempts\/(\d{1,9})\.yaml$/.exec(name)?.[1];
+    return attempt === undefined ? [] : [{ attempt: Number(attempt), name }];
+  });
+  return found.toSorted((a, b) => b.attempt - a.attempt);
+}
+
 // The account ---------------------------------------------------------------------------------------------------------
 
 type Shown = NonNullable<JobView['usage']>;

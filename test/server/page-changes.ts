@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { withFooter } from '../../activities/operator-file.js';
 import { appliedFileObject } from '../../domain/store-layout.js';
+import { SLOW_SET_UP } from '../end-to-end/job-files.js';
 import { until } from '../until.js';
 import { LOOKS, mustLookRight } from './page-looks.js';
 import type { ServerStack } from './server-stack.js';
@@ -54,6 +55,7 @@ export function changesByPage(walk: () => Walk): void {
     await until('holder runs', async () => (await statusOf('holder'))['phase'] === 'running', slowMs);
     await submit('race', RACES, { ...LAB, ...chips(1), array: ARRAY });
     await until('the race is over', async () => (await raceOf())['endedAt'] !== undefined, 2 * slowMs);
+    await submit('slow', 'true', { ...LAB, ...chips(1), ...SLOW_SET_UP });
     await submit('claimer', 'sleep 1000', { ...LAB, ...chips(4), project: 'speech' }, 'mallory');
   });
 
@@ -122,6 +124,15 @@ export function changesByPage(walk: () => Walk): void {
     await mustLookRight(page, 'an account');
   });
 
+  it('shows on how many hosts a module is ready, and what the others are at', async () => {
+    const { page, logIn, statusOf, slowMs } = walk();
+    await until('it is set up', async () => (await statusOf('slow'))['phase'] === 'setting-up', slowMs);
+    await logIn('alice', '/ui/jobs/slow');
+    await page.getByText(/^Host 0: slow sleep, for \d+ s$/).waitFor();
+    assert.equal(await page.getByLabel('slow: hosts that are ready').getAttribute('value'), '0');
+    await mustLookRight(page, 'a set-up');
+  });
+
   it('shows a quota file and what a change would do to everybody, and applies none for them', async () => {
     const { page, logIn, shows } = walk();
     await logIn('mallory', '/ui/pools/lab?tab=quota');
@@ -167,6 +178,18 @@ export function changesByPage(walk: () => Walk): void {
     await shows('quota.toml: in force in pool lab');
     await until('claimer has chips', async () => (await statusOf('claimer'))['phase'] !== 'queued', slowMs);
     assert.notEqual((await statusOf('holder'))['phase'], 'running');
+  });
+
+  it('shows a job file with its edits', async () => {
+    const { page, logIn, stack, statusOf, slowMs } = walk();
+    const edit = { set: [{ path: ['env', 'NOTE'], value: 'of the second attempt' }] };
+    await until('claimer runs', async () => (await statusOf('claimer'))['phase'] === 'running', slowMs);
+    const { status, text } = await stack.call('mallory@example.org', 'POST', '/v1/jobs/claimer/restart', edit);
+    assert.equal(status, 200, text);
+    await until('it runs again', async () => (await statusOf('claimer'))['attempts'] === 2, slowMs);
+    await logIn('mallory', '/ui/jobs/claimer?tab=file');
+    await page.getByLabel('As it was').selectOption('edited for attempt 2');
+    await page.locator('pre.file', { hasText: 'of the second attempt' }).waitFor();
   });
 
   it('freezes a pool with a reason, and opens it', async () => {

@@ -3,6 +3,7 @@ import { NO_PARTS, PARTS as COUNTED, CHARGED_PARTS } from '../../domain/counted/
 import {
   accountIn,
   costWords,
+  editsOf,
   goodputWords,
   manifestsOf,
   newestSetUp,
@@ -59,6 +60,18 @@ describe('outputs on the page', () => {
       ...{ files: [], left: 5, isEarlier: true, problems: ['x is too large', '*.pt'] },
     });
     for (const wrong of ['', 'x', '[]', '{"v":2}']) assert.equal(outputsIn(wrong), undefined, wrong);
+  });
+});
+
+describe('edits of a job file on the page', () => {
+  it('are found by their attempts, the last first, among what else is stored of attempts', () => {
+    const stored = ['1.json', '2.json', '2.yaml', '10.yaml', '10.json', 'x.yaml'].map(
+      (name) => `jobs/x/attempts/${name}`,
+    );
+    assert.deepEqual(
+      editsOf(stored).map(({ attempt }) => attempt),
+      [10, 2],
+    );
   });
 });
 
