@@ -185,7 +185,7 @@ function Save({
       const bytes = await objectBytes(`jobs/${job}/outputs/contents/${sha256}`);
       if ((await sha256Of(bytes)) !== sha256)
         throw new Error(`${plainText(path)} is stored with other bytes than its manifest says. Nothing was saved.`);
-      saveAs(path.split('/').at(-1) ?? 'file', bytes);
+      saveAs(plainText(path.split('/').at(-1) ?? 'file'), bytes);
     },
     onSuccess: () => tell(undefined),
     onError: ({ message }) => tell(message),

@@ -132,7 +132,7 @@ interface PoolVerbsParts {
   readonly admission: Use['admission'];
 }
 
-/** Freezes a pool, or opens it again. Offered to those who may; a page of `jobctl ui` changes no pools. */
+/** Freezes a pool, or thaws it. Offered to those who may; a page of `jobctl ui` changes no pools. */
 function PoolVerbs({ pool, admission }: PoolVerbsParts) {
   const { data: who } = useAnswer('GET /v1/whoami', {}, { everyMs: 60_000 });
   const { data } = useAnswer('GET /v1/access/explain', { query: { pool, verb: 'admission' } }, { everyMs: 30_000 });
@@ -151,18 +151,18 @@ function PoolVerbs({ pool, admission }: PoolVerbsParts) {
       <span role="status" className="note">
         {told}
       </span>
-      <AskingButton name={isOpen ? 'Freeze' : 'Open'} refusal={undefined} ask={() => setAsked(true)} />
+      <AskingButton name={isOpen ? 'Freeze' : 'Thaw'} refusal={undefined} ask={() => setAsked(true)} />
       {isAsked && (
         <Question
-          title={isOpen ? `Freeze pool ${pool}?` : `Open pool ${pool}?`}
-          answer={isOpen ? 'Freeze' : 'Open'}
+          title={isOpen ? `Freeze pool ${pool}?` : `Thaw pool ${pool}?`}
+          answer={isOpen ? 'Freeze' : 'Thaw'}
           act={set}
           tell={setTold}
           done={() => setAsked(false)}
         >
           <p>
             {isOpen
-              ? 'Jobs that have chips go on. Nothing new is granted until the pool is opened again.'
+              ? 'Jobs that have chips go on. Nothing new is granted until the pool is thawed.'
               : 'Jobs are granted chips again, in the order of the line.'}
           </p>
           <label className="field">

@@ -114,6 +114,16 @@ function keptDraft(pool: string): Kept | undefined {
   }
 }
 
+/** A draft that is too large for the browser's store is in this screen alone. */
+function keepDraft(pool: string, draft: Kept | undefined): void {
+  try {
+    sessionStorage.removeItem(draftKey(pool));
+    if (draft !== undefined) sessionStorage.setItem(draftKey(pool), JSON.stringify(draft));
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error;
+  }
+}
+
 interface DraftParts extends QuotaFileParts {
   readonly applied: Applied;
   /** The workers' configuration says where the file is, so none can be applied. */
@@ -140,8 +150,7 @@ function Draft({ pool, use, applied, isElsewhere }: DraftParts) {
     setTold('');
     const next = edited === undefined ? undefined : { text: edited, base: draft?.base ?? generation };
     setDraft(next);
-    if (next === undefined) sessionStorage.removeItem(draftKey(pool));
-    else sessionStorage.setItem(draftKey(pool), JSON.stringify(next));
+    keepDraft(pool, next);
   };
   const forget = (): void => {
     edit(undefined);

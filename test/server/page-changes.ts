@@ -192,15 +192,15 @@ export function changesByPage(walk: () => Walk): void {
     await page.locator('pre.file', { hasText: 'of the second attempt' }).waitFor();
   });
 
-  it('freezes a pool with a reason, and opens it', async () => {
+  it('freezes a pool with a reason, and thaws it', async () => {
     const { page, logIn, shows } = walk();
     await logIn('olga', '/ui/pools/lab');
     await page.getByRole('button', { name: 'Freeze' }).click();
     await page.getByLabel('Reason').fill('the power is cut');
     await page.getByRole('dialog').getByRole('button', { name: 'Freeze' }).click();
     await shows(/Nothing new is granted, since .*, by olga@example\.org: the power is cut/);
-    await page.getByRole('button', { name: 'Open' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('button', { name: 'Thaw' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Thaw' }).click();
     await page.getByText('the power is cut').first().waitFor({ state: 'detached' });
   });
 
