@@ -271,12 +271,17 @@ const rows = {
     description: 'A worker looks at each of them over SSH, which takes as long as the slowest of them.',
     answer: 'machinesSchema',
   }),
-  changeMachines: op('POST /v1/pools/:pool/machines', 'machines', 'Take machines out of use, or into use again', {
-    description: 'A job on a machine that is drained goes on; no other job gets the machine.',
-    body: 'machinesBody',
-    answer: 'machinesSchema',
-    isOnce: false,
-  }),
+  changeMachines: op(
+    'POST /v1/pools/:pool/machines',
+    'machines',
+    'Take machines out of use or into use again, or inspect them',
+    {
+      description: 'A job on a machine that is drained goes on; no other job gets the machine.',
+      body: 'machinesBody',
+      answer: 'machinesSchema',
+      isOnce: false,
+    },
+  ),
 };
 
 type Rows = typeof rows;

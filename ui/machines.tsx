@@ -60,10 +60,15 @@ export function Machines({ pool }: { readonly pool: string }) {
   );
 }
 
+type Verb = 'drain' | 'undrain' | 'check';
 interface Asked {
-  readonly verb: 'drain' | 'undrain';
+  readonly verb: Verb;
   readonly machine: Machine;
 }
+
+const TITLES: Readonly<Record<Verb, string>> = { drain: 'Drain', undrain: 'Undrain', check: 'Check' };
+/** What ends the state of a machine that is not used. Any other is drained. */
+const VERBS: Readonly<Record<string, Verb>> = { drained: 'undrain', aside: 'check', silent: 'check' };
 
 interface ChangeParts {
   readonly pool: string;
@@ -74,7 +79,6 @@ interface ChangeParts {
 
 function Change({ pool, asked: { verb, machine }, tell, done }: ChangeParts) {
   const { name, job, problem } = machine;
-  const isDrain = verb === 'drain';
   const act = async (form: FormData): Promise<string> => {
     const reason = form.get('reason');
     const given = typeof reason === 'string' && reason.trim() !== '' ? { reason: reason.trim() } : {};
@@ -83,12 +87,8 @@ function Change({ pool, asked: { verb, machine }, tell, done }: ChangeParts) {
     return machines.map((each) => `${each.name} is ${STATE_WORDS[each.state] ?? each.state}`).join(', ');
   };
   return (
-    <Question
-      title={isDrain ? `Drain ${name}?` : `Use ${name} again?`}
-      answer={isDrain ? 'Drain' : 'Use again'}
-      {...{ act, tell, done }}
-    >
-      {isDrain ? (
+    <Question title={`${TITLES[verb]} ${name}?`} answer={TITLES[verb]} {...{ act, tell, done }}>
+      {verb === 'drain' && (
         <>
           <p>
             {job === undefined ? 'No job gets it' : `${job} goes on there, and no other job gets it`} until it is used
@@ -98,15 +98,13 @@ function Change({ pool, asked: { verb, machine }, tell, done }: ChangeParts) {
             Reason, for those who look at it <input name="reason" maxLength={500} autoComplete="off" />
           </label>
         </>
-      ) : (
-        <>
-          <p>It is given to the next job that fits.</p>
-          {problem !== undefined && (
-            <p className="reason">
-              <Sentence text={problem} />
-            </p>
-          )}
-        </>
+      )}
+      {verb === 'undrain' && <p>It is given to the next job that fits.</p>}
+      {verb === 'check' && <p>It is inspected now, which takes up to a minute. If it is well, it is used again.</p>}
+      {verb !== 'drain' && problem !== undefined && (
+        <p className="reason">
+          <Sentence text={problem} />
+        </p>
       )}
     </Question>
   );
@@ -163,15 +161,11 @@ const COLUMNS: readonly Column<Machine>[] = [
 const changeColumn = (ask: (asked: Asked) => void): Column<Machine> => ({
   title: 'Change',
   cell: (machine) => {
-    const isOut = machine.state === 'drained' || machine.state === 'aside';
+    const verb = VERBS[machine.state] ?? 'drain';
     return (
-      <button
-        type="button"
-        className="quiet"
-        aria-label={`${isOut ? 'Use' : 'Drain'} ${machine.name}${isOut ? ' again' : ''}`}
-        onClick={() => ask({ verb: isOut ? 'undrain' : 'drain', machine })}
-      >
-        {isOut ? 'use again' : 'drain'}
+      <button type="button" className="quiet" onClick={() => ask({ verb, machine })}>
+        {verb}
+        <span className="hidden"> {machine.name}</span>
       </button>
     );
   },

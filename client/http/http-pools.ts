@@ -44,8 +44,8 @@ export class HttpPool implements PoolClient {
   }
 }
 
-/** Verbs without a call of `jobctl serve`: each needs a connection to the machine, or a claim that somebody vouches for. */
-const ELSEWHERE: ReadonlySet<MachineVerb> = new Set(['check', 'examine', 'forget', 'release']);
+/** Verbs without a call of `jobctl serve`: a long report, or what somebody vouches for who stands before the machine. */
+const ELSEWHERE: ReadonlySet<MachineVerb> = new Set(['examine', 'forget', 'release']);
 
 /** The machines of a pool through `jobctl serve`. Each call may be repeated. */
 export class HttpMachines implements MachinesClient {
@@ -68,7 +68,11 @@ export class HttpMachines implements MachinesClient {
       'not-found': (why) => new MachineNotFound(why),
       refused: (why) => new PoolRefused(this.pool, why),
     };
-    const body = { verb: verb as 'drain' | 'undrain', names: [...names], ...(reason !== undefined && { reason }) };
+    const body = {
+      verb: verb as 'drain' | 'undrain' | 'check',
+      names: [...names],
+      ...(reason !== undefined && { reason }),
+    };
     const answer =
       verb === 'ls'
         ? await this.#calls.json('machines', { params, meanings })

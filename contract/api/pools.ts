@@ -111,7 +111,9 @@ export const machinesSchema = z.object({
     .describe('In the order of the pool file. Empty: the pool owns none.'),
 });
 export const machinesBody = z.strictObject({
-  verb: z.enum(['drain', 'undrain']),
+  verb: z
+    .enum(['drain', 'undrain', 'check'])
+    .describe('`check` inspects machines that nobody holds; one that was put aside and is well is used again.'),
   names: z.array(z.string().min(1).max(200)).min(1).max(1_000).describe('As the pool file has them.'),
   reason: z.string().max(500).optional().describe('Of a drain, for those who look at it.'),
 });

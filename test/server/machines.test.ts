@@ -44,7 +44,7 @@ describe('machines of a pool over HTTP', () => {
       assert.equal((await app.call('olga', 'POST', PATH, body)).status, 400);
   });
 
-  it('are reached by the command line through the server, but for what needs a connection to them', async () => {
+  it('are reached by the command line through the server, but for what somebody vouches for', async () => {
     const token = await app.issuer.token({ email: 'olga@example.org' });
     const client = await JobClient.connect({ server: app.urls[0] ?? '', token: async () => token });
     const machines = client.machines('default');
@@ -55,7 +55,8 @@ describe('machines of a pool over HTTP', () => {
     );
     await assert.rejects(machines.call({ verb: 'ls', names: ['box-2'], by }), /pool default has no machine box-2/);
     await assert.rejects(machines.call({ verb: 'undrain', names: ['none'], by }), { name: 'MachineNotFound' });
-    for (const verb of ['check', 'examine', 'forget', 'release'] as const)
+    assert.equal((await machines.call({ verb: 'check', names: ['box-1'], by })).machines[0]?.state, 'free');
+    for (const verb of ['examine', 'forget', 'release'] as const)
       await assert.rejects(machines.call({ verb, names: ['box-1'], by }), /has no call for machines/, verb);
   });
 });

@@ -26,8 +26,9 @@ export function Command({ line }: { readonly line: string }) {
     <span className="command">
       <code>{line}</code>
       {isSecureContext && (
-        <button type="button" className="quiet" onClick={copy} aria-label={`Copy ${line}`}>
+        <button type="button" className="quiet" onClick={copy}>
           {isCopied ? 'copied' : 'copy'}
+          <span className="hidden"> {line}</span>
         </button>
       )}
     </span>
