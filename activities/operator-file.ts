@@ -82,6 +82,12 @@ function withoutFooter(stored: string): { readonly text: string; readonly applie
   return by === undefined ? { text: stored } : { text: stored.slice(0, lastLine), appliedBy: by };
 }
 
+/** Whether both are the same text, applied by the same user, at whatever time. */
+export function isSameApplied(stored: string, other: string): boolean {
+  const [a, b] = [withoutFooter(stored), withoutFooter(other)];
+  return a.text === b.text && a.appliedBy === b.appliedBy;
+}
+
 /**
  * Caches the last judgement of each pool's files until one of them changes. Every submit asks, and judging 100 projects takes 100
  * ms.

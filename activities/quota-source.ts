@@ -4,9 +4,17 @@ import { formatProblems, shortened } from '../domain/problem.js';
 import { appliedFileObject, lastGoodFilesObject } from '../domain/store-layout.js';
 import { checkFiles, type CheckedFiles } from '../quota/files/pool-files.js';
 import type { QuotaConfig } from '../quota/quota-config.js';
-import type { ApplyCall } from '../contract/quota.js';
+import { type AppliedFile, type ApplyCall, NO_FILE } from '../contract/quota.js';
 import type { ApplyAnswer } from '../contract/quota-activities.js';
-import { type ReadFile, unlessSame, withFooter, KINDS, type Kind, type PoolFileReader } from './operator-file.js';
+import {
+  isSameApplied,
+  type ReadFile,
+  unlessSame,
+  withFooter,
+  KINDS,
+  type Kind,
+  type PoolFileReader,
+} from './operator-file.js';
 
 export interface LoadedQuota {
   /** Absent if a file is wrong or cannot be read: the configuration in force stays. */
@@ -114,14 +122,18 @@ async function applyFiles(
   const [quotaFile, poolFile] = await Promise.all(KINDS.map(async (kind) => given[kind] ?? files.read(pool, kind)));
   const checked = checkFiles({ quotaFile, poolFile }, pool);
   if (!checked.ok) return { isApplied: false, message: formatProblems(checked.problems) };
-  for (const kind of asked) {
+  const writes = asked.flatMap((kind) => {
     const file = given[kind];
-    if (file === undefined || (await putInForce(store, appliedFileObject(pool, kind), file.text, call.by))) continue;
+    return file === undefined ? [] : [new FileWrite(store, appliedFileObject(pool, kind), file, call.by)];
+  });
+  // Both are compared before one is written: half of a refused call would be in force.
+  const stale = await firstOf(writes, (write) => write.isStale());
+  const lost = stale ?? (await firstOf(writes, async (write) => !(await write.putInForce())));
+  if (lost !== undefined)
     return {
       isApplied: false,
-      message: `the ${kind} file of pool ${pool} was applied by somebody else meanwhile: look, and repeat`,
+      message: `the ${asked[lost]} file of pool ${pool} was applied by somebody else meanwhile: look, and repeat`,
     };
-  }
   const names = asked.map((kind) => given[kind]?.name).join(' and ');
   return {
     isApplied: true,
@@ -141,14 +153,50 @@ function whereElse(files: PoolFileReader, pool: string, asked: readonly Kind[]):
   return `${places.join(', and ')}: change it there; it is read again by itself`;
 }
 
-/** False: another writer changed it in between. */
-async function putInForce(store: StorePort, object: string, text: string, by: string): Promise<boolean> {
-  const before = await store.stat(object);
-  const expected = before === undefined ? 'absent' : { generation: before.generation };
-  const content = withFooter(text, by, new Date().toISOString());
-  if ((await store.write(object, content, expected, 'text/plain')).kind === 'written') return true;
-  // A call whose first answer was lost is repeated inside, and then finds its own result.
-  return (await store.read(object))?.toString('utf8') === content;
+/** The first index for which `look` resolves to true. One is looked at after the other. */
+async function firstOf<T>(all: readonly T[], look: (one: T) => Promise<boolean>): Promise<number | undefined> {
+  for (const [index, one] of all.entries()) if (await look(one)) return index;
+  return undefined;
+}
+
+/** One file of a call, on its way into the store. */
+class FileWrite {
+  readonly #store: StorePort;
+  readonly #object: string;
+  readonly #content: string;
+  /** Absent: whatever is there is replaced. */
+  readonly #replaces: string | undefined;
+
+  constructor(store: StorePort, object: string, { text, replaces }: AppliedFile, by: string) {
+    this.#store = store;
+    this.#object = object;
+    this.#content = withFooter(text, by, new Date().toISOString());
+    this.#replaces = replaces;
+  }
+
+  /** Whether another file is there than the one that this is to replace. */
+  async isStale(): Promise<boolean> {
+    if (this.#replaces === undefined || (await this.#present()) === this.#replaces) return false;
+    return !(await this.#isThere());
+  }
+
+  /** False: another writer changed it in between. */
+  async putInForce(): Promise<boolean> {
+    const before = this.#replaces ?? (await this.#present());
+    const expected = before === NO_FILE ? 'absent' : { generation: before };
+    const { kind } = await this.#store.write(this.#object, this.#content, expected, 'text/plain');
+    return kind === 'written' || this.#isThere();
+  }
+
+  async #present(): Promise<string> {
+    return (await this.#store.stat(this.#object))?.generation ?? NO_FILE;
+  }
+
+  /** A call whose answer was lost is repeated, and then finds its own result, which has another time. */
+  async #isThere(): Promise<boolean> {
+    const found = await this.#store.read(this.#object);
+    return found !== undefined && isSameApplied(found.toString('utf8'), this.#content);
+  }
 }
 
 /** The two files of one pool; either may be missing. */

@@ -43,6 +43,8 @@ import type { NotifyTarget } from '../domain/notify.js';
 export interface PoolFileText {
   readonly name: string;
   readonly text: string;
+  /** The generation that `AppliedFile` has. Absent: whatever is in force is replaced. */
+  readonly replaces?: string;
 }
 
 export interface AppliedFiles {
@@ -135,7 +137,7 @@ export class TemporalPool implements PoolClient {
   }
 }
 
-interface MachinesCall {
+export interface MachinesCall {
   readonly verb: MachineVerb;
   /** Names of the machines. Empty, for `ls`, `check` and `examine`: all machines of the pool. */
   readonly names: readonly string[];

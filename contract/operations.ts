@@ -267,6 +267,21 @@ const rows = {
       isOnce: false,
     },
   ),
+  machines: op('GET /v1/pools/:pool/machines', 'machines', "A pool's own machines, and how each of them is", {
+    description: 'A worker looks at each of them over SSH, which takes as long as the slowest of them.',
+    answer: 'machinesSchema',
+  }),
+  changeMachines: op(
+    'POST /v1/pools/:pool/machines',
+    'machines',
+    'Take machines out of use or into use again, or inspect them',
+    {
+      description: 'A job on a machine that is drained goes on; no other job gets the machine.',
+      body: 'machinesBody',
+      answer: 'machinesSchema',
+      isOnce: false,
+    },
+  ),
 };
 
 type Rows = typeof rows;

@@ -12,7 +12,8 @@ export const humanCall = () =>
 
 const PRIORITY = 'must be a whole number from 1 (first) to 5';
 const priority = z.int({ error: PRIORITY }).min(1, PRIORITY).max(5, PRIORITY);
-const namedText = (most: number) => z.object({ name: text().max(1_024), text: text().max(most) });
+const namedText = (most: number) =>
+  z.object({ name: text().max(1_024), text: text().max(most), replaces: text().min(1).max(200).exactOptional() });
 
 /** Forms of a quota workflow's input and of its messages (contract/quota.ts). */
 export const quotaInputForm: Form<QuotaInput> = form(

@@ -63,10 +63,23 @@ export const quotaStateQuery = query<PoolState>('state');
 export const publishedQuery = pagedQuery('published');
 export const holdersQuery = pagedQuery('holders');
 
-/** Files as text. The worker checks them and keeps them in the store, and refuses them if a path or URL is configured. */
+/** A file as text. */
+export interface AppliedFile {
+  readonly name: string;
+  readonly text: string;
+  /**
+   * Generation of the stored file that the author has changed, or `NO_FILE`. If another file is in force by now, the call is
+   * refused (docs/adr/0168). Absent: whatever is in force is replaced.
+   */
+  readonly replaces?: string;
+}
+/** In place of a generation: no file was in force. */
+export const NO_FILE = 'none';
+
+/** The worker checks the files and keeps them in the store, and refuses them if a path or URL is configured. */
 export interface ApplyCall extends HumanCall {
-  readonly quotaFile?: { readonly name: string; readonly text: string };
-  readonly poolFile?: { readonly name: string; readonly text: string };
+  readonly quotaFile?: AppliedFile;
+  readonly poolFile?: AppliedFile;
 }
 /** `frozen`: nothing new is granted. `draining`: also every lease is revoked, with notice. `open`: as usual. */
 export interface AdmissionCall extends HumanCall {

@@ -70,6 +70,7 @@ const CODES: Readonly<Record<string, ApiErrorCode>> = {
   GroupNotFound: 'not-found',
   ScheduleNotFound: 'not-found',
   PoolNotFound: 'not-found',
+  MachineNotFound: 'not-found',
   JobRefused: 'refused',
   PoolRefused: 'refused',
   JobTerminated: 'refused',

@@ -66,6 +66,17 @@ export async function objectText(name: string, signal?: AbortSignal): Promise<st
   return (await request(path, { method: 'GET', ...(signal && { signal }) })).text();
 }
 
+/** Bytes of a stored object, from its beginning: of a longer one than 16 MiB the server sends no more. */
+export async function objectBytes(name: string): Promise<ArrayBuffer> {
+  return (await request(pathOf('GET /v1/objects/content', '', { name }), { method: 'GET' })).arrayBuffer();
+}
+
+/** Names of stored objects, a thousand at most. */
+export async function objectNames(prefix: string, signal: AbortSignal): Promise<readonly string[]> {
+  const { objects } = await call('GET /v1/objects', { query: { prefix }, signal });
+  return objects.map(({ name }) => name);
+}
+
 interface Sent {
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -188,11 +199,10 @@ async function eachEvent(
   }
 }
 
-/** Metrics of a job. Empty: it reports none, or the server is older than the page. */
+/** Series of a job's metrics. Empty: it reports none. */
 export async function readMetrics(job: string, signal: AbortSignal): Promise<readonly Series[]> {
   try {
-    const response = await request(pathOf('GET /v1/jobs/:id/metrics', job), { method: 'GET', signal });
-    return seriesOf(await response.json());
+    return seriesOf(await call('GET /v1/jobs/:id/metrics', { of: job, signal }));
   } catch (error) {
     if (error instanceof Refused && error.code === 'not-found') return [];
     throw error;

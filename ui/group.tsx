@@ -1,12 +1,15 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { addressOf } from './address.js';
 import { type Answer, call } from './api.js';
+import { chosenOf, MOST_COMPARED, toggled } from './comparison.js';
 import { Problem, useAnswer } from './parts/answer.js';
-import { Link } from './parts/link.js';
+import { changeSearch, Link, useAddress } from './parts/link.js';
+import { AskingButton, Question } from './parts/question.js';
 import { Facts, Phase, Sentence, Since } from './parts/shown.js';
-import { type Column, Table } from './parts/table.js';
-import { duration } from './words.js';
+import { type Choice, type Column, Table } from './parts/table.js';
+import { count, duration } from './words.js';
+
+const Compare = lazy(async () => ({ default: (await import('./compare.js')).Compare }));
 
 type Member = Answer<'GET /v1/groups/:id/members'>['members'][number];
 type Row = Answer<'GET /v1/jobs'>['rows'][number];
@@ -20,7 +23,7 @@ const MOST_ROWS = 1_000;
 /** Longest value that a cell shows. */
 const MOST_OF_VALUE = 60;
 
-/** A group: its members by their parameters. A column can be sorted by, and hidden. */
+/** A group: its members by their parameters. A column can be sorted by, and hidden; members can be compared. */
 // Loaded with the first group.
 export function Group({ id }: { readonly id: string }) {
   const asking = useAnswer('GET /v1/groups/:id', { of: id }, { everyMs: LOOK_MS });
@@ -30,6 +33,7 @@ export function Group({ id }: { readonly id: string }) {
   const members = useAnswer('GET /v1/groups/:id/members', { of: id }, every);
   const rows = useAnswer('GET /v1/jobs', { query: { group: id, limit: MOST_ROWS } }, every);
   const [hidden, setHidden] = useState<readonly string[]>([]);
+  const chosen = chosenOf(new URLSearchParams(useAddress().search).get('members'));
   if (group === undefined)
     return (
       <section>
@@ -40,15 +44,20 @@ export function Group({ id }: { readonly id: string }) {
     );
   const byId = new Map(rows.data?.rows.map((row) => [row.id, row]));
   const shown = members.data?.members.map((member): Shown => ({ ...member, row: byId.get(member.id) })) ?? [];
-  const columns = columnsOf(members.data?.axes ?? []);
+  const axes = members.data?.axes ?? [];
+  const columns = columnsOf(axes);
   const toggle = (title: string): void =>
     setHidden((before) => (before.includes(title) ? before.filter((each) => each !== title) : [...before, title]));
+  const compared = chosen.flatMap((index) => {
+    const { row, values } = shown.find((member) => member.index === index) ?? {};
+    return row && values ? [{ index, id: row.id, values, isOver: row.endedAt !== undefined }] : [];
+  });
   return (
     <section className="group" aria-labelledby="group-title">
       <header>
         <h1 id="group-title">{id}</h1>
         {isOver ? <Phase phase="succeeded" label="ended" /> : <Phase phase="open" />}
-        {!isOver && <CancelGroup id={id} />}
+        <GroupVerbs id={id} isOver={isOver} failed={members.data?.failed ?? 0} member={rows.data?.rows[0]?.id} />
       </header>
       <Problem {...asking} />
       <Facts
@@ -77,14 +86,53 @@ export function Group({ id }: { readonly id: string }) {
       </div>
       <Problem {...members} />
       {members.data?.isFromLists === true && <p className="warn">No worker answers: this is what lists know.</p>}
+      <Chosen chosen={chosen} shown={shown} />
+      {compared.length > 0 && (
+        <Suspense fallback={<p className="note">Loading ..</p>}>
+          <Compare members={compared} axes={axes} />
+        </Suspense>
+      )}
       <Table
         caption={`Members of ${id}`}
         columns={columns.filter(({ title }) => !hidden.includes(title))}
         rows={shown}
         keyOf={({ index }) => String(index)}
         nothing={members.data === undefined ? 'A worker is asked ..' : 'It has no members.'}
+        choice={choiceOf(chosen)}
       />
     </section>
+  );
+}
+
+const choose = (chosen: readonly number[]): void => changeSearch({ members: chosen.join(',') });
+
+const choiceOf = (chosen: readonly number[]): Choice<Shown> => ({
+  title: 'Compare',
+  isChosen: ({ index }) => chosen.includes(index),
+  toggle: ({ index }) => choose(toggled(chosen, index)),
+  label: ({ index }) => `Compare member ${index}`,
+});
+
+/** How many members are compared, and buttons that choose several. */
+function Chosen({ chosen, shown }: { readonly chosen: readonly number[]; readonly shown: readonly Shown[] }) {
+  const begun = shown.filter(({ row }) => row !== undefined).map(({ index }) => index);
+  if (begun.length === 0) return null;
+  const waiting = chosen.filter((index) => !begun.includes(index)).length;
+  return (
+    <p className="note chosen" role="status">
+      {chosen.length === 0 ? 'Choose members to compare their metrics: boxes, or the key x.' : null}
+      {chosen.length > 0 && `${count(chosen.length, 'member')} of at most ${MOST_COMPARED} chosen`}
+      {waiting > 0 && `, ${waiting} without a job yet`}{' '}
+      {chosen.length === 0 ? (
+        <button type="button" className="quiet" onClick={() => choose(begun.slice(0, MOST_COMPARED))}>
+          compare {begun.length > MOST_COMPARED ? `the first ${MOST_COMPARED}` : 'all'}
+        </button>
+      ) : (
+        <button type="button" className="quiet" onClick={() => choose([])}>
+          choose none
+        </button>
+      )}
+    </p>
   );
 }
 
@@ -132,39 +180,64 @@ function columnsOf(axes: readonly string[]): readonly Column<Shown>[] {
   ];
 }
 
-/** Two steps in place, as a dialog of one question is. */
-function CancelGroup({ id }: { readonly id: string }) {
-  const [isAsked, setAsked] = useState(false);
-  const queries = useQueryClient();
-  const cancelling = useMutation({
-    mutationFn: () => call('POST /v1/groups/:id/cancel', { of: id, body: {} }),
-    onSettled: () => {
-      setAsked(false);
-      void queries.invalidateQueries();
-    },
-  });
-  const { error } = cancelling;
+interface GroupVerbsParts {
+  readonly id: string;
+  readonly isOver: boolean;
+  /** Members that a retry would run again. */
+  readonly failed: number;
+  /** A job of the group, which has the same owner, project and pool. Undefined: none has begun, and the server decides alone. */
+  readonly member: string | undefined;
+}
+
+/** Buttons of a group. What the access table refuses is greyed, and says who may. */
+function GroupVerbs({ id, isOver, failed, member }: GroupVerbsParts) {
+  const [asked, ask] = useState<'cancel' | 'retry'>();
+  const [told, setTold] = useState('');
+  const job = member ?? '';
+  const rights = useAnswer(
+    'GET /v1/access/explain',
+    { query: { job } },
+    { everyMs: 30_000, isWanted: job !== '' && (!isOver || failed > 0) },
+  );
+  const refusalOf = (verb: string): string | undefined => {
+    const right = rights.data?.rows.find((row) => row.verb === verb);
+    return right?.isAllowed === false ? right.why : undefined;
+  };
   return (
     <div className="verbs">
-      {error !== null && (
-        <span role="alert" className="warn">
-          {error.message}
-        </span>
+      <span role="status" className="note">
+        {told}
+      </span>
+      {failed > 0 && <AskingButton name="Retry failed" refusal={refusalOf('restart')} ask={() => ask('retry')} />}
+      {!isOver && <AskingButton name="Cancel" isFinal refusal={refusalOf('cancel')} ask={() => ask('cancel')} />}
+      {asked === 'retry' && (
+        <Question
+          title={`Retry failed members of ${id}?`}
+          answer={`Run ${count(failed, 'member')} again`}
+          act={async () => (await call('POST /v1/groups/:id/retry', { of: id, body: {} })).message}
+          tell={setTold}
+          done={() => ask(undefined)}
+        >
+          <p>
+            {count(failed, 'member')} failed, or did not begin. Each runs again as a new job with the same parameters.
+            Their old jobs and logs stay.
+          </p>
+        </Question>
       )}
-      {isAsked && <span>All members end for good:</span>}
-      {isAsked ? (
-        <>
-          <button type="button" onClick={() => setAsked(false)} autoFocus>
-            No, go back
-          </button>
-          <button type="button" className="final" disabled={cancelling.isPending} onClick={() => cancelling.mutate()}>
-            Cancel all
-          </button>
-        </>
-      ) : (
-        <button type="button" className="final" onClick={() => setAsked(true)}>
-          Cancel
-        </button>
+      {asked === 'cancel' && (
+        <Question
+          title={`Cancel ${id}?`}
+          answer="Cancel all"
+          isFinal
+          act={async () => {
+            const { state } = await call('POST /v1/groups/:id/cancel', { of: id, body: {} });
+            return state === 'done' ? 'It has ended already.' : 'It is being cancelled.';
+          }}
+          tell={setTold}
+          done={() => ask(undefined)}
+        >
+          <p>All members end for good, and their slices are deleted. This cannot be undone.</p>
+        </Question>
       )}
     </div>
   );

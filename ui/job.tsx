@@ -1,21 +1,26 @@
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { JobView } from '../contract/job.js';
 import { addressOf } from './address.js';
-import { type Answer, objectText, Refused } from './api.js';
+import { type Answer, objectNames, objectText, Refused } from './api.js';
 import { Problem, useAnswer } from './parts/answer.js';
 import { useNow } from './parts/clock.js';
 import { Link, useAddress } from './parts/link.js';
 import { Facts, Phase, Sentence, Since } from './parts/shown.js';
 import { type Column, Table } from './parts/table.js';
 import { useQuery } from '@tanstack/react-query';
+import { editsOf } from './records.js';
 import { Verbs } from './verbs.js';
 import { clock, count, duration, exactClock, onClock, toneOf } from './words.js';
 
 const Log = lazy(async () => ({ default: (await import('./log/log-view.js')).Log }));
 const Metrics = lazy(async () => ({ default: (await import('./metrics.js')).Metrics }));
 
+const Outputs = lazy(async () => ({ default: (await import('./outputs.js')).Outputs }));
+const JobAccount = lazy(async () => ({ default: (await import('./account.js')).JobAccount }));
+const SetUpProgress = lazy(async () => ({ default: (await import('./set-up.js')).SetUpProgress }));
+
 type Row = Answer<'GET /v1/jobs/:id'>;
-const TABS = ['log', 'events', 'hosts', 'file'] as const;
+const TABS = ['log', 'outputs', 'account', 'events', 'hosts', 'file'] as const;
 type Tab = (typeof TABS)[number];
 
 /** A worker has to answer for a description, so it is asked for less often than a row. */
@@ -56,6 +61,11 @@ export function Job({ id }: { readonly id: string }) {
       <Why row={row} />
       <JobFacts row={row} view={view} />
       {view !== undefined && <Timeline view={view} endedAt={row.endedAt} />}
+      {row.phase === 'setting-up' && (
+        <Suspense fallback={null}>
+          <SetUpProgress job={id} isUnderWay />
+        </Suspense>
+      )}
       <nav className="tabs" aria-label="Parts of the job">
         {TABS.map((each) => (
           <Link key={each} to={`${addressOf({ name: 'job', id })}?tab=${each}`} isCurrent={each === tab}>
@@ -74,8 +84,11 @@ export function Job({ id }: { readonly id: string }) {
             <Metrics job={id} isOver={isOver} />
           </>
         )}
+        {tab === 'outputs' && <Outputs job={id} isOver={isOver} />}
+        {tab === 'account' && <JobAccount row={row} view={view} />}
         {tab === 'events' && <Part asking={viewing}>{view && <Events view={view} />}</Part>}
         {tab === 'hosts' && <Part asking={viewing}>{view && <Hosts view={view} />}</Part>}
+        {tab === 'hosts' && row.phase !== 'setting-up' && <SetUpProgress job={id} isUnderWay={false} />}
         {tab === 'file' && <File id={id} />}
       </Suspense>
     </section>
@@ -84,6 +97,8 @@ export function Job({ id }: { readonly id: string }) {
 
 const TITLES: Readonly<Record<Tab, string>> = {
   log: 'Log',
+  outputs: 'Outputs',
+  account: 'Cost and goodput',
   events: 'Events',
   hosts: 'Slices and hosts',
   file: 'Job file',
@@ -266,10 +281,17 @@ const placeWords = ({ slice: _, number: __, ...host }: HostRow): string =>
     .filter((value) => typeof value === 'string')
     .join('  ');
 
+/** The job file as it was submitted, or as an attempt ran it after an edit. */
 function File({ id }: { readonly id: string }) {
+  const [name, choose] = useState(`jobs/${id}/spec.yaml`);
+  const { data: edited = [] } = useQuery({
+    queryKey: ['edits', id],
+    queryFn: async ({ signal }) => editsOf(await objectNames(`jobs/${id}/attempts/`, signal)),
+    retry: false,
+  });
   const { data, error } = useQuery({
-    queryKey: ['file', id],
-    queryFn: ({ signal }) => objectText(`jobs/${id}/spec.yaml`, signal),
+    queryKey: ['file', name],
+    queryFn: ({ signal }) => objectText(name, signal),
     refetchInterval: false,
   });
   if (error !== null)
@@ -279,8 +301,25 @@ function File({ id }: { readonly id: string }) {
       </p>
     );
   return (
-    <pre className="file" tabIndex={0} aria-label="The job file as it was submitted">
-      {data ?? 'Loading ..'}
-    </pre>
+    <>
+      {edited.length > 0 && (
+        <p>
+          <label>
+            As it was{' '}
+            <select value={name} onChange={(event) => choose(event.target.value)}>
+              <option value={`jobs/${id}/spec.yaml`}>submitted</option>
+              {edited.map(({ attempt, name: of }) => (
+                <option key={of} value={of}>
+                  edited for attempt {attempt}
+                </option>
+              ))}
+            </select>
+          </label>
+        </p>
+      )}
+      <pre className="file" tabIndex={0} aria-label="The job file">
+        {data ?? 'Loading ..'}
+      </pre>
+    </>
   );
 }

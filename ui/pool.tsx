@@ -1,8 +1,10 @@
+import { lazy, Suspense, useState } from 'react';
 import { addressOf } from './address.js';
-import type { Answer } from './api.js';
+import { type Answer, call } from './api.js';
 import { Problem, useAnswer } from './parts/answer.js';
 import { useNow } from './parts/clock.js';
-import { Link } from './parts/link.js';
+import { Link, useAddress } from './parts/link.js';
+import { AskingButton, Question } from './parts/question.js';
 import { Phase, Sentence, Since } from './parts/shown.js';
 import { type Column, Table } from './parts/table.js';
 import { clock, duration, unitsText } from './words.js';
@@ -15,20 +17,22 @@ type Seen = { readonly [Key in keyof CapacityRow]: CapacityRow[Key] };
 type CapacityRow = Answer<'GET /v1/pools/:pool/capacity'>['rows'][number];
 type Waiting = Answer<'GET /v1/board'>['rows'][number];
 
+const Machines = lazy(async () => ({ default: (await import('./machines.js')).Machines }));
+const QuotaFile = lazy(async () => ({ default: (await import('./quota-file.js')).QuotaFile }));
+
 const LOOK_MS = 5_000;
 const MOST_WAITING = 200;
+const TABS = ['use', 'quota', 'machines'] as const;
+type Tab = (typeof TABS)[number];
+const TITLES: Readonly<Record<Tab, string>> = { use: 'Use', quota: 'Quota file', machines: 'Machines' };
 
-/** Who has the chips of a pool and who waits for them, as the pool was published last. */
+/** A pool, as it was published last: who has its chips and who waits for them, and its quota file. */
 // Loaded with the first pool.
 export function Pool({ pool }: { readonly pool: string }) {
   const asking = useAnswer('GET /v1/pools/:pool/use', { of: pool }, { everyMs: LOOK_MS });
-  const waiting = useAnswer(
-    'GET /v1/board',
-    { query: { pool, phase: 'queued', limit: MOST_WAITING } },
-    { everyMs: LOOK_MS },
-  );
-  const capacity = useAnswer('GET /v1/pools/:pool/capacity', { of: pool }, { everyMs: 30_000 });
   const use = asking.data;
+  const said = new URLSearchParams(useAddress().search).get('tab');
+  const tab = TABS.find((each) => each === said) ?? 'use';
   return (
     <section className="pool" aria-labelledby="pool-title">
       <header>
@@ -39,6 +43,7 @@ export function Pool({ pool }: { readonly pool: string }) {
             as of <Since at={use.at} suffix=" ago" />
           </span>
         )}
+        {use !== undefined && <PoolVerbs pool={pool} admission={use.admission} />}
       </header>
       <Problem {...asking} />
       {use !== undefined && <Admission use={use} />}
@@ -47,6 +52,28 @@ export function Pool({ pool }: { readonly pool: string }) {
           Its files have a problem, and the last good ones are in force: <Sentence text={use.problem} />
         </p>
       )}
+      <nav className="tabs" aria-label="Parts of the pool">
+        {TABS.map((each) => (
+          <Link key={each} to={`${addressOf({ name: 'pool', id: pool })}?tab=${each}`} isCurrent={each === tab}>
+            {TITLES[each]}
+          </Link>
+        ))}
+      </nav>
+      <Suspense fallback={<p className="note">Loading ..</p>}>
+        {tab === 'use' && <PoolUse pool={pool} use={use} />}
+        {tab === 'quota' && <QuotaFile pool={pool} use={use} />}
+        {tab === 'machines' && <Machines pool={pool} />}
+      </Suspense>
+    </section>
+  );
+}
+
+function PoolUse({ pool, use }: { readonly pool: string; readonly use: Use | undefined }) {
+  const query = { pool, phase: 'queued', limit: MOST_WAITING };
+  const waiting = useAnswer('GET /v1/board', { query }, { everyMs: LOOK_MS });
+  const capacity = useAnswer('GET /v1/pools/:pool/capacity', { of: pool }, { everyMs: 30_000 });
+  return (
+    <>
       {use !== undefined && <Quota use={use} />}
       {use !== undefined && (
         <>
@@ -96,7 +123,54 @@ export function Pool({ pool }: { readonly pool: string }) {
           />
         </>
       )}
-    </section>
+    </>
+  );
+}
+
+interface PoolVerbsParts {
+  readonly pool: string;
+  readonly admission: Use['admission'];
+}
+
+/** Freezes a pool, or thaws it. Offered to those who may; a page of `jobctl ui` changes no pools. */
+function PoolVerbs({ pool, admission }: PoolVerbsParts) {
+  const { data: who } = useAnswer('GET /v1/whoami', {}, { everyMs: 60_000 });
+  const { data } = useAnswer('GET /v1/access/explain', { query: { pool, verb: 'admission' } }, { everyMs: 30_000 });
+  const [isAsked, setAsked] = useState(false);
+  const [told, setTold] = useState('');
+  const isOpen = admission === 'open';
+  const set = async (form: FormData): Promise<string> => {
+    const reason = form.get('reason');
+    const given = typeof reason === 'string' && reason.trim() !== '' ? { reason: reason.trim() } : {};
+    const body = { admission: isOpen ? ('frozen' as const) : ('open' as const), ...given };
+    return (await call('POST /v1/pools/:pool/admission', { of: pool, body })).message;
+  };
+  if (data?.rows[0]?.isAllowed !== true || who === undefined || who.issuer === 'jobctl ui') return null;
+  return (
+    <div className="verbs">
+      <span role="status" className="note">
+        {told}
+      </span>
+      <AskingButton name={isOpen ? 'Freeze' : 'Thaw'} refusal={undefined} ask={() => setAsked(true)} />
+      {isAsked && (
+        <Question
+          title={isOpen ? `Freeze pool ${pool}?` : `Thaw pool ${pool}?`}
+          answer={isOpen ? 'Freeze' : 'Thaw'}
+          act={set}
+          tell={setTold}
+          done={() => setAsked(false)}
+        >
+          <p>
+            {isOpen
+              ? 'Jobs that have chips go on. Nothing new is granted until the pool is thawed.'
+              : 'Jobs are granted chips again, in the order of the line.'}
+          </p>
+          <label className="field">
+            Reason, which everybody sees <input name="reason" maxLength={500} required={isOpen} autoComplete="off" />
+          </label>
+        </Question>
+      )}
+    </div>
   );
 }
 

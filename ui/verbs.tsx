@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Answer, type Call, call } from './api.js';
 import { useAnswer } from './parts/answer.js';
+import { AskingButton, Question } from './parts/question.js';
 
 type Row = Answer<'GET /v1/jobs/:id'>;
 type VerbCall = Extract<Call, `POST /v1/jobs/:id/${'cancel' | 'stop' | 'resume' | 'restart' | 'priority'}`>;
@@ -94,83 +94,35 @@ export function Verbs({ row }: { readonly row: Row }) {
       <span role="status" className="note">
         {told}
       </span>
-      {VERBS.filter(({ isFor }) => isFor(row)).map((verb) => {
-        const refusal = refusalOf(verb);
-        return (
-          <button
-            key={verb.name}
-            type="button"
-            className={verb.isFinal === true ? 'final' : ''}
-            aria-disabled={refusal !== undefined}
-            title={refusal}
-            onClick={() => refusal === undefined && choose(verb)}
-          >
-            {verb.name}
-          </button>
-        );
-      })}
+      {VERBS.filter(({ isFor }) => isFor(row)).map((verb) => (
+        <AskingButton
+          key={verb.name}
+          name={verb.name}
+          isFinal={verb.isFinal === true}
+          refusal={refusalOf(verb)}
+          ask={() => choose(verb)}
+        />
+      ))}
       {chosen !== undefined && (
-        <Question key={chosen.name} verb={chosen} id={id} tell={setTold} done={() => choose(undefined)} />
+        <Question
+          key={chosen.name}
+          title={`${chosen.name} ${id}?`}
+          answer={chosen.name}
+          isFinal={chosen.isFinal === true}
+          act={(form) => act(chosen, id, form)}
+          tell={setTold}
+          done={() => choose(undefined)}
+        >
+          <p>{chosen.question}</p>
+          {chosen.field}
+        </Question>
       )}
     </div>
   );
 }
 
-interface QuestionParts {
-  readonly verb: Verb;
-  readonly id: string;
-  readonly tell: (words: string) => void;
-  readonly done: () => void;
-}
-
-function Question({ verb, id, tell, done }: QuestionParts) {
-  const { name, of, question, field, body, isFinal } = verb;
-  const dialog = useRef<HTMLDialogElement | null>(null);
-  const queries = useQueryClient();
-  const asking = useMutation({
-    mutationFn: (form: FormData) => call(of, { of: id, body: (body?.(form) ?? {}) as never }),
-    onSuccess: (answer) => {
-      tell(
-        'message' in answer
-          ? answer.message
-          : answer.state === 'done'
-            ? 'It has ended already.'
-            : 'It is being cancelled.',
-      );
-      void queries.invalidateQueries();
-      dialog.current?.close();
-    },
-  });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    asking.mutate(new FormData(event.currentTarget));
-  };
-  const opened = (element: HTMLDialogElement | null): void => {
-    dialog.current = element;
-    if (element !== null && !element.open) element.showModal();
-  };
-  return (
-    <dialog ref={opened} onClose={done} aria-labelledby="question-title">
-      <form onSubmit={submit}>
-        <h2 id="question-title">
-          {name} {id}?
-        </h2>
-        <p>{question}</p>
-        {field}
-        {asking.error !== null && (
-          <p role="alert" className="problem">
-            {asking.error.message}
-          </p>
-        )}
-        <div className="answers">
-          <button type="button" onClick={() => dialog.current?.close()} autoFocus>
-            No, go back
-          </button>
-          <button type="submit" className={isFinal === true ? 'final' : 'main'} disabled={asking.isPending}>
-            {name}
-          </button>
-        </div>
-      </form>
-    </dialog>
-  );
+async function act({ of, body }: Verb, id: string, form: FormData): Promise<string> {
+  const answer = await call(of, { of: id, body: (body?.(form) ?? {}) as never });
+  if ('message' in answer) return answer.message;
+  return answer.state === 'done' ? 'It has ended already.' : 'It is being cancelled.';
 }

@@ -33,6 +33,14 @@ export const onClock = (sentence: string, now: number): string =>
 export const count = (number: number, noun: string): string =>
   `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
 
+const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
+
+/** `0 B`, `1.5 KiB`, `16.0 MiB`. */
+export function sizeText(bytes: number): string {
+  const power = bytes < 1_024 ? 0 : Math.min(SIZES.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${power === 0 ? bytes : (bytes / 1_024 ** power).toFixed(1)} ${SIZES[power]}`;
+}
+
 export const unitsText = (units: Readonly<Record<string, number>>): string =>
   Object.entries(units)
     .map(([type, amount]) => `${amount} ${type}`)

@@ -7,17 +7,7 @@ import type { JobVerb } from '../../contract/job-requests.js';
 import type { SliceDeletion } from '../../domain/lease.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Asker, Outcome } from '../../domain/job-state.js';
-import {
-  JobInvalid,
-  JobNameTaken,
-  JobRefused,
-  JobTerminated,
-  ServerRefused,
-  GroupNotFound,
-  JobNotFound,
-  PoolNotFound,
-  PoolRefused,
-} from '../errors.js';
+import { JobInvalid, JobNameTaken, JobRefused, JobTerminated, ServerRefused, GroupNotFound } from '../errors.js';
 import type { GroupView } from '../../contract/group.js';
 import type { GroupState } from '../../domain/array/group-state.js';
 import type { GroupFilter, GroupRow } from '../group-rows.js';
@@ -26,11 +16,12 @@ import type { JobEdit, JobWish } from '../job-calls.js';
 import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
 import type { JobPage, JobRow } from '../job-rows.js';
-import type { MachinesClient, PoolClient, Admission, AppliedFiles } from '../pool-client.js';
+import type { MachinesClient, PoolClient } from '../pool-client.js';
 import type { SchedulesClient } from '../schedules.js';
 import type { Submission, Submitted } from '../submissions.js';
 import type { TaskQueuePolls } from '../temporal-calls.js';
 import type { LocalContents, UploadProgress } from '../uploads.js';
+import { HttpMachines, HttpPool } from './http-pools.js';
 import { HttpSchedules, submissionBody } from './http-schedules.js';
 import { type Meanings, meaningsOfJob, type Ask, ServerCalls } from './server-calls.js';
 import type { ServerOptions } from './server-options.js';
@@ -221,7 +212,7 @@ export class HttpJobs implements JobPort {
   }
 
   machines(pool: string): MachinesClient {
-    return noMachines(pool, this.#calls);
+    return new HttpMachines(pool, this.#calls);
   }
 
   schedules(): SchedulesClient {
@@ -274,57 +265,4 @@ const queryOf = ({ phase, ids, ...filter }: JobFilter): Query => ({
   ...filter,
   phase: phase === undefined || typeof phase === 'string' ? phase : phase.join(','),
   ids: ids?.join(','),
-});
-
-type Told = 'quotaApply' | 'admission' | 'priority' | 'quotaRelease';
-
-/** A pool through `jobctl serve`. Each call may be repeated. */
-class HttpPool implements PoolClient {
-  readonly pool: string;
-  readonly #calls: ServerCalls;
-
-  constructor(pool: string, calls: ServerCalls) {
-    this.pool = pool;
-    this.#calls = calls;
-  }
-
-  apply(files: AppliedFiles): Promise<string> {
-    return this.#tell('quotaApply', { params: { pool: this.pool }, body: files });
-  }
-
-  setAdmission(admission: Admission, _by: string, reason?: string): Promise<string> {
-    const body = { admission, ...(reason === undefined ? {} : { reason }) };
-    return this.#tell('admission', { params: { pool: this.pool }, body });
-  }
-
-  /** The pool is not sent, since the server knows the job's. */
-  setPriority(job: string, priority: number): Promise<string> {
-    const notFound = (): Error => new JobNotFound(job, `on ${this.#calls.address}`);
-    return this.#tell('priority', { params: { id: job }, body: { priority }, meanings: { 'not-found': notFound } });
-  }
-
-  release(job: string, because: string): Promise<string> {
-    return this.#tell('quotaRelease', { params: { pool: this.pool }, body: { job, because } });
-  }
-
-  async #tell<Name extends Told>(name: Name, ask: Ask<Name>): Promise<string> {
-    const own: Meanings = {
-      refused: (why) => new PoolRefused(this.pool, why),
-      invalid: (why) => new PoolRefused(this.pool, why),
-      'not-found': () => new PoolNotFound(this.pool, `on ${this.#calls.address}`),
-    };
-    return (await this.#calls.json<Told>(name, { ...ask, meanings: { ...own, ...ask.meanings } } as Ask<Told>)).message;
-  }
-}
-
-/** Rejects every call: machines of a pool are for operators, who have access to Temporal. */
-const noMachines = (pool: string, { address }: ServerCalls): MachinesClient => ({
-  pool,
-  call: () =>
-    Promise.reject(
-      new ServerRefused(
-        `jobctl serve at ${address} has no calls for machines of a pool`,
-        'ask by Temporal: a client or context that names its address',
-      ),
-    ),
 });

@@ -70,6 +70,10 @@ export const poolUseSchema = z.object({
   admissionReason: z.string().optional(),
   admissionSet: z.object({ by: z.string(), at: epochMs }).optional().describe('Who froze, drained or opened it.'),
   problem: z.string().optional().describe('Of its files: those that were good last are in force.'),
+  source: z
+    .string()
+    .optional()
+    .describe('Where its quota file is: a path, a URL, or `applied by olga`. Absent: it has none.'),
   tiers: z.array(tierSchema).describe('Empty: the pool has no quota file, and no limit.'),
   projects: z.array(projectSchema),
   users: z.array(shareSchema).describe('By user and project, the most chips first.'),
@@ -95,5 +99,6 @@ export const groupMembersSchema = z.object({
       values: z.record(z.string(), scalar).describe('Its parameters by axis.'),
     }),
   ),
+  failed: z.int().describe('How many of them `retry --failed` runs again.'),
   isFromLists: z.boolean().optional().describe('No worker answered: this is made of what lists know.'),
 });

@@ -6,7 +6,20 @@ import { MOST_POOL_FILE, MOST_QUOTA_FILE } from '../../domain/bounds.js';
 
 export const poolParams = z.object({ pool: quotaName });
 export const poolStateSchema = z.looseObject({ v: z.literal(1), pool: z.string() }).meta({ id: 'PoolState' });
-const namedText = (most: number) => z.strictObject({ name: z.string().min(1).max(1024), text: z.string().max(most) });
+const namedText = (most: number) =>
+  z.strictObject({
+    name: z.string().min(1).max(1024),
+    text: z.string().max(most),
+    replaces: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe(
+        'Generation of the applied file that this one was made from, or `none`. If another is in force by now, applying is refused. ' +
+          'Absent: whatever is in force is replaced. A plan does not look at it.',
+      ),
+  });
 export const applyBody = z.strictObject({
   quotaFile: namedText(MOST_QUOTA_FILE).optional(),
   poolFile: namedText(MOST_POOL_FILE).optional(),
@@ -76,6 +89,33 @@ export const releaseBody = z.strictObject({
     .regex(/\S/, 'says nothing')
     .max(MOST_BECAUSE)
     .describe('How you know that nothing of them is left.'),
+});
+/** The types are `MachineRow` and `MachinesAnswer` of contract/machines.ts. */
+export const machinesSchema = z.object({
+  machines: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        address: z.string(),
+        accelerators: z.record(z.string(), z.number()),
+        state: z
+          .string()
+          .describe('`free`, `held` by a job, `drained`, put `aside` for a problem, `silent`, or `foreign`: not ours.'),
+        job: z.string().optional().describe('Which holds it.'),
+        problem: z.string().optional().describe('Why it is not used, or what was wrong at its last use.'),
+        warning: z.string().optional(),
+        since: epochMs.optional(),
+        isRehearsed: z.boolean().optional().describe('A VM of a local stack. Absent: a real machine.'),
+      }),
+    )
+    .describe('In the order of the pool file. Empty: the pool owns none.'),
+});
+export const machinesBody = z.strictObject({
+  verb: z
+    .enum(['drain', 'undrain', 'check'])
+    .describe('`check` inspects machines that nobody holds; one that was put aside and is well is used again.'),
+  names: z.array(z.string().min(1).max(200)).min(1).max(1_000).describe('As the pool file has them.'),
+  reason: z.string().max(500).optional().describe('Of a drain, for those who look at it.'),
 });
 export const admissionBody = z.strictObject({
   admission: z.enum(['open', 'frozen', 'draining']),

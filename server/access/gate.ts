@@ -44,6 +44,11 @@ export class Gate {
     this.#parts = parts;
   }
 
+  /** Nothing is refused, and no worker asks for a server's signature. */
+  get isTrusted(): boolean {
+    return this.#parts.rules === 'trusted';
+  }
+
   /** @throws ApiError `forbidden`; JobNotFound */
   async job(call: Call, verbs: AccessVerb | OneOrMore, job: string): Promise<JobFacts> {
     const facts = await this.#parts.facts.of(job);

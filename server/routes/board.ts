@@ -3,7 +3,7 @@ import { gatherBoard } from '../../client/job-board.js';
 import type { JobFilter } from '../../client/job-query.js';
 import { readPoolState, readWaitingLine } from '../../client/pool-state.js';
 import { assignmentAt, memberIndexes } from '../../domain/array/array.js';
-import { memberId, roundAt, wordOfMark } from '../../domain/array/group-state.js';
+import { memberId, retriedIndexes, roundAt, wordOfMark } from '../../domain/array/group-state.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
 import { chipHolders, userShares } from '../../quota/chip-holders.js';
 import { poolAccounts } from '../../quota/pool-accounts.js';
@@ -54,13 +54,14 @@ export function registerBoard(serve: Serve, { client, gate, store }: Services): 
         `nothing was published of pool '${pool}'`,
         'a worker publishes it from its first job on',
       );
-    const { at, admission, admissionReason, admissionSet, problem, view } = state;
+    const { at, admission, admissionReason, admissionSet, problem, source, view } = state;
     const { tiers, projects } = poolAccounts(view);
     return {
       ...{ pool, at, admission },
       ...(admissionReason !== undefined && { admissionReason }),
       ...(admissionSet !== undefined && { admissionSet: { ...admissionSet } }),
       ...(problem !== undefined && { problem }),
+      ...(source !== undefined && { source }),
       tiers: tiers.map((tier) => ({ ...tier })),
       projects: projects.map((project) => ({ ...project })),
       users: userShares(view).map((share) => ({ ...share })),
@@ -88,7 +89,7 @@ export function registerBoard(serve: Serve, { client, gate, store }: Services): 
         values: { ...assignmentAt(array, index) },
       }));
       const axes = array.axes.map(({ name }) => name);
-      return { group: id, axes, members, ...(isFromLists && { isFromLists }) };
+      return { group: id, axes, members, failed: retriedIndexes(state).length, ...(isFromLists && { isFromLists }) };
     },
     { asksItself: true },
   );

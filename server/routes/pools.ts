@@ -3,7 +3,7 @@ import { readDayFiles } from '../../client/counted.js';
 import type { JobRecord } from '../../domain/counted/record.js';
 import { isIn, reportOf } from '../../domain/counted/report.js';
 import type { Call, Gate } from '../access/gate.js';
-import type { AppliedFiles, PoolFileText } from '../../client/pool-client.js';
+import type { AppliedFiles, MachinesCall, PoolFileText } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
 import { ApiError } from '../problem.js';
 import type { ServerConfig } from '../config.js';
@@ -48,9 +48,9 @@ export function registerPools(
     async ({ call, params: { pool }, body: { quotaFile, poolFile } }) => {
       // Only a caller who may apply files here learns what other pools have.
       await gate.about(call, 'quota-apply', { pool }, async () => {
-        if (quotaFile) await refuseForeignProjects({ rules, dear }, call.caller, pool, quotaFile);
+        if (quotaFile) await refuseForeignProjects({ rules, dear }, call.caller, pool, quotaFile as PoolFileText);
       });
-      const files: AppliedFiles = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) };
+      const files = { ...(quotaFile && { quotaFile }), ...(poolFile && { poolFile }) } as AppliedFiles;
       return { message: await client.quota(pool).apply(files, call.caller.id) };
     },
     { asksItself: true, ...dearly(limits) },
@@ -68,6 +68,21 @@ export function registerPools(
       return { rows: [...rows], ...more, prices: [...more.prices], unreadable, hidden };
     },
     { asksItself: true, ...dearly(limits) },
+  );
+
+  // Costly: each call is a workflow.
+  const machinesOf = (pool: string, call: Omit<MachinesCall, 'by'>, by: string) =>
+    client.machines(pool).call({ ...call, by }) as Promise<never>;
+  serve(
+    'machines',
+    ({ call, params: { pool } }) => machinesOf(pool, { verb: 'ls', names: [] }, call.caller.id),
+    dearly(limits),
+  );
+  serve(
+    'changeMachines',
+    ({ call, params: { pool }, body: { reason, ...body } }) =>
+      machinesOf(pool, { ...body, ...(reason !== undefined && { reason }) }, call.caller.id),
+    dearly(limits),
   );
 
   serve('admission', async ({ call, params: { pool }, body: { admission, reason } }) => ({

@@ -174,6 +174,40 @@ describe('the files of a pool', function () {
     assert.deepEqual(config?.kind === 'limited' ? config.rules?.borrowingLimits : undefined, { b: { v4: 1 } });
   });
 
+  it('an edited file is put in force over the one that was edited, and over no other', async () => {
+    const source = sourceOf();
+    const generation = async (kind: 'quota' | 'pool' = 'quota'): Promise<string> =>
+      (await store.stat(appliedFileObject('edited', kind)))?.generation ?? 'none';
+    const edit = (text: string, replaces: string, by = 'ann') => ({
+      ...{ v: 1 as const, by },
+      quotaFile: { name: 'quota.toml', text, replaces },
+    });
+    const refused = /^the quota file of pool edited was applied by somebody else meanwhile/;
+    assert.equal((await source.applyFiles('edited', edit(quotaText(8), 'none'))).isApplied, true);
+    const first = await generation();
+    // A worker that died before it answered: the call is repeated, and finds what it did.
+    assert.equal((await source.applyFiles('edited', edit(quotaText(8), 'none'))).isApplied, true);
+    assert.equal(await generation(), first);
+    for (const stale of ['none', '1'])
+      assert.match((await source.applyFiles('edited', edit(quotaText(16), stale, 'bob'))).message, refused);
+    assert.equal((await source.applyFiles('edited', edit(quotaText(16), first))).isApplied, true);
+    assert.match((await source.applyFiles('edited', edit(quotaText(32), first, 'bob'))).message, refused);
+    assert.equal(v4Of(await sourceOf().load('edited')), 16);
+    // Of two files, one of which is stale, neither is put in force.
+    const poolFile = { name: 'pool.toml', text: '[limits]\njobs_per_user = 1\n', replaces: 'none' };
+    await store.replace(appliedFileObject('edited', 'pool'), '');
+    const second = await generation();
+    const both = await source.applyFiles('edited', { ...edit(quotaText(32), second), poolFile });
+    assert.equal(both.isApplied, false);
+    assert.equal(await generation(), second);
+    assert.equal((await source.applyFiles('edited', edit(quotaText(64), 'none', 'x'))).isApplied, false);
+    assert.equal(
+      (await source.applyFiles('edited', { v: 1, by: 'y', quotaFile: { name: 'q', text: quotaText(4) } })).isApplied,
+      true,
+      'a call that names none replaces whatever is in force',
+    );
+  });
+
   it('a pool whose file is configured takes none by apply, and says where its file is', async () => {
     const source = sourceOf({ default: { quotaFile: '/etc/jobctl/quota.toml' } });
     assert.deepEqual(await source.applyFiles('default', call(quotaText(8))), {

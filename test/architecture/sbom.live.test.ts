@@ -56,9 +56,12 @@ describe('F16: the bills of materials', function () {
   });
 
   for (const { name, folder: path } of PACKAGES)
-    it(`${name}: name every dependency that npm installs with it, in the version of the lock, and no other`, () => {
+    it(`${name}: name every dependency that npm installs with it or that is in its page, in the version of the lock, and no other`, () => {
       const bom = boms.get(name) ?? assert.fail(`no bill of ${name}`);
-      const wanted = installedWith(path === '.' ? '' : path);
+      const wanted = new Set([
+        ...installedWith(path === '.' ? '' : path),
+        ...(name === 'jobctl' ? pageLibraries() : []),
+      ]);
       assert.ok(wanted.size > 50, `${wanted.size} of ${name}`);
       assert.deepEqual(idsIn(bom.components), [...wanted].sort());
     });
@@ -88,6 +91,27 @@ describe('F16: the bills of materials', function () {
     }
     assert.ok(count > 500, `${count}`);
   });
+
+  it('name each library of the page as a dependency of jobctl', () => {
+    const { components, dependencies, metadata } = boms.get('jobctl') ?? assert.fail('no bill of jobctl');
+    const own = dependencies.find(({ ref }) => ref === (metadata.component as { 'bom-ref'?: string })['bom-ref']);
+    const libraries = pageLibraries();
+    assert.ok(libraries.length >= 6 && libraries.includes(`react@${packages['node_modules/react']?.version}`));
+    for (const id of libraries) {
+      const refs = components
+        .filter((component) => idOf(component) === id)
+        .map((each) => (each as { 'bom-ref'?: string })['bom-ref']);
+      assert.ok(refs.some((ref) => own?.dependsOn.includes(ref ?? '')) || own?.dependsOn.includes(id), id);
+    }
+  });
+
+  /** What is bundled into the page, by the notices of its licenses (test/server/page.test.ts). */
+  function pageLibraries(): readonly string[] {
+    const notices = readFileSync(join(ROOT, 'dist/ui/THIRD-PARTY-NOTICES.txt'), 'utf8');
+    return [...notices.matchAll(/(?:^|-{80}\n\n)(\S+) (\d\S*), .+\n/g)].map(
+      ([, name, version]) => `${name}@${version}`,
+    );
+  }
 
   /** Ids of what Node.js would find from the package at `path` on, and from there. */
   function installedWith(path: string): ReadonlySet<string> {

@@ -25,6 +25,7 @@ const SAID: Readonly<Partial<Record<OperationName, string>>> = {
   ...{ uploads: 'submit', completeUpload: 'submit', uploadContent: 'submit' },
   admission: 'quota freeze',
   priority: 'quota set-priority',
+  ...{ machines: 'machines ls', changeMachines: 'machines drain' },
   audit: 'audit log',
   accessExplain: 'access explain',
 };

@@ -41,5 +41,6 @@ export const SAMPLE_BODIES = {
   quotaPlan: FILES,
   quotaApply: FILES,
   admission: { admission: 'frozen', reason: 'tonight' },
+  changeMachines: { verb: 'drain', names: ['box-1'], reason: 'tonight' },
   quotaRelease: { job: 'a-1', because: 'it is off' },
 } satisfies { readonly [Name in OperationWithBody]: NonNullable<BodySent<Name>> };

@@ -18,6 +18,7 @@ const UNSENT: Readonly<Partial<Record<OperationName, readonly string[]>>> = {
 export const NOT_CALLED: readonly OperationName[] = [
   ...(['login', 'polls', 'objectStat'] as const),
   ...(['board', 'groupMembers', 'pageSession', 'poolUse'] as const),
+  ...(['machines', 'changeMachines'] as const),
 ];
 
 export interface Route {

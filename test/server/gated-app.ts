@@ -6,10 +6,11 @@ import pino from 'pino';
 import { PoolFileReader } from '../../activities/operator-file.js';
 import { poolSource } from '../../activities/pool-source.js';
 import { quotaSource } from '../../activities/quota-source.js';
-import { GroupNotFound, JobInvalid, JobNotFound, ScheduleNotFound } from '../../client/errors.js';
+import { GroupNotFound, JobInvalid, JobNotFound, MachineNotFound, ScheduleNotFound } from '../../client/errors.js';
 import type { GroupFilter, GroupRow } from '../../client/group-rows.js';
 import type { RetryOptions } from '../../client/groups.js';
 import type { JobRow } from '../../client/job-rows.js';
+import type { MachinesCall } from '../../client/pool-client.js';
 import type { ScheduleRow } from '../../client/schedule-rows.js';
 import type { ScheduleWish } from '../../client/schedule-wish.js';
 import type { Submission } from '../../client/submissions.js';
@@ -233,6 +234,16 @@ export class GatedApp {
             },
           ]),
         ),
+      }),
+      machines: (pool: string) => ({
+        call: async ({ names, ...asked }: MachinesCall) => {
+          this.told.push({ pool, names, ...asked });
+          if (names.includes('none')) throw new MachineNotFound(`pool ${pool} has no machine none; it has box-1`);
+          const state = asked.verb === 'drain' ? 'drained' : 'free';
+          return {
+            machines: [{ name: 'box-1', address: '10.0.0.1:22', user: 'ann', accelerators: { h100: 8 }, state }],
+          };
+        },
       }),
       openSlices: async () => [],
       deletions: async () => [],

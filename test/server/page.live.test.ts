@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { jobFile } from '../end-to-end/job-files.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { startBrowser } from '../long/web-ui-page.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
+import { changesByPage } from './page-changes.js';
+import { LOOKS, mustLookRight, SIZES } from './page-looks.js';
 import { ServerStack } from './server-stack.js';
 
 const ONE_HOST = { tpu: { accelerator: 'v5litepod-8' } };
@@ -24,12 +25,6 @@ speech = ["mallory@example.org"]
 `;
 const EVIL = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>';
 const PRINTS = `printf '\\033[31mred\\033[0m attempt %s\\n' "$JOBCTL_ATTEMPT"; echo '${EVIL}'; printf '\\033]0;title\\007\\033[2Jend\\n'; sleep 1000`;
-const SIZES = [
-  { width: 390, height: 844 },
-  { width: 1024, height: 768 },
-  { width: 1920, height: 1080 },
-];
-const LOOKS = [...SIZES.map((size) => [size, 'light'] as const), [SIZES[0]!, 'dark'] as const];
 /** A browser, a worker, servers and a cloud share this computer. */
 const SLOW_MS = 90_000;
 
@@ -75,9 +70,9 @@ describe('the page of jobctl serve in a browser', function () {
     await stack?.stop();
   });
 
-  const submit = async (name: string, command: string, more: object = {}): Promise<void> => {
+  const submit = async (name: string, command: string, more: object = {}, who = 'alice'): Promise<void> => {
     const job = { ...jobFile(command, { project: 'vision', ...ONE_HOST, ...more }), name };
-    const { status, text } = await stack.call('alice@example.org', 'POST', '/v1/jobs', { name, job });
+    const { status, text } = await stack.call(`${who}@example.org`, 'POST', '/v1/jobs', { name, job });
     assert.equal(status, 201, text);
   };
   const statusOf = async (id: string): Promise<Record<string, unknown>> =>
@@ -181,11 +176,12 @@ describe('the page of jobctl serve in a browser', function () {
       ] as const) {
         await page.goto(`${stack.url}${path}`);
         await shows(text);
-        const [wide, window] = await page.evaluate<number[]>('[document.documentElement.scrollWidth, innerWidth]');
-        assert.ok((wide ?? 0) <= (window ?? 0), `${path}: ${wide} pixels wide`);
-        assert.deepEqual(await faultsOf(page), [], path);
+        await mustLookRight(page, path);
       }
     });
+
+  describe('with a pool of applied files', () =>
+    changesByPage(() => ({ stack, page, logIn, shows, submit, statusOf, slowMs: SLOW_MS })));
 
   describe('attacked', () => {
     it("shows no log, file or hosts of another user's job by its address", async () => {
@@ -256,23 +252,3 @@ describe('the page of jobctl serve in a browser', function () {
     });
   });
 });
-
-interface Fault {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
-}
-
-/** What axe finds against WCAG 2.2 A and AA, each with its places. */
-async function faultsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<{ readonly violations: readonly Fault[] }>(
-    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })`,
-  );
-  return violations.map(
-    ({ id, nodes }) =>
-      `${id}: ${nodes
-        .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
-        .join('; ')
-        .slice(0, 600)}`,
-  );
-}

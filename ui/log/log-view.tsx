@@ -133,11 +133,15 @@ export function Log({ job, attempts, hosts }: LogParts) {
         linked={linked}
         nothing={nothingWords(state, shown !== undefined)}
         isManyHosts={hostsOf(hostText)?.length !== 1 && hosts !== 1}
-        link={(line) => changeSearch({ line: lineText(line), host: String(line.host), attempt: String(line.attempt) })}
+        link={linkTo}
       />
     </div>
   );
 }
+
+/** The same function at each draw, so that lines that stay are not drawn again. */
+const linkTo = (line: LogLine): void =>
+  changeSearch({ line: lineText(line), host: String(line.host), attempt: String(line.attempt) });
 
 function nothingWords({ words, isBroken }: LogState, isFiltered: boolean): string {
   if (isFiltered) return 'No line has this text.';
@@ -158,6 +162,9 @@ interface LogState {
   readonly words: string;
   readonly isBroken?: true;
 }
+
+/** One object: another would draw all lines again for each stretch. */
+const LIVE: LogState = { words: 'live' };
 
 function useLog(job: string, { attemptText, hostText, tail, from }: Wish) {
   const store = useRef(new LogLines());
@@ -187,7 +194,7 @@ function useLog(job: string, { attemptText, hostText, tail, from }: Wish) {
       {
         stretch: ({ bytes, ...more }) => {
           lines.push({ ...more, bytes: bytesOf(bytes) });
-          setState({ words: 'live' });
+          setState((before) => (before.words === LIVE.words ? before : LIVE));
           changed();
         },
         attemptEnd: (of) => (lines.close(of), changed()),

@@ -5,7 +5,8 @@ import { go } from './link.js';
 /** Keys of the page. The words are what the help shows. */
 const KEYS: readonly (readonly [key: string, words: string])[] = [
   ['/', 'search in this screen'],
-  ['j, k', 'next, previous job or line'],
+  ['j, k', 'next, previous job, row or line'],
+  ['x', 'choose the row in focus, to compare it'],
   ['Enter', 'open the job in focus'],
   ['b', 'all jobs'],
   ['p', 'the pool'],
@@ -16,9 +17,9 @@ const KEYS: readonly (readonly [key: string, words: string])[] = [
 
 /** Whether keys belong to what is in focus: a field that takes text. */
 export function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
+  if (!(target instanceof HTMLElement)) return false;
+  const isBox = target instanceof HTMLInputElement && target.type === 'checkbox';
+  return target.isContentEditable || (!isBox && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
 export function Keys() {

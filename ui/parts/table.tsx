@@ -1,4 +1,5 @@
-import { type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useState } from 'react';
+import { isTyping } from './keys.js';
 
 export interface Column<Row> {
   readonly title: string;
@@ -10,6 +11,15 @@ export interface Column<Row> {
   readonly isMinor?: boolean;
 }
 
+/** Rows that can be chosen: a box before each, and the key x. */
+export interface Choice<Row> {
+  readonly title: string;
+  readonly isChosen: (row: Row) => boolean;
+  readonly toggle: (row: Row) => void;
+  /** Of the box of a row. */
+  readonly label: (row: Row) => string;
+}
+
 interface TableParts<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
@@ -18,10 +28,11 @@ interface TableParts<Row> {
   /** Rows that are drawn at first; a button draws the others. */
   readonly most?: number;
   readonly nothing: string;
+  readonly choice?: Choice<Row>;
 }
 
-/** A dense table. A click on a title sorts by it, again turns the order. */
-export function Table<Row>({ caption, columns, rows, keyOf, most = 200, nothing }: TableParts<Row>) {
+/** A dense table. A click on a title sorts by it, again turns the order; j and k go through its rows. */
+export function Table<Row>({ caption, columns, rows, keyOf, most = 200, nothing, choice }: TableParts<Row>) {
   const [sort, setSort] = useState<{ readonly title: string; readonly isDown: boolean }>();
   const [limit, setLimit] = useState(most);
   const by = columns.find(({ title }) => title === sort?.title)?.by;
@@ -30,11 +41,16 @@ export function Table<Row>({ caption, columns, rows, keyOf, most = 200, nothing 
     setSort((before) => ({ title, isDown: before?.title === title && !before.isDown }));
   if (rows.length === 0) return <p className="note">{nothing}</p>;
   return (
-    <div className="scroll" role="region" aria-label={caption} tabIndex={0}>
+    <div className="scroll" role="region" aria-label={caption} tabIndex={0} onKeyDown={move}>
       <table>
         <caption className="hidden">{caption}</caption>
         <thead>
           <tr>
+            {choice !== undefined && (
+              <th scope="col" className="choice">
+                <span className="hidden">{choice.title}</span>
+              </th>
+            )}
             {columns.map(({ title, by: isSorted, isNumber, isMinor }) => (
               <th
                 key={title}
@@ -56,6 +72,16 @@ export function Table<Row>({ caption, columns, rows, keyOf, most = 200, nothing 
         <tbody>
           {ordered.slice(0, limit).map((row) => (
             <tr key={keyOf(row)}>
+              {choice !== undefined && (
+                <td className="choice">
+                  <input
+                    type="checkbox"
+                    aria-label={choice.label(row)}
+                    checked={choice.isChosen(row)}
+                    onChange={() => choice.toggle(row)}
+                  />
+                </td>
+              )}
               {columns.map(({ title, cell, isNumber, isMinor }) => (
                 <td key={title} className={classes(isNumber, isMinor)}>
                   {cell(row)}
@@ -73,6 +99,22 @@ export function Table<Row>({ caption, columns, rows, keyOf, most = 200, nothing 
     </div>
   );
 }
+
+/** Goes to the first thing in the next or previous row that takes the focus; `x` presses the box of the row. */
+function move(event: KeyboardEvent<HTMLElement>): void {
+  const { key, target, currentTarget, ctrlKey, metaKey, altKey } = event;
+  if (ctrlKey || metaKey || altKey || isTyping(target)) return;
+  const rows = [...currentTarget.querySelectorAll('tbody tr')];
+  const at = rows.findIndex((row) => row.contains(target as Node));
+  if (key === 'x') rows[at]?.querySelector<HTMLElement>('input[type=checkbox]')?.click();
+  else if (key === 'j') focusOf(rows[at + 1])?.focus();
+  else if (key === 'k') focusOf(rows[at - 1])?.focus();
+  else return;
+  event.preventDefault();
+}
+
+const focusOf = (row: Element | undefined): HTMLElement | null | undefined =>
+  row?.querySelector<HTMLElement>('input, a, button');
 
 const classes = (isNumber?: boolean, isMinor?: boolean): string =>
   [isNumber === true ? 'number' : '', isMinor === true ? 'minor' : ''].join(' ').trim();

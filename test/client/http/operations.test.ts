@@ -26,7 +26,7 @@ const OF_OTHERS: readonly OperationName[] = [
   ...(['board', 'groupMembers', 'pageSession', 'poolUse'] as const),
 ];
 /** Verbs that decide a part of a call, or that `jobctl serve` has no call for (`client/http/http-jobs.ts`). */
-const WITHOUT_ROW = ['outputs', 'edit', 'machines'];
+const WITHOUT_ROW = ['outputs', 'edit'];
 
 const rowOf = ({ method, url }: Seen): OperationName =>
   operationOf(method, new URL(url, 'http://x').pathname) ?? assert.fail(`${method} ${url} is no operation`);
@@ -97,6 +97,8 @@ describe('the operations of jobctl serve', function () {
       () => client.quota('default').apply(SAMPLE_BODIES.quotaApply, by),
       () => client.quota('default').setAdmission('frozen', by, 'tonight'),
       () => client.quota('default').release(id, 'it is off', by),
+      () => client.machines('default').call({ verb: 'ls', names: [], by }),
+      () => client.machines('default').call({ ...SAMPLE_BODIES.changeMachines, by }),
       () => purgeOverHttp(options, id),
       () => hostAccess(options, id),
       () => log.run(AbortSignal.timeout(5_000)),
