@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { declared, reachOf } from '../../cloud/machines/own/claiming.js';
+import { declared, reachOf } from '../../cloud/machines/own/choosing.js';
 import { runEnvironment } from '../../domain/run-environment.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
@@ -30,7 +30,7 @@ describe('slots of a machine in a pool file', () => {
     );
     const [, second] = machines;
     assert.ok(second);
-    assert.deepEqual(declared(second).accelerator, { type: 'h100', count: 8 }, 'what the whole machine has');
+    assert.deepEqual(declared([second]).accelerator, { type: 'h100', count: 8 }, 'what the whole machine has');
     assert.deepEqual(reachOf(second).slot, { number: 1, of: 4, gpus: [2, 3] });
   });
 

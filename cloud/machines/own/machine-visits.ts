@@ -2,7 +2,7 @@ import { answerWithin } from '../../abort.js';
 import { lastingUid, type SshKey, type SshTarget } from '../../hosts/port.js';
 import type { Fleet } from '../../hosts/host-fleet.js';
 import type { MachineVerbs } from '../../hosts/machine-verbs.js';
-import type { ChosenMachine } from './pool-record.js';
+import type { ChosenMachine, MachineClaim } from './pool-record.js';
 
 export interface VisitOptions {
   readonly fleet: Pick<Fleet<SshTarget>, 'connect'>;
@@ -48,7 +48,30 @@ export class MachineVisits {
       return { kind: 'silent', mayHaveBegun, message: (error as Error).message };
     }
   }
+
+  /**
+   * Gives back a claim that no record knows. Of a claim beside another slot, what runs under it runs as that slot's user, so that
+   * slot is given back first.
+   * @param verbs of the machine
+   * @returns undefined, or the reason why the claim stands
+   */
+  async giveBack(
+    pool: string,
+    { machine, verbs }: { readonly machine: ChosenMachine; readonly verbs: MachineVerbs },
+    { uid, first }: Pick<MachineClaim, 'uid' | 'first'>,
+    graceMs: number,
+  ): Promise<string | undefined> {
+    if (first !== undefined) {
+      const visited = await this.visit(pool, { ...machine, ...first }, FIRST_MS, (runs) => runs.vacate(uid, graceMs));
+      if (visited.kind === 'silent')
+        return `is held for ${first.name}, whose user ${first.user} cannot be reached: ${visited.message}`;
+    }
+    await verbs.vacate(uid, graceMs);
+    return undefined;
+  }
 }
+
+const FIRST_MS = 45_000;
 
 function targetOf(pool: string, { name, address, port, user, hostKey, key }: ChosenMachine): SshTarget {
   const uid = lastingUid({ pool, name });

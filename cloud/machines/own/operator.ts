@@ -2,8 +2,9 @@ import { placeOf } from '../../../domain/machine-kinds/machines/section.js';
 import { machineFindings } from '../../../domain/machine-kinds/machines/findings.js';
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
-import { isOurs, readClaim, LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
-import { declared, failedOnce, inspectedWell, problemOf, reachOf, takenText } from './claiming.js';
+import { declared, reachOf } from './choosing.js';
+import { claimsOf, isOurs, readClaim, LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
+import { failedOnce, inspectedWell, problemOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
 import type { Examined, MachineLook, MachinesOperator } from '../port.js';
 
@@ -89,9 +90,10 @@ export class OwnMachinesOperator implements MachinesOperator {
     if (claim !== undefined) {
       const stale = readClaim(claim);
       if (!isOurs(stale, this.#owner, pool)) return { problems: [takenText(claim)], warnings: [] };
-      await verbs.vacate(stale.uid, GRACE_MS);
+      const stands = await this.#visits.giveBack(pool, { machine: reachOf(machine), verbs }, stale, GRACE_MS);
+      if (stands !== undefined) return { problems: [stands], warnings: [] };
     }
-    return verbs.inspect(declared(machine));
+    return verbs.inspect(declared([machine]));
   }
 
   drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void> {
@@ -110,15 +112,19 @@ export class OwnMachinesOperator implements MachinesOperator {
   }
 
   async release(pool: string, machine: OwnMachine, claim: string): Promise<string | undefined> {
-    const held = sliceOn(await this.#records.read(pool), machine);
-    if (held?.uid === claim)
-      return `is held by slice ${held.name} of job ${held.job}: jobctl cancel ${held.job} ends it`;
+    const { slices } = await this.#records.read(pool);
+    const held = Object.entries(slices).find(([, { uid }]) => uid === claim);
+    if (held !== undefined) {
+      const [slice, { ownership }] = held;
+      return `is held by slice ${slice} of job ${ownership.job}: jobctl cancel ${ownership.job} ends it`;
+    }
     const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, async (verbs) => {
       const { claim: text } = await verbs.holder('-');
       const uid = text?.split('\n', 1)[0];
       if (uid !== claim) return text === undefined ? 'has no claim' : takenText(text);
-      await verbs.vacate(claim, GRACE_MS);
-      return undefined;
+      const { first } = readClaim(text ?? '') ?? {};
+      const beside = first && { first };
+      return this.#visits.giveBack(pool, { machine: reachOf(machine), verbs }, { uid: claim, ...beside }, GRACE_MS);
     });
     return visited.kind === 'done' ? visited.value : `cannot be reached: ${visited.message}`;
   }
@@ -138,7 +144,8 @@ export class OwnMachinesOperator implements MachinesOperator {
 
 function sliceOn({ slices }: PoolRecord, { name }: OwnMachine) {
   for (const [slice, { uid, ownership, machines, maybe }] of Object.entries(slices))
-    if ([...machines, ...maybe].some((each) => each.name === name)) return { name: slice, uid, job: ownership.job };
+    if (claimsOf([...machines, ...maybe]).some((each) => each.name === name))
+      return { name: slice, uid, job: ownership.job };
   return undefined;
 }
 

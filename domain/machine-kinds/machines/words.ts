@@ -1,7 +1,6 @@
 import type { MachineSlot, Ownership } from '../../slice.js';
 import type { EpochMs } from '../../units.js';
 import type { AskedSize } from '../kind.js';
-import type { Problem } from '../../problem.js';
 
 /** Quota's name for an own machine without an accelerator. */
 export const MACHINE = 'machine';
@@ -61,6 +60,8 @@ export interface OwnMachine {
   readonly user: string;
   /** Absent: the whole machine. */
   readonly slot?: MachineSlot;
+  /** It is one GPU of a machine whose slots a job combines, as many as it has GPUs (docs/adr/0170). */
+  readonly isShared?: true;
   /** Units by type, such as `h100: 8`. Empty: no accelerators. */
   readonly accelerators: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -143,53 +144,4 @@ export function isModelOf(type: string, names: readonly string[]): boolean {
   const words = model.match(/[a-z]+|\d+/g) ?? [];
   const written = new RegExp(`(^|[^a-z0-9])${words.join('[ -]*')}(?![a-z]?\\d|s\\b)`, 'i');
   return names.some((name) => written.test(name));
-}
-
-/**
- * The request, marked `isRehearsed` if the pool's machines are. A pool has machines of its own or, on a local stack, rehearsed
- * ones, never both. So a job that was accepted for one kind never gets the other, even if the pool file changes (docs/adr/0154).
- */
-export const fromInventory = (request: MachinesRequest, inventory: readonly OwnMachine[]): MachinesRequest =>
-  inventory.some(({ isRehearsed }) => isRehearsed) ? { ...request, isRehearsed: true } : request;
-
-/** The machines that a job may have. It takes whole machines, so the number of accelerators on each must be exact. */
-export function fittingMachines(
-  { accelerator, labels: wanted, isRehearsed }: Omit<MachinesRequest, 'pool' | 'hosts'>,
-  inventory: readonly OwnMachine[],
-): readonly OwnMachine[] {
-  return inventory.filter(({ accelerators, labels, ...machine }) => {
-    const isSameAccelerator = accelerator
-      ? accelerators[accelerator.type] === accelerator.perHost
-      : Object.keys(accelerators).length === 0;
-    const hasLabels = Object.entries(wanted).every(([key, value]) => labels[key] === value);
-    return isSameAccelerator && hasLabels && machine.isRehearsed === isRehearsed;
-  });
-}
-
-/**
- * The reason why the pool can never serve the request, or undefined if it can.
- * @param slices slices that run at the same time, each with machines of its own
- */
-export function tooFewMachines(
-  request: MachinesRequest,
-  slices: number,
-  inventory: readonly OwnMachine[],
-): Problem | undefined {
-  const fitting = fittingMachines(request, inventory).length;
-  if (fitting >= slices * request.hosts) return undefined;
-  const labels = Object.keys(request.labels).length === 0 ? '' : ' with these labels';
-  const has = fitting === 0 ? 'none' : `only ${fitting}`;
-  const asked = `${slices === 1 ? '' : `${slices} slices of `}${machinesText(request)}${labels}`;
-  const message = `the job asks for ${asked}, and pool ${request.pool} has ${has}`;
-  return { path: ['machines'], message, hint: remedyOf(request, inventory) };
-}
-
-const NAME_THEM = 'name machines as [[machines]] in its pool file: docs/own-machines.md';
-
-function remedyOf({ pool }: MachinesRequest, inventory: readonly OwnMachine[]): string {
-  const rehearsed = inventory.filter(({ isRehearsed }) => isRehearsed).map(({ name }) => name);
-  if (rehearsed.length > 0)
-    return `it has the rehearsed machines ${rehearsed.join(', ')}, without accelerators and labels\n${NAME_THEM}`;
-  if (inventory.length > 0) return `jobctl machines ls --pool ${pool} shows those that it has\n${NAME_THEM}`;
-  return `${NAME_THEM}\nwithout any, a local stack rehearses some without accelerators: jobctl submit --local`;
 }
