@@ -1,31 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { fittingMachines, type HostSlots, tooFewMachines } from '../../../domain/machine-kinds/machines/choice.js';
-import {
-  type MachineRecord,
-  type MachinesPlan,
-  type OwnMachine,
-  machinesText,
-} from '../../../domain/machine-kinds/machines/words.js';
+import { type MachinesPlan, type OwnMachine, machinesText } from '../../../domain/machine-kinds/machines/words.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
 import { type Choice, choose, declared, reachOf, whyNot } from './choosing.js';
 import {
   claimsOf,
   claimText,
+  failedOnce,
+  inspectedWell,
   isOurs,
   readClaim,
   type ChosenMachine,
-  LIKE_NEW,
   type PoolRecord,
   type PoolRecords,
+  type SliceRecord,
+  withoutSlice,
 } from './pool-record.js';
 import type { MachineVisits } from './machine-visits.js';
 
 /** A create call of the slice workflow lasts 60 s at most, and a host is claimed in two visits, one after the other. */
 const CLAIM_FOR_MS = 30_000;
 const VISIT_MS = 15_000;
-/** A machine is put aside after this many failures in a row. */
-const MOST_FAILURES = 2;
 
 /** The reason why a machine was not taken. */
 interface Refusal {
@@ -49,7 +45,7 @@ export class Claiming {
   readonly #inventory: readonly OwnMachine[];
   readonly #records: PoolRecords;
   readonly #visits: MachineVisits;
-  readonly #uid = randomUUID();
+  #uid = randomUUID();
   readonly #until = performance.now() + CLAIM_FOR_MS;
   /** Keyed by the machine's name. */
   readonly #inspected = new Map<string, Inspection>();
@@ -87,6 +83,9 @@ export class Claiming {
       if (failed.length === 0) return this.#commit();
       for (const { machine, problem } of failed.flatMap((each) => each.refusals)) refusals.set(machine.name, problem);
       await this.#note(failed);
+      const isShared = failed.some(({ slots }) => slots.length > 1);
+      if (isShared && !(await this.#claimAnew()))
+        return { kind: 'unanswered', message: `claims of it may be left: ${sentences(refusals)}` };
     }
     return this.#giveUp(`not all machines could be claimed within ${CLAIM_FOR_MS / 1000} s: ${sentences(refusals)}`);
   }
@@ -131,15 +130,15 @@ export class Claiming {
     const left = await Promise.all(
       claims.map(async ([machine, visited]) => {
         if (visited.kind === 'silent') return visited.mayHaveBegun ? [machine] : [];
-        return visited.value.length > 0 || (await this.#leave(machine)) ? [] : [machine];
+        return visited.value.length > 0 || (await this.#leave(reachOf(machine))) ? [] : [machine];
       }),
     );
     return { slots, refusals, maybe: left.flat() };
   }
 
   /** Gives back what may have been claimed, on which nothing has run. @returns whether it is */
-  async #leave(machine: OwnMachine): Promise<boolean> {
-    const { kind } = await this.#visits.visit(this.#plan.ref.pool, reachOf(machine), VISIT_MS, (verbs) =>
+  async #leave(machine: ChosenMachine): Promise<boolean> {
+    const { kind } = await this.#visits.visit(this.#plan.ref.pool, machine, VISIT_MS, (verbs) =>
       verbs.vacate(this.#uid, 0),
     );
     return kind === 'done';
@@ -261,14 +260,35 @@ export class Claiming {
     const record = await this.#records.read(ref.pool);
     const own = record.slices[ref.name];
     if (own?.uid !== this.#uid) return refused;
-    const all = claimsOf([...own.machines, ...own.maybe]);
-    const visits = all.map((machine) =>
-      this.#visits.visit(ref.pool, machine, VISIT_MS, (verbs) => verbs.vacate(this.#uid, 0)),
-    );
-    const isAllFree = (await Promise.all(visits)).every(({ kind }) => kind === 'done');
-    if (!isAllFree) return { kind: 'unanswered', message };
+    if (!(await this.#leaveAll(own))) return { kind: 'unanswered', message };
     await this.#records.update(ref.pool, (before) => withoutSlice(before, ref.name, this.#uid));
     return refused;
+  }
+
+  /**
+   * Gives back all claims and goes on under another uid, since none can be claimed again that was given back, and the GPUs of a
+   * shared machine that nobody else uses are wanted again.
+   * @returns false: the slice was given back meanwhile, or a claim may be left
+   */
+  async #claimAnew(): Promise<boolean> {
+    const { ref } = this.#plan;
+    const own = (await this.#records.read(ref.pool)).slices[ref.name];
+    if (own?.uid !== this.#uid) return false;
+    if (!(await this.#leaveAll(own))) return false;
+    const [before, uid] = [this.#uid, randomUUID()];
+    const { slices } = await this.#records.update(ref.pool, (record) => {
+      const slice = record.slices[ref.name];
+      if (slice?.uid !== before) return undefined;
+      return { ...record, slices: { ...record.slices, [ref.name]: { ...slice, uid, machines: [], maybe: [] } } };
+    });
+    this.#uid = uid;
+    return slices[ref.name]?.uid === uid;
+  }
+
+  /** @returns whether no claim of the slice is left */
+  async #leaveAll({ machines, maybe }: SliceRecord): Promise<boolean> {
+    const left = await Promise.all(claimsOf([...machines, ...maybe]).map((machine) => this.#leave(machine)));
+    return left.every((isGone) => isGone);
   }
 
   #noneFree(
@@ -293,39 +313,10 @@ export class Claiming {
 const STALE_GRACE_MS = 5_000;
 const GIVEN_BACK = 'the slice was given back while its machines were claimed';
 
-export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: number): MachineRecord {
-  const failures = before.failures + 1;
-  const isAside = before.aside !== undefined || failures >= MOST_FAILURES;
-  // Keeps the time since when it is aside, with the newest reason.
-  const aside = isAside && { aside: { at: before.aside?.at ?? at, reason: text } };
-  return { ...before, failures, lastProblem: { at, text }, ...aside };
-}
-
-/** Notes that the machine passed its inspection. Its present use by others is not a failure of the machine. */
-export function inspectedWell(
-  { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
-  { busy, warnings }: Pick<Inspection, 'busy' | 'warnings'> = { warnings: [] },
-  at: number,
-): MachineRecord {
-  return {
-    ...before,
-    failures: 0,
-    ...(busy !== undefined && { lastProblem: { at, text: busy } }),
-    ...(warnings.length > 0 && { warning: warnings.join('; ') }),
-  };
-}
-
 /** The reason why an inspected machine cannot be used now, or undefined if it can. */
 export function problemOf({ problems, busy }: Inspection): string | undefined {
   const all = [...problems, ...(busy === undefined ? [] : [busy])];
   return all.length === 0 ? undefined : all.join('; ');
-}
-
-/** The record without the slice. Undefined if another slice has the name now, or no slice has it. */
-export function withoutSlice(record: PoolRecord, name: string, uid: string): PoolRecord | undefined {
-  if (record.slices[name]?.uid !== uid) return undefined;
-  const { [name]: _, ...slices } = record.slices;
-  return { ...record, slices };
 }
 
 const releaseText = (claim: string): string =>

@@ -3,8 +3,17 @@ import { machineFindings } from '../../../domain/machine-kinds/machines/findings
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
 import { declared, reachOf } from './choosing.js';
-import { claimsOf, isOurs, readClaim, LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
-import { failedOnce, inspectedWell, problemOf, takenText } from './claiming.js';
+import {
+  claimsOf,
+  failedOnce,
+  inspectedWell,
+  isOurs,
+  readClaim,
+  LIKE_NEW,
+  type PoolRecord,
+  type PoolRecords,
+} from './pool-record.js';
+import { problemOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
 import type { Examined, MachineLook, MachinesOperator } from '../port.js';
 

@@ -18,7 +18,7 @@ import {
   type WatchOptions,
 } from '../port.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../api-load.js';
-import { Claiming, takenText, withoutSlice } from './claiming.js';
+import { Claiming, takenText } from './claiming.js';
 import {
   type ChosenMachine,
   claimsOf,
@@ -27,6 +27,7 @@ import {
   PoolRecords,
   type SliceRecord,
   readClaim,
+  withoutSlice,
 } from './pool-record.js';
 import { MachineVisits, type VisitOptions } from './machine-visits.js';
 

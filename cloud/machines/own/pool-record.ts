@@ -6,6 +6,7 @@ import type { MachineSlot, Ownership } from '../../../domain/slice.js';
 import { machinePoolObject } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { labelsOf, ownershipFrom } from '../../../domain/identity.js';
+import type { Inspection } from '../../hosts/machine-verbs.js';
 import { isOfStore, objectPlace, type StorePort, type StoreReader } from '../../store/port.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { AuditedResource } from '../audited-resource.js';
@@ -91,6 +92,38 @@ const form = (): z.ZodType<PoolRecord> =>
     ),
     kept: z.record(text, z.object({ at: time, job: text, slots: z.array(text) })).exactOptional(),
   });
+
+/** A machine is put aside after this many failures in a row. */
+const MOST_FAILURES = 2;
+
+export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: number): MachineRecord {
+  const failures = before.failures + 1;
+  const isAside = before.aside !== undefined || failures >= MOST_FAILURES;
+  // Keeps the time since when it is aside, with the newest reason.
+  const aside = isAside && { aside: { at: before.aside?.at ?? at, reason: text } };
+  return { ...before, failures, lastProblem: { at, text }, ...aside };
+}
+
+/** Notes that the machine passed its inspection. Its present use by others is not a failure of the machine. */
+export function inspectedWell(
+  { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
+  { busy, warnings }: Pick<Inspection, 'busy' | 'warnings'> = { warnings: [] },
+  at: number,
+): MachineRecord {
+  return {
+    ...before,
+    failures: 0,
+    ...(busy !== undefined && { lastProblem: { at, text: busy } }),
+    ...(warnings.length > 0 && { warning: warnings.join('; ') }),
+  };
+}
+
+/** The record without the slice. Undefined if another slice has the name now, or no slice has it. */
+export function withoutSlice(record: PoolRecord, name: string, uid: string): PoolRecord | undefined {
+  if (record.slices[name]?.uid !== uid) return undefined;
+  const { [name]: _, ...slices } = record.slices;
+  return { ...record, slices };
+}
 
 /** Tries of a change beside other writers, 20 to 400 ms apart. */
 const MOST_TRIES = 60;
