@@ -136,7 +136,7 @@ function keptFor({ name }: Pick<OwnMachine, 'name'>, { kept = {} }: PoolRecord, 
   return undefined;
 }
 
-export function reachOf({ labels: _, check: __, ...reach }: OwnMachine): ChosenMachine {
+export function reachOf({ labels: _, check: __, maker: ___, model: ____, ...reach }: OwnMachine): ChosenMachine {
   return reach;
 }
 
@@ -152,10 +152,22 @@ export function hostOf(slots: HostSlots): ChosenMachine {
 
 /** What a machine must have, and which GPUs of it the host may use. */
 export function declared(slots: HostSlots) {
-  const { accelerators = {}, slot, check } = { ...slots[0], ...(slots.length > 1 && { slot: hostOf(slots).slot }) };
+  const {
+    accelerators = {},
+    slot,
+    check,
+    maker,
+    model,
+  } = { ...slots[0], ...(slots.length > 1 && { slot: hostOf(slots).slot }) };
   const [first] = Object.entries(accelerators);
   return {
-    ...(first !== undefined && { accelerator: { type: first[0], count: first[1] * (slot?.of ?? 1) } }),
+    ...(first !== undefined && {
+      accelerator: {
+        ...{ type: first[0], count: first[1] * (slot?.of ?? 1) },
+        ...(maker && { maker }),
+        ...(model !== undefined && { model }),
+      },
+    }),
     ...(slot && { slot }),
     ...(check !== undefined && { check }),
   };

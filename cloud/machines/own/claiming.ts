@@ -7,6 +7,7 @@ import { type Choice, choose, declared, reachOf, whyNot } from './choosing.js';
 import {
   claimsOf,
   claimText,
+  type Ended,
   failedOnce,
   inspectedWell,
   isOurs,
@@ -15,6 +16,7 @@ import {
   type PoolRecord,
   type PoolRecords,
   type SliceRecord,
+  withEnded,
   withoutSlice,
 } from './pool-record.js';
 import type { MachineVisits } from './machine-visits.js';
@@ -205,7 +207,17 @@ export class Claiming {
     if (!isOurs(claim, ownership.owner, ref.pool)) return takenText(text);
     const { slices } = await this.#records.read(ref.pool);
     if (Object.values(slices).some(({ uid }) => uid === claim.uid)) return takenText(text);
-    return this.#visits.giveBack(ref.pool, { machine: reachOf(machine), verbs }, claim, STALE_GRACE_MS);
+    const left = { ...claim, job: claim.ownership.job };
+    const ended: Ended = new Map();
+    const stands = await this.#visits.giveBack(
+      ref.pool,
+      { machine: reachOf(machine), verbs },
+      left,
+      STALE_GRACE_MS,
+      ended,
+    );
+    if (ended.size > 0) await this.#records.update(ref.pool, (before) => withEnded(before, ended, Date.now()));
+    return stands;
   }
 
   /** Removes failed hosts from the slice and keeps the results of their inspection. Failures of sick machines are counted. */

@@ -5,6 +5,7 @@ import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
 import { declared, reachOf } from './choosing.js';
 import {
   claimsOf,
+  type Ended,
   failedOnce,
   inspectedWell,
   isOurs,
@@ -12,6 +13,7 @@ import {
   LIKE_NEW,
   type PoolRecord,
   type PoolRecords,
+  withEnded,
 } from './pool-record.js';
 import { problemOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
@@ -56,11 +58,12 @@ export class OwnMachinesOperator implements MachinesOperator {
 
   async check(pool: string, machines: readonly OwnMachine[]): Promise<void> {
     const record = await this.#records.read(pool);
+    const ended: Ended = new Map();
     const free = machines.filter((machine) => sliceOn(record, machine) === undefined);
     const found = await Promise.all(
       free.map(async (machine) => {
         const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, (verbs) =>
-          this.#inspect(pool, machine, verbs),
+          this.#inspect(pool, machine, verbs, ended),
         );
         const inspected: Inspection =
           visited.kind === 'done'
@@ -70,6 +73,7 @@ export class OwnMachinesOperator implements MachinesOperator {
       }),
     );
     const at = Date.now();
+    if (ended.size > 0) await this.#records.update(pool, (before) => withEnded(before, ended, at));
     await this.#change(pool, free, (before, { name }) => {
       const inspected = found.find(({ machine }) => machine.name === name)?.inspected;
       const problem = inspected && problemOf(inspected);
@@ -94,12 +98,13 @@ export class OwnMachinesOperator implements MachinesOperator {
     );
   }
 
-  async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs): Promise<Inspection> {
+  async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs, ended: Ended): Promise<Inspection> {
     const { claim } = await verbs.holder('-');
     if (claim !== undefined) {
       const stale = readClaim(claim);
       if (!isOurs(stale, this.#owner, pool)) return { problems: [takenText(claim)], warnings: [] };
-      const stands = await this.#visits.giveBack(pool, { machine: reachOf(machine), verbs }, stale, GRACE_MS);
+      const on = { machine: reachOf(machine), verbs };
+      const stands = await this.#visits.giveBack(pool, on, { ...stale, job: stale.ownership.job }, GRACE_MS, ended);
       if (stands !== undefined) return { problems: [stands], warnings: [] };
     }
     return verbs.inspect(declared([machine]));
@@ -127,14 +132,17 @@ export class OwnMachinesOperator implements MachinesOperator {
       const [slice, { ownership }] = held;
       return `is held by slice ${slice} of job ${ownership.job}: jobctl cancel ${ownership.job} ends it`;
     }
+    const ended: Ended = new Map();
+    const at = Date.now();
     const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, async (verbs) => {
       const { claim: text } = await verbs.holder('-');
       const uid = text?.split('\n', 1)[0];
       if (uid !== claim) return text === undefined ? 'has no claim' : takenText(text);
-      const { first } = readClaim(text ?? '') ?? {};
-      const beside = first && { first };
-      return this.#visits.giveBack(pool, { machine: reachOf(machine), verbs }, { uid: claim, ...beside }, GRACE_MS);
+      const { first, ownership } = readClaim(text ?? '') ?? {};
+      const left = { uid: claim, job: ownership?.job ?? 'no known job', ...(first && { first }) };
+      return this.#visits.giveBack(pool, { machine: reachOf(machine), verbs }, left, GRACE_MS, ended);
     });
+    if (ended.size > 0) await this.#records.update(pool, (before) => withEnded(before, ended, at));
     return visited.kind === 'done' ? visited.value : `cannot be reached: ${visited.message}`;
   }
 

@@ -22,14 +22,16 @@ import { Claiming, takenText } from './claiming.js';
 import {
   type ChosenMachine,
   claimsOf,
+  type Ended,
   LIKE_NEW,
   type PoolRecord,
   PoolRecords,
   type SliceRecord,
   readClaim,
+  withEnded,
   withoutSlice,
 } from './pool-record.js';
-import { MachineVisits, type VisitOptions } from './machine-visits.js';
+import { MachineVisits, noteEnded, type VisitOptions } from './machine-visits.js';
 
 interface OwnMachinesOptions {
   /** The machines in a pool's present pool file. @throws Error that says why it cannot be read */
@@ -186,9 +188,10 @@ export class OwnMachines implements Machines<'machines'> {
   /** @returns the machines about which nothing is known */
   async #removeClaims(ref: MachinesRef, record: PoolRecord, slice: SliceRecord): Promise<readonly string[]> {
     const { uid } = slice;
+    const ended: Ended = new Map();
     const silent = await Promise.all(
       [...slice.machines, ...slice.maybe].map(async ({ beside = [], ...first }) => {
-        const give = (machine: ChosenMachine) => this.#giveBack(ref.pool, record, slice, machine);
+        const give = (machine: ChosenMachine) => this.#giveBack(ref.pool, record, slice, machine, ended);
         const problem = await give(first);
         // What runs there has the GPUs of these claims.
         return problem === undefined
@@ -196,8 +199,12 @@ export class OwnMachines implements Machines<'machines'> {
           : problem;
       }),
     ).then((answers) => answers.filter((answer) => answer !== undefined));
-    if (silent.length === 0)
-      await this.#options.records.update(ref.pool, (before) => withoutSlice(before, ref.name, uid));
+    const at = Date.now();
+    await this.#options.records.update(ref.pool, (before) => {
+      const noted = withEnded(before, ended, at);
+      const left = silent.length === 0 ? withoutSlice(noted, ref.name, uid) : undefined;
+      return left ?? (noted === before ? undefined : noted);
+    });
     return silent;
   }
 
@@ -206,10 +213,12 @@ export class OwnMachines implements Machines<'machines'> {
     record: PoolRecord,
     slice: SliceRecord,
     machine: ChosenMachine,
+    ended: Ended,
   ): Promise<string | undefined> {
     const visited = await this.#options.visits.visit(pool, machine, VACATE_MS, (verbs) =>
       verbs.vacate(slice.uid, GRACE_MS),
     );
+    if (visited.kind === 'done') noteEnded(ended, machine.name, slice.ownership.job, visited.value);
     if (visited.kind === 'done' || isForgotten(record, machine, slice)) return undefined;
     const { name } = machine;
     return `machine ${name} does not answer, so what runs on it may go on: ${visited.message}. If it is off: jobctl machines forget ${name} --pool ${pool}`;

@@ -12,7 +12,7 @@ import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { AuditedResource } from '../audited-resource.js';
 
 /** Reach of a machine of a slice, as the inventory had it when the slice was made. */
-export interface ChosenMachine extends Omit<OwnMachine, 'labels' | 'check'> {
+export interface ChosenMachine extends Omit<OwnMachine, 'labels' | 'check' | 'maker' | 'model'> {
   /** Other slots of the same shared machine. The slice has a claim on each, for its GPU, and runs nothing as their users. */
   readonly beside?: readonly ChosenMachine[];
 }
@@ -84,6 +84,8 @@ const form = (): z.ZodType<PoolRecord> =>
       z.object({
         failures: z.int(),
         lastProblem: z.object({ at: time, text }).exactOptional(),
+        model: text.exactOptional(),
+        ended: z.object({ at: time, job: text, text }).exactOptional(),
         warning: text.exactOptional(),
         aside: z.object({ at: time, reason: text }).exactOptional(),
         drained: z.object({ at: time, by: text, reason: text.exactOptional() }).exactOptional(),
@@ -107,7 +109,7 @@ export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: n
 /** Notes that the machine passed its inspection. Its present use by others is not a failure of the machine. */
 export function inspectedWell(
   { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
-  { busy, warnings }: Pick<Inspection, 'busy' | 'warnings'> = { warnings: [] },
+  { busy, warnings, model }: Pick<Inspection, 'busy' | 'warnings' | 'model'> = { warnings: [] },
   at: number,
 ): MachineRecord {
   return {
@@ -115,7 +117,19 @@ export function inspectedWell(
     failures: 0,
     ...(busy !== undefined && { lastProblem: { at, text: busy } }),
     ...(warnings.length > 0 && { warning: warnings.join('; ') }),
+    ...(model !== undefined && { model }),
   };
+}
+
+/** What had to be ended on machines when they were given back, by the machine's name. */
+export type Ended = Map<string, { readonly job: string; readonly text: string }>;
+
+export function withEnded(record: PoolRecord, ended: Ended, at: EpochMs): PoolRecord {
+  if (ended.size === 0) return record;
+  const noted = [...ended].map(
+    ([name, what]) => [name, { ...(record.machines[name] ?? LIKE_NEW), ended: { at, ...what } }] as const,
+  );
+  return { ...record, machines: { ...record.machines, ...Object.fromEntries(noted) } };
 }
 
 /** The record without the slice. Undefined if another slice has the name now, or no slice has it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { acceleratorNamed } from '../../accelerators.js';
-import { section, text, textMap, textValues, wholeNumber, given } from '../../job-file/fields.js';
+import { oneOf, section, text, textMap, textValues, wholeNumber, given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { Path } from '../../problem.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../../secrets.js';
@@ -106,6 +106,12 @@ const machine = section({
     .record(z.string(), wholeNumber(1, MOST_ACCELERATORS), { error: 'a table of numbers by type, such as {h100 = 8}' })
     .optional()
     .describe('What it has: one type, and how many. Left out: none.'),
+  maker: oneOf(['nvidia', 'amd', 'tpu'])
+    .optional()
+    .describe("Whose accelerators they are, if the type's name does not say it."),
+  model: text()
+    .optional()
+    .describe('What nvidia-smi -L should list, such as "RTX 6000 Ada"; a machine that lists another gets a warning.'),
   slots: wholeNumber(2, MOST_SLOTS)
     .optional()
     .describe('Parts that serve one job each, with a login user of their own: user = "train-{slot}". Left out: 1.'),
@@ -168,7 +174,7 @@ function refuseSlotNames(slots: readonly (readonly OwnMachine[])[], report: Repo
 }
 
 function checkSlots(form: InventoryForm[number], path: Path, report: Report): void {
-  const { slots, share, user = '', accelerators = {} } = form;
+  const { slots, share, maker, user = '', accelerators = {} } = form;
   if (share && slots !== undefined)
     report.problem([...path, 'slots'], slots, 'with share = true a machine has a slot for each GPU', 'leave slots out');
   if (slots === undefined && !share) {
@@ -191,7 +197,7 @@ function checkSlots(form: InventoryForm[number], path: Path, report: Report): vo
   const at = [...path, share ? 'share' : 'slots'];
   const what = share ?? slots;
   for (const [type, count] of Object.entries(accelerators)) {
-    if (makerOf(type) !== 'NVIDIA') {
+    if ((maker === undefined ? makerOf(type) : MAKERS[maker]) !== 'NVIDIA') {
       const are = share ? 'GPUs that jobs share are NVIDIA' : 'slots are for NVIDIA GPUs or none';
       report.problem(at, what, `${are}, and ${type} is another maker's`, `leave ${share ? 'share' : 'slots'} out`);
     } else if (slots !== undefined && count % slots !== 0)
@@ -224,6 +230,7 @@ function resolveMachine(form: InventoryForm[number], path: Path, report: Report)
   return {
     ...{ name, address, port, user },
     accelerators: acceleratorsOf(form, path, report),
+    ...namedBy(form, path, report),
     labels: labelsOf(form, path, report),
     ...keyOf(form, path, report),
     ...hostKeyOf(form, path, report),
@@ -262,6 +269,20 @@ function acceleratorsOf({ accelerators = {} }: InventoryForm[number], path: Path
   }
   return accelerators;
 }
+
+/** Maker and model of its accelerators, if it has any. */
+function namedBy(form: InventoryForm[number], path: Path, report: Report): Pick<OwnMachine, 'maker' | 'model'> {
+  const { accelerators = {}, maker, model } = form;
+  for (const [key, value] of Object.entries({ maker, model }))
+    if (value !== undefined && Object.keys(accelerators).length === 0)
+      report.problem([...path, key], value, 'is of accelerators, and this machine has none', `leave ${key} out`);
+  return {
+    ...(maker !== undefined && { maker: MAKERS[maker] }),
+    ...(model !== undefined && { model }),
+  };
+}
+
+const MAKERS = { nvidia: 'NVIDIA', amd: 'AMD', tpu: 'TPU' } as const;
 
 function keyOf({ key }: InventoryForm[number], path: Path, report: Report): Pick<OwnMachine, 'key'> {
   if (key === undefined) return {};

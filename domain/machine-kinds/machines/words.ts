@@ -64,6 +64,10 @@ export interface OwnMachine {
   readonly isShared?: true;
   /** Units by type, such as `h100: 8`. Empty: no accelerators. */
   readonly accelerators: Readonly<Record<string, number>>;
+  /** Absent: as the type's name says (`makerOf`). */
+  readonly maker?: AcceleratorMaker;
+  /** A part of the name that its GPUs give themselves, such as `RTX 6000 Ada`. Absent: as the type's name says. */
+  readonly model?: string;
   readonly labels: Readonly<Record<string, string>>;
   /** `secret:NAME` of the private key that connects. Absent: the installation's own. */
   readonly key?: string;
@@ -81,6 +85,10 @@ export interface MachineRecord {
   readonly failures: number;
   /** The problem of its last inspection. Absent: none. */
   readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
+  /** The models of its GPUs, as its driver named them when it was last inspected. */
+  readonly model?: string;
+  /** Processes that were ended when it was last given back, because they ran on after their job. */
+  readonly ended?: { readonly at: EpochMs; readonly job: string; readonly text: string };
   /** An oddity in its last inspection that does not keep it from use. */
   readonly warning?: string;
   /** The machine is not used until an operator has it checked. */
@@ -118,7 +126,7 @@ export function machinesText({ hosts, accelerator }: Pick<MachinesRequest, 'host
  * The meaning of an accelerator's name in a pool file: the maker of its devices, and the name that a GPU of the model gives
  * itself. Names of TPUs: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm (2026-11); of AMD's: `mi300x`, `mi250`.
  */
-type AcceleratorMaker = 'TPU' | 'AMD' | 'NVIDIA';
+export type AcceleratorMaker = 'TPU' | 'AMD' | 'NVIDIA';
 
 /** Matches whole generations, because `v100` is a GPU. */
 const TPU = /^(cloud-)?(tpu-?.*|(v2|v3|v4i?|v5e|v5p|v5-?lite(-?pod)?|v6e?|v7x?)(-.*)?|trillium|ironwood)$/;
@@ -132,6 +140,16 @@ export function makerOf(type: string): AcceleratorMaker {
 
 /** The model in a type's name: `h100` in `nvidia-h100-80gb`, the whole of `rtx-4090`. Other names contain no model. */
 const MODEL = /(?:^|-)((?:gb|gh|rtx|gtx|rtx-?a|[abhklmptv])-?\d{1,5}(?!\d{0,5}gb)(?:s(?![a-z])|ti|super|ada)?)/;
+
+/** Whether a GPU's name has the words of this model, as the pool file gives it. No names: nothing speaks against it. */
+export function isNamed(model: string, names: readonly string[]): boolean {
+  const plain = (text: string): string =>
+    ` ${text
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, ' ')
+      .trim()} `;
+  return names.length === 0 || names.some((name) => plain(name).includes(plain(model)));
+}
 
 /**
  * Returns whether GPUs with these names in `nvidia-smi -L` may be of the declared type.
