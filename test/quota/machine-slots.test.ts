@@ -86,14 +86,8 @@ describe('slots of a machine in a pool file', () => {
       'user = "u{slot}"\nslots = 2\nmaker = "amd"\naccelerators = {big = 8}',
       /big is another maker's/,
     ],
-    'a maker that nobody knows': [
-      'user = "u"\nmaker = "intel"\naccelerators = {max = 8}',
-      /maker: /,
-    ],
-    'a model of no accelerator': [
-      'user = "u"\nmodel = "H100"',
-      /model: is of accelerators, and this machine has none/,
-    ],
+    'a maker that nobody knows': ['user = "u"\nmaker = "intel"\naccelerators = {max = 8}', /maker: /],
+    'a model of no accelerator': ['user = "u"\nmodel = "H100"', /model: is of accelerators, and this machine has none/],
     'a name that a slot has': [
       'user = "u{slot}"\nslots = 2\n[[machines]]\nname = "box.1"\naddress = "10.0.0.21"\nuser = "train"',
       /name: is a slot of another machine/,

@@ -413,6 +413,7 @@ export class LeaseBook {
       if (isBeside && isNew) noteAskedBeside(row, ref.name);
       if (!isBeside) asksProvider(row, ref, asks, now);
       if (row.state !== 'held' && !isBeside) row.zone = ref.zone;
+      // It does not ask in vain (docs/adr/0170).
       if (row.state === 'asking' && isPlaceKept) row.askingSince = now;
     }
     this.#pending.asked.push({ key, slice: ref.name, at: now, ...(isBeside && { isBeside, ...(asks && { asks }) }) });

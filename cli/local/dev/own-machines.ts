@@ -61,7 +61,7 @@ export async function everybodysQuota(poolFile: string): Promise<string> {
   const lines = (share: (units: number) => string): readonly string[] =>
     Object.entries(units).map(([type, count]) => `${type} = ${share(count)}`);
   return [
-    `# Everybody may use all machines of ${JSON.stringify(poolFile)}: \`jobctl dev up\` writes this file.`,
+    `# Everybody may use all machines of ${JSON.stringify(poolFile)}. Each start of the stack writes this file anew.`,
     ...['[toml-schema]', 'version = "1"', '', '[[total_resources]]', ...lines(String), ''],
     ...['[project_membership]', 'everyone = [".*"]', '', '[project_resources.everyone]', ...lines((all) => `${all}.0`)],
     '',
@@ -97,7 +97,7 @@ export async function tellMachines(context: DevContext, onProgress: (line: strin
   try {
     answer = await askMachines(context);
   } catch (error) {
-    onProgress(`The machines could not be asked (${messageOf(error)}); later: ${asTyped('jobctl machines ls')}`);
+    onProgress(asTyped(`The machines could not be asked (${messageOf(error)}); later: jobctl machines ls`));
     return;
   }
   for (const line of machineLines(answer.machines, context.ssh)) onProgress(line);
@@ -116,7 +116,7 @@ async function askMachines(context: DevContext): Promise<MachinesAnswer> {
   );
 }
 
-/** What a person should know of these machines, and paste. */
+/** Lines about machines that cannot be used, with those to paste. */
 export function machineLines(
   rows: readonly MachineRow[],
   { publicKeyFile }: Pick<DevContext['ssh'], 'publicKeyFile'>,
@@ -128,7 +128,7 @@ export function machineLines(
   const locked = silent.filter(isLocked);
   const shown = (of: readonly MachineRow[], line: (row: MachineRow) => string): readonly string[] => [
     ...of.slice(0, SHOWN).map((row) => `  ${line(row)}`),
-    ...(of.length > SHOWN ? [`  .. and ${of.length - SHOWN} more: ${asTyped('jobctl machines ls')}`] : []),
+    ...(of.length > SHOWN ? [asTyped(`  .. and ${of.length - SHOWN} more: jobctl machines ls`)] : []),
   ];
   const told = (of: readonly MachineRow[], what: string): string => `${of.length} of ${rows.length} machines ${what}`;
   const offLines = [

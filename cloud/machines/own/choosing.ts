@@ -150,7 +150,7 @@ export function hostOf(slots: HostSlots): ChosenMachine {
   return { ...first, accelerators, slot: { ...first.slot, gpus }, beside };
 }
 
-/** What a machine must have, and which GPUs of it the host may use. */
+/** Devices that the pool file says a host's machine has, and the GPUs of it that the host may use. */
 export function declared(slots: HostSlots) {
   const {
     accelerators = {},

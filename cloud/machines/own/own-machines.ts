@@ -193,7 +193,7 @@ export class OwnMachines implements Machines<'machines'> {
       [...slice.machines, ...slice.maybe].map(async ({ beside = [], ...first }) => {
         const give = (machine: ChosenMachine) => this.#giveBack(ref.pool, record, slice, machine, ended);
         const problem = await give(first);
-        // What runs there has the GPUs of these claims.
+        // A run there has the GPUs of these claims.
         return problem === undefined
           ? (await Promise.all(beside.map(give))).find((each) => each !== undefined)
           : problem;

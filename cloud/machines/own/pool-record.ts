@@ -121,7 +121,7 @@ export function inspectedWell(
   };
 }
 
-/** What had to be ended on machines when they were given back, by the machine's name. */
+/** Processes that were ended when machines were given back, by the machine's name. */
 export type Ended = Map<string, { readonly job: string; readonly text: string }>;
 
 export function withEnded(record: PoolRecord, ended: Ended, at: EpochMs): PoolRecord {
