@@ -21,6 +21,8 @@ import { makeGone, makeReady, observed } from './machines-conformance.js';
 
 const POOL = 'lab';
 const GPUS = 4;
+/** By which a process of this test is known: users of other tests' boxes have the same numbers. */
+const SECONDS = 1047;
 
 const planOf = (name: string, perHost: number, owner = 'own-1', hosts = 1): MachinesPlan => ({
   ref: refIn(POOL, `jc-${name}-g1`),
@@ -89,7 +91,7 @@ host_key = "${box.hostKey}"
     new OwnMachinesOperator({ records: new PoolRecords(own), visits: visitsOf({ key }, own), owner });
 
   /** Starts a command as the slice's runner does, and waits until it runs. */
-  async function run(plan: MachinesPlan, script = 'trap "" TERM; sleep 1000 & wait') {
+  async function run(plan: MachinesPlan, script = `trap "" TERM; sleep ${SECONDS} & wait`) {
     const { hosts, uid } = await ready(plan);
     const [host] = hosts;
     assert.ok(host);
@@ -191,6 +193,10 @@ host_key = "${box.hostKey}"
     assert.notEqual(own, uid);
     assert.deepEqual(claims(), ['', own, own, own]);
     assert.equal(processesOf(0), '', 'the run of slot 0 had the GPU of slot 1');
+    const { machines } = await new PoolRecords(store).read(POOL);
+    assert.equal(machines['box.0']?.ended?.job, 'lost');
+    assert.match(machines['box.0']?.ended?.text ?? '', /process \d+ \(.*sleep 1047.*\) of user gpu-0/);
+    assert.equal(machines['box.1']?.ended, undefined);
     await gone(next);
   });
 
@@ -227,5 +233,5 @@ host_key = "${box.hostKey}"
 
   /** Of the slot's user, beside the server's own for its logins. */
   const processesOf = (slot: number): string =>
-    execFileSync('bash', ['-c', `pgrep -a -u ${5000 + slot} -x sleep || true`], { encoding: 'utf8' });
+    execFileSync('bash', ['-c', `pgrep -a -u ${5000 + slot} -f '^sleep ${SECONDS}$' || true`], { encoding: 'utf8' });
 });
