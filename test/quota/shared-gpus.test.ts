@@ -235,6 +235,27 @@ describe('GPUs of a machine that jobs share', () => {
     assert.ok(passed > 75, `${passed} small jobs began while a large one waited`);
   });
 
+  it('are kept elsewhere than where a claim of another installation was met', () => {
+    const machines = boxes(2, 2);
+    const pool = new Pool(machines);
+    assert.deepEqual(pool.ask('one', asks(1)), ['box-0.0']);
+    const ref = refIn('lab', 'jc-big-g1');
+    const ownership = { owner: 'o', job: 'big', run: 'r', generation: 1, spec: 's' };
+    const asking = (refusals: ReadonlyMap<string, string>, hasChosen: boolean) => ({
+      plan: { ref, ownership, machines: asks(2) },
+      ...{ uid: 'u', fitting: machines, hasChosen, refusals },
+    });
+    const first = choose(asking(new Map(), false), pool.record, 0);
+    assert.deepEqual(names(first.hosts ?? []), ['1.0 1.1']);
+    const { next } = first;
+    const own = next?.slices[ref.name];
+    assert.ok(next && own);
+    // It gave back what it had claimed, and goes on.
+    const after = { ...next, slices: { ...next.slices, [ref.name]: { ...own, machines: [] } } };
+    const { kept, hosts } = choose(asking(new Map([['box-1.1', 'is held by a stranger']]), true), after, 1);
+    assert.deepEqual([kept, hosts], [['box-0.0', 'box-0.1'], undefined]);
+  });
+
   it('are kept no longer than the job asks for them, and not on a machine that goes out of use', () => {
     const pool = new Pool(boxes(1, 4));
     assert.ok(pool.ask('one', asks(1)));

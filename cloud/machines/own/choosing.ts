@@ -47,7 +47,7 @@ export function choose(asking: Asking, before: PoolRecord, now: EpochMs): Choice
   const isFree = (machine: OwnMachine): boolean =>
     !refusals.has(machine.name) && whyNot(machine, before, { name: ref.name, now }) === undefined;
   const hosts = [...had, ...chooseHosts({ ...asked, hosts: asked.hosts - had.length }, rest.filter(isFree))];
-  if (hosts.length < asked.hosts) return own === undefined ? keepPlace(asking, before, now, isFree) : {};
+  if (hosts.length < asked.hosts) return had.length === 0 ? keepPlace(asking, before, now, isFree) : {};
   const slice: SliceRecord = {
     ...{ uid, ownership },
     at: own?.at ?? now,
