@@ -6,7 +6,7 @@ import { askedMachines, askedSize, formatSlices, labelOfJob, machineRequestOf, s
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import { loginNameOf } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
-import { fromInventory, tooFewMachines } from '../domain/machine-kinds/machines/words.js';
+import { fromInventory, tooFewMachines } from '../domain/machine-kinds/machines/choice.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { pricesFor } from '../domain/counted/prices.js';
 import { formatProblems } from '../domain/problem.js';

@@ -129,7 +129,7 @@ const examinedRow = ({ machine: { name, slot }, findings }: Examined): ExaminedR
 
 function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
   const { name, user, accelerators, isRehearsed } = machine;
-  const { aside, drained, lastProblem, warning } = record;
+  const { aside, drained, lastProblem, warning, model, ended } = record;
   const row = {
     name,
     address: placeOf(machine),
@@ -138,6 +138,8 @@ function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
     ...(slice && { slice: slice.name, job: slice.job }),
     ...(isRehearsed && { isRehearsed }),
     ...(warning !== undefined && { warning }),
+    ...(model !== undefined && { model }),
+    ...(ended && { ended: `ended after job ${ended.job}, ${new Date(ended.at).toISOString()}: ${ended.text}` }),
   };
   if (seen.kind === 'silent')
     return { ...row, state: 'silent', problem: aside ? `put aside: ${aside.reason}` : seen.message };

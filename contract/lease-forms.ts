@@ -81,6 +81,7 @@ const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind
     ref: MACHINE_REF,
     isBeside: z.literal(true).exactOptional(),
     asks: askedFor.exactOptional(),
+    isPlaceKept: z.literal(true).exactOptional(),
   }),
   z.object({
     kind: z.literal('gone'),

@@ -41,6 +41,10 @@ export interface MachineRow {
   /** An oddity that does not keep the machine from use. */
   readonly warning?: string;
   readonly since?: EpochMs;
+  /** The models that its GPUs had when it was last inspected, such as `NVIDIA H100 80GB HBM3`. */
+  readonly model?: string;
+  /** Processes that were ended when it was last given back, because they ran on after their job, in a sentence. */
+  readonly ended?: string;
 }
 
 /** The findings of `examine` on one machine. */

@@ -110,6 +110,8 @@ export type LeaseMessageBody =
       readonly isBeside?: true;
       /** Absent: a pool cannot learn the capacity of its kind of machines. */
       readonly asks?: AskedFor;
+      /** Its machines are kept for it until others have left them: its asking timeout begins anew (docs/adr/0170). */
+      readonly isPlaceKept?: true;
     }
   /**
    * The slice was seen gone, or never existed. `isRefused`: its provider refused it, and not only for a moment. `refused`: the

@@ -193,6 +193,8 @@ export interface CreateRefused {
   readonly message: string;
   /** A request for several things had one refused, and others may exist. Absent: nothing was made. */
   readonly isPartial?: true;
+  /** Its machines are kept for it until others have left them, so it does not ask in vain. Of scope `moment` only. */
+  readonly isPlaceKept?: true;
 }
 
 /**

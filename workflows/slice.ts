@@ -194,6 +194,7 @@ class SliceOwner {
           this.#operation = answer.operation;
           return 'go on';
         case 'refused':
+          if (answer.isPlaceKept) await this.#mail.tellQuota({ kind: 'slice', ref: this.#ref, isPlaceKept: true });
           // A race or a rate limit is over in seconds.
           if (answer.scope === 'moment' && (moments += 1) < MOST_MOMENTS) {
             this.#show({ kind: 'creating', unanswered: answer.message });

@@ -19,6 +19,7 @@ export const DEV = defineVerb({
         ['--no-codec-key', 'stop encrypting; payloads that are encrypted stay readable here'],
         ['--pool-file <file>', "the pool's zones and defaults (TOML); remembered"],
         ['--no-pool-file', 'use no pool file any more'],
+        ['--machines <file>', 'no cloud: the machines that this pool file names, and nothing else; remembered'],
         ['--temporal-address <host:port>', 'use this Temporal server and start none; remembered'],
         ['--no-temporal-address', 'start a Temporal server in the stack again'],
         ['--port <number>', 'port of the Temporal server (default: a free one from 7233)', portNumber],
@@ -32,7 +33,10 @@ export const DEV = defineVerb({
           '--google-project <id>',
           'JOBCTL_GOOGLE_PROJECT: the project (default: that of the credentials, or of gcloud)',
         ],
-        ['--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and outcomes'],
+        [
+          '--bucket <name>',
+          'JOBCTL_BUCKET: the bucket of logs and outcomes; with --machines also s3://.. or file:///..',
+        ],
         ['--create-bucket', 'make a bucket in the region of --zone, if --bucket is not given'],
         ['--zone <zone>', 'the zone of the slices'],
         [
@@ -47,6 +51,7 @@ export const DEV = defineVerb({
       ],
       examples: [
         'jobctl dev up --quota examples/quota.toml',
+        'jobctl dev up --machines pool.toml',
         'jobctl dev up --cloud gcp --google-project my-project --bucket my-jobs',
       ],
       run: async () => (await import('./verbs/dev.js')).up,

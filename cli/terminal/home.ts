@@ -32,6 +32,10 @@ export interface StackHome {
   /** gcloud's configuration after `jobctl rehearsal env`. */
   readonly gcloudDir: string;
   readonly logsDir: string;
+  /** The store of a stack that has own machines alone, unless another is named. */
+  readonly storeDir: string;
+  /** Quota file of such a stack, unless another is named. */
+  readonly machinesQuotaFile: string;
 }
 
 /** The state folder is JOBCTL_HOME, else `jobctl` in the XDG state folder. */
@@ -59,6 +63,8 @@ export function stackHome(env: Environment = process.env): StackHome {
     secretsDir: join(root, 'secrets'),
     gcloudDir: join(root, 'gcloud'),
     logsDir: join(root, 'logs'),
+    storeDir: join(root, 'store'),
+    machinesQuotaFile: join(root, 'quota-of-machines.toml'),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isModelOf, makerOf } from '../../domain/machine-kinds/machines/words.js';
+import { type AcceleratorMaker, isModelOf, isNamed, makerOf } from '../../domain/machine-kinds/machines/words.js';
 import type { MachineFacts } from '../../domain/machine-kinds/machines/findings.js';
 import type { MachineSlot } from '../../domain/slice.js';
 import { parseFacts } from './machine-facts.js';
@@ -22,8 +22,13 @@ export type ClaimAnswer =
 
 /** A machine's facts in the pool file. */
 export interface Declared {
-  /** `count` is that of the whole machine. */
-  readonly accelerator?: { readonly type: string; readonly count: number };
+  /** `count` is that of the whole machine. Absent `maker` and `model`: the type's name says them. */
+  readonly accelerator?: {
+    readonly type: string;
+    readonly count: number;
+    readonly maker?: AcceleratorMaker;
+    readonly model?: string;
+  };
   readonly slot?: MachineSlot;
   /** The operator's own script. */
   readonly check?: string;
@@ -36,6 +41,8 @@ export interface Inspection {
   readonly busy?: string;
   /** Oddities that do not keep the machine out of use. */
   readonly warnings: readonly string[];
+  /** The names that its GPUs give themselves. Absent: no NVIDIA driver was asked. */
+  readonly model?: string;
 }
 
 /** Space for jobctl's own files and a little of a job's. A job must check its own needs. */
@@ -68,28 +75,32 @@ export class MachineVerbs {
     return { isEnded: word === 'ended', ...(rest !== '' && { claim: rest }) };
   }
 
-  /** Ends running processes, which have `graceMs` to end by themselves, and then removes the claim if the machine has it. */
-  async vacate(id: string, graceMs: number): Promise<void> {
-    const { word } = await this.#ask(['vacate', id, String(graceMs)]);
-    if (word !== 'vacated') throw new HostUnreachable(`the machine answered '${word}' when it was given back`);
+  /**
+   * Ends running processes, which have `graceMs` to end by themselves, and then removes the claim if the machine has it.
+   * @returns the first processes that it ended, such as `process 4242 (python3 serve.py) of user train`
+   */
+  async vacate(id: string, graceMs: number): Promise<readonly string[]> {
+    const { stdout } = await this.#runner.call(['vacate', id, String(graceMs)], {});
+    const said = stdout.toString();
+    if (!said.includes(`${MARK}vacated`))
+      throw new HostUnreachable(`the machine answered '${said.slice(-100).trim()}' when it was given back`);
+    return wordsOf(said, 'ended').slice(0, MOST_ENDED).map(endedText);
   }
 
   async inspect({ accelerator, slot, check = '' }: Declared): Promise<Inspection> {
-    const maker = accelerator === undefined ? '-' : makerOf(accelerator.type);
+    const maker = accelerator === undefined ? '-' : (accelerator.maker ?? makerOf(accelerator.type));
     const gpus = slot?.gpus.join(',') ?? '';
     const words = ['inspect', maker, String(accelerator?.count ?? 0), String(LEAST_FREE_KIB), gpus];
     const { stdout } = await this.#runner.call(words, { stdin: Buffer.from(check) });
     const said = stdout.toString();
     if (!said.includes(`${MARK}inspected`)) throw new HostUnreachable('the machine did not finish its inspection');
-    const all = (kind: string): readonly string[] =>
-      said
-        .split('\n')
-        .flatMap((line) => (line.startsWith(`${MARK}${kind}: `) ? [line.slice(MARK.length + kind.length + 2)] : []));
-    const [busy] = all('busy');
+    const [busy] = wordsOf(said, 'busy');
+    const models = wordsOf(said, 'gpu');
     return {
-      problems: all('problem'),
+      problems: wordsOf(said, 'problem'),
       ...(busy !== undefined && { busy }),
-      warnings: [...all('warning'), ...wrongModel(accelerator, all('gpu'))],
+      warnings: [...wordsOf(said, 'warning'), ...wrongModel(accelerator, models)],
+      ...(models.length > 0 && { model: models.join(', ').slice(0, MOST_MODEL) }),
     };
   }
 
@@ -112,9 +123,27 @@ export class MachineVerbs {
 }
 
 function wrongModel(accelerator: Declared['accelerator'], gpus: readonly string[]): readonly string[] {
-  if (accelerator === undefined || isModelOf(accelerator.type, gpus)) return [];
-  return [`the pool file says ${accelerator.type}, and nvidia-smi -L lists ${gpus.join(', ')}`];
+  if (accelerator === undefined) return [];
+  const { type, model } = accelerator;
+  if (model === undefined ? isModelOf(type, gpus) : isNamed(model, gpus)) return [];
+  return [`the pool file says ${model ?? type}, and nvidia-smi -L lists ${gpus.join(', ')}`];
 }
+
+/** The words of `RUNNER: KIND: WORDS` lines. */
+const wordsOf = (said: string, kind: string): readonly string[] =>
+  said
+    .split('\n')
+    .flatMap((line) => (line.startsWith(`${MARK}${kind}: `) ? [line.slice(MARK.length + kind.length + 2)] : []));
+
+/** @param line `PID USER COMMAND LINE` */
+function endedText(line: string): string {
+  const [pid = '', user = '', ...words] = line.split(' ');
+  return `process ${pid} (${words.join(' ')}) of user ${user}`;
+}
+
+/** Processes that are named of one machine, and characters of the models that its driver lists. */
+const MOST_ENDED = 5;
+const MOST_MODEL = 200;
 
 /** Begins each word of the runner; a login shell may print text before it. */
 const MARK = 'jobctl-runner: ';

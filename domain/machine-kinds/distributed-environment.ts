@@ -6,7 +6,8 @@ const TORCH_PORT = 29_400;
 /**
  * Variables of a host that runs the command. `torch.distributed` (`env://`, one process a host) and torchrun (PET_*) read theirs
  * if no provider sets them. A program passes the JAX_* ones to `jax.distributed.initialize`: JAX itself reads only the address,
- * and takes the other two as arguments (0.10.2, 0.11.2). Other hosts get no variable.
+ * and takes the other two as arguments (0.10.2, 0.11.2). Lightning without a launcher reads NODE_RANK, and without it takes each
+ * host for the first (2.6). Other hosts get no variable.
  * @param hasGpus torchrun then starts a process for each GPU of a host, otherwise one (torch 2.11)
  */
 export function distributedEnvironment(
@@ -23,6 +24,7 @@ export function distributedEnvironment(
     MASTER_PORT: torchPort,
     WORLD_SIZE: String(tasks),
     RANK: String(rank),
+    NODE_RANK: String(rank),
     PET_MASTER_ADDR: coordinator,
     PET_MASTER_PORT: torchPort,
     PET_NNODES: String(tasks),

@@ -32,6 +32,36 @@ const release = (more: Partial<MachinesInput>, names: readonly string[] = ['rack
   });
 };
 
+describe('what an operator sees of a machine', () => {
+  it('has the model that was found, and what had to be ended there after a job', async () => {
+    const at = Date.UTC(2026, 10, 30, 17);
+    const record = {
+      failures: 0,
+      model: 'NVIDIA H100 80GB HBM3',
+      ended: { at, job: 'train-a', text: 'process 42 (python3 serve.py) of user train' },
+    };
+    const looks = [{ machine: machineOf('rack-3'), record, seen: { kind: 'free' } }];
+    const machinesOperator = { release: async () => undefined, look: async () => looks };
+    const pools = { ...outside.pools, load: async () => ({ machines: [machineOf('rack-3')] }) };
+    const { machines } = await machinesActivities({
+      ...outside,
+      pools,
+      machinesOperator,
+    } as unknown as Outside).operateMachines({
+      ...{ v: 1, pool: 'lab', verb: 'release', names: ['rack-3'], by: 'ann', claim: 'c' },
+    });
+    assert.deepEqual(
+      machines.map(({ state, model, ended }) => [state, model, ended]),
+      [
+        [
+          ...['free', 'NVIDIA H100 80GB HBM3'],
+          'ended after job train-a, 2026-11-30T17:00:00.000Z: process 42 (python3 serve.py) of user train',
+        ],
+      ],
+    );
+  });
+});
+
 describe('what an operator names of own machines, and is not there', () => {
   const cases: Record<string, { more: Partial<MachinesInput>; type: string; message: RegExp }> = {
     'a machine': {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { failedOnce, inspectedWell, problemOf } from '../../cloud/machines/own/claiming.js';
-import { LIKE_NEW } from '../../cloud/machines/own/pool-record.js';
+import { problemOf } from '../../cloud/machines/own/claiming.js';
+import { failedOnce, inspectedWell, LIKE_NEW } from '../../cloud/machines/own/pool-record.js';
 
 const BUSY = { busy: 'accelerator devices are in use by process 7 (dmon)', warnings: [] };
 

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  fromInventory,
-  tooFewMachines,
-  type MachinesRequest,
-  type OwnMachine,
-} from '../../domain/machine-kinds/machines/words.js';
+import { fromInventory, tooFewMachines } from '../../domain/machine-kinds/machines/choice.js';
+import type { MachinesRequest, OwnMachine } from '../../domain/machine-kinds/machines/words.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { isRehearsed, labelOfJob, machineKind } from '../../domain/machines.js';
 import { formatProblem } from '../../domain/problem.js';

@@ -6,6 +6,7 @@ import { ended, NOTICE, request } from './run.js';
 import { never } from './session.js';
 
 const H100 = { accelerator: { type: 'h100', count: 1 } };
+const WELL = { problems: [], warnings: [], model: 'NVIDIA H100 80GB HBM3' };
 const PERSISTENCED = 'exec 3< /dev/nvidia0; exec -a /usr/bin/nvidia-persistenced sleep 300';
 const NO_OUTPUT = { onStdout: () => undefined, onStderr: () => undefined, signal: never };
 const onGpu = (waitMs = 60_000): Partial<RunRequest> => ({
@@ -16,13 +17,13 @@ describe('who uses the GPUs of a host', () => {
   it('is who computes, by the word of the driver: a daemon that has the device open is nobody', () =>
     withGpuHost(1, async ({ inspect, connection, runs, computes }) => {
       await runs('persistenced', PERSISTENCED);
-      assert.deepEqual(await inspect(H100), { problems: [], warnings: [] });
+      assert.deepEqual(await inspect(H100), WELL);
       await connection.startRun(request('echo mine', onGpu(100)));
       assert.equal((await ended(connection)).code, 0);
       const pid = await runs('colleague', 'exec -a python3 sleep 301');
       computes(`${pid}, python3\n${pid}, python3\n`);
       assert.deepEqual(await inspect(H100), {
-        ...{ problems: [], warnings: [] },
+        ...WELL,
         busy: `accelerator devices are in use by process ${pid} (python3 301)`,
       });
     }));
@@ -112,7 +113,12 @@ describe('who uses the GPUs of a host', () => {
         const leaks = `(setsid env -i HOME="$HOME" bash -c '${holds('leaked')}' &); sleep 300`;
         await connection.startRun(request(leaks, onGpu(0)));
         await until('two', async () => (await machine.inspect(H100)).busy?.includes(', '));
-        await machine.vacate('claim-1', 100);
+        const named = await machine.vacate('claim-1', 100);
+        assert.ok(
+          named.some((text) => /^process \d+ \(leaked 300\) of user 4242$/.test(text)),
+          named.join(),
+        );
+        assert.ok(!named.join().includes('older'), named.join());
         const { busy } = await machine.inspect(H100);
         assert.equal(busy, `accelerator devices are in use by process ${older} (hold)`);
       },
@@ -133,7 +139,7 @@ describe('who uses the GPUs of a host', () => {
       const half = { accelerator: { type: 'h100', count: 4 }, slot };
       const onSlot = { accelerator: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [], waitMs: 100, gpus: slot.gpus } };
       computes('GPU-5d1b, 99997, /opt/a, b\nGPU-77aa, 99998, python3\n');
-      assert.deepEqual(await inspect(half), { problems: [], warnings: [] });
+      assert.deepEqual(await inspect(half), WELL);
       await connection.startRun(request('echo mine', onSlot));
       assert.equal((await ended(connection)).code, 0);
       computes('GPU-5d1b, 99997, python3\nGPU-91f0, 99999, train, all\n');

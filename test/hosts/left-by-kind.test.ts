@@ -173,7 +173,9 @@ describe('what a command leaves without its environment, session and parents', f
         await by(leak('of-a-person'));
         await connection.startRun(request(`${leak('one')}; exit 3`));
         await ended(connection);
-        await machine.vacate(CLAIM, 0);
+        const named = (await machine.vacate(CLAIM, 0)).join();
+        assert.match(named, /process \d+ \(.*sleep .*\) of user /, 'what it ended is named');
+        assert.deepEqual(await machine.vacate(CLAIM, 0), []);
         assert.deepEqual([await isAlive('one'), await isAlive('of-a-person')], [false, true]);
         assert.deepEqual(readdirSync(join(host.home, '.jobctl/runs')), []);
         assert.ok(!existsSync(join(host.home, '.jobctl/machine/claim')));

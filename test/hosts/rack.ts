@@ -62,7 +62,7 @@ export const visitsOf = (rack: Pick<Rack, 'key'>, store: StorePort): MachineVisi
   new MachineVisits(waysOf(rack, store));
 
 /** Over connections of its own, as a job's. */
-export const fleetOf = (rack: Rack, store: StorePort): VisitOptions['fleet'] => waysOf(rack, store).fleet;
+export const fleetOf = (rack: Pick<Rack, 'key'>, store: StorePort): VisitOptions['fleet'] => waysOf(rack, store).fleet;
 
 function waysOf({ key }: Pick<Rack, 'key'>, store: StorePort): VisitOptions {
   const hostKeys = new StoredHostKeys({

@@ -9,7 +9,7 @@ import { freePort } from '../temporal-server.js';
 
 const run = promisify(execFile);
 const TASKS = 2;
-/** A Python with jax and torch (both for CPUs will do). Without it they are installed from the package index: some GB. */
+/** A Python with jax, torch, accelerate and lightning (for CPUs will do). Without it they are installed from the package index: some GB. */
 const PYTHON = process.env['JOBCTL_TEST_PYTHON'];
 
 const documented = /```python\n(jax\.distributed.*?)```/s.exec(
@@ -21,12 +21,48 @@ jax.config.update('jax_platforms', 'cpu')
 ${documented}
 print('SAID', jax.process_index(), jax.process_count())
 `;
+/** Python that runs a shell line, `$0` being Python and `$1` the program. */
+const SHELL = 'import os, sys; os.execvp("bash", ["bash", "-c", sys.argv[1], sys.executable, *sys.argv[2:]])';
 const TORCH = `import os, torch, torch.distributed as dist
 dist.init_process_group('gloo')
 x = torch.ones(1)
 dist.all_reduce(x)
 print('SAID', dist.get_rank(), int(x.item()), os.environ['LOCAL_WORLD_SIZE'])
 dist.destroy_process_group()
+`;
+
+/** The mean of both hosts' gradients, 4 and 8: they have been exchanged. */
+const DDP = `import torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group('gloo')
+torch.manual_seed(0)
+model = DistributedDataParallel(torch.nn.Linear(2, 1))
+model(torch.full((4, 2), float(dist.get_rank() + 1))).sum().backward()
+print('SAID', dist.get_rank(), dist.get_world_size(), int(model.module.weight.grad[0, 0].item()))
+dist.destroy_process_group()
+`;
+const ACCELERATE = `import torch
+from accelerate import Accelerator
+one = Accelerator(cpu=True)
+one.prepare(torch.nn.Linear(2, 1))
+print('SAID', one.process_index, one.num_processes, int(one.reduce(torch.ones(1)).item()))
+one.end_training()
+`;
+const LIGHTNING = `import os, torch, lightning
+class Model(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+    def training_step(self, batch, index):
+        return self.layer(batch).sum()
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+quiet = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+size = dict(devices=int(os.environ['DEVICES']), num_nodes=int(os.environ['PET_NNODES']))
+trainer = lightning.Trainer(accelerator='cpu', strategy='ddp', max_steps=2, **size, **quiet)
+trainer.fit(Model(), torch.utils.data.DataLoader(torch.ones(16, 2), batch_size=2))
+# One write: its processes share the output.
+os.write(1, f'SAID {trainer.global_rank} {trainer.world_size} {trainer.global_step}\\n'.encode())
 `;
 
 /** Two hosts on loopback, with what jobctl sets on each: real libraries find each other by it. */
@@ -38,10 +74,11 @@ describe('JAX and PyTorch start as the docs say', () => {
     folder = mkdtempSync(join(tmpdir(), 'real-libraries-'));
     python = PYTHON ?? join(folder, 'venv/bin/python');
     writeFileSync(join(folder, 'jax.py.txt'), JAX);
-    writeFileSync(join(folder, 'torch.py.txt'), TORCH);
+    for (const [name, text] of Object.entries({ torch: TORCH, ddp: DDP, accelerate: ACCELERATE, lightning: LIGHTNING }))
+      writeFileSync(join(folder, `${name}.py.txt`), text);
     if (PYTHON !== undefined) return;
     await run('python3', ['-m', 'venv', join(folder, 'venv')]);
-    await run(python, ['-m', 'pip', 'install', '--quiet', 'jax', 'torch']);
+    await run(python, ['-m', 'pip', 'install', '--quiet', 'jax', 'torch', 'accelerate', 'lightning']);
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -51,7 +88,15 @@ describe('JAX and PyTorch start as the docs say', () => {
       const place = { coordinator: '127.0.0.1', jaxPort: ports[0], rank, tasks: TASKS };
       const own = distributedEnvironment(place as never, false);
       const { stdout } = await run(python, [...words], {
-        env: { ...process.env, ...own, MASTER_PORT: String(ports[1]), PET_MASTER_PORT: String(ports[1]), ...env },
+        env: {
+          ...process.env,
+          ...own,
+          JOBCTL_NUM_HOSTS: String(TASKS),
+          JOBCTL_HOST_INDEX: String(rank),
+          MASTER_PORT: String(ports[1]),
+          PET_MASTER_PORT: String(ports[1]),
+          ...env,
+        },
       });
       return stdout.split('\n').filter((line) => line.startsWith('SAID'));
     });
@@ -62,6 +107,36 @@ describe('JAX and PyTorch start as the docs say', () => {
     this.timeout(300_000);
     assert.ok(documented, 'docs/kubernetes.md has the line');
     assert.deepEqual(await onEachHost([join(folder, 'jax.py.txt')]), ['SAID 0 2', 'SAID 1 2']);
+  });
+
+  const TORCHRUN = ['-m', 'torch.distributed.run'];
+  const program = (name: string): string => join(folder, `${name}.py.txt`);
+  const BOTH = ['SAID 0 2 2', 'SAID 1 2 2'];
+
+  it('DistributedDataParallel, alone and by torchrun', async function () {
+    this.timeout(300_000);
+    for (const launcher of [[], TORCHRUN])
+      assert.deepEqual(await onEachHost([...launcher, program('ddp')]), ['SAID 0 2 6', 'SAID 1 2 6']);
+  });
+
+  it('Accelerate: alone, by torchrun, and by its own launcher with the documented arguments', async function () {
+    this.timeout(300_000);
+    for (const launcher of [[], TORCHRUN])
+      assert.deepEqual(await onEachHost([...launcher, program('accelerate')]), BOTH);
+    const words = /`accelerate (launch .*?) --num_processes N train\.py`/.exec(
+      readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8'),
+    )?.[1];
+    assert.ok(words, 'docs/kubernetes.md has the line');
+    const line = `exec "$0" -m accelerate.commands.accelerate_cli ${words} --cpu --num_processes 2 "$1"`;
+    assert.deepEqual(await onEachHost(['-c', SHELL, line, program('accelerate')]), BOTH);
+  });
+
+  it('Lightning, which starts its processes itself or has them from torchrun', async function () {
+    this.timeout(300_000);
+    assert.deepEqual(await onEachHost([program('lightning')], { DEVICES: '1' }), BOTH);
+    assert.deepEqual(await onEachHost([...TORCHRUN, program('lightning')], { DEVICES: '1' }), BOTH);
+    const four = [0, 1, 2, 3].map((rank) => `SAID ${rank} 4 2`);
+    assert.deepEqual(await onEachHost([program('lightning')], { DEVICES: '2' }), four);
   });
 
   it('torchrun, with as many processes a host as it is told', async function () {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { declared, reachOf } from '../../cloud/machines/own/claiming.js';
+import { declared, reachOf } from '../../cloud/machines/own/choosing.js';
 import { runEnvironment } from '../../domain/run-environment.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
+import { isNamed } from '../../domain/machine-kinds/machines/words.js';
 import { parsePoolFile } from '../../quota/files/pool-file.js';
 
 const BOX = `[[machines]]
@@ -30,8 +31,25 @@ describe('slots of a machine in a pool file', () => {
     );
     const [, second] = machines;
     assert.ok(second);
-    assert.deepEqual(declared(second).accelerator, { type: 'h100', count: 8 }, 'what the whole machine has');
+    assert.deepEqual(declared([second]).accelerator, { type: 'h100', count: 8 }, 'what the whole machine has');
     assert.deepEqual(reachOf(second).slot, { number: 1, of: 4, gpus: [2, 3] });
+  });
+
+  it('may be of GPUs whose maker and model the pool file says, if the name of the type does not', () => {
+    const [slot] = machinesOf(
+      'user = "u{slot}"\nslots = 2\nmaker = "nvidia"\nmodel = "B200"\naccelerators = {mi-lab = 8}',
+    );
+    assert.ok(slot);
+    assert.deepEqual(declared([slot]).accelerator, { type: 'mi-lab', count: 8, maker: 'NVIDIA', model: 'B200' });
+    assert.ok(!('maker' in reachOf(slot)), 'the record needs neither');
+    for (const [model, name, want] of [
+      ['B200', 'NVIDIA B200', true],
+      ['RTX 6000 Ada', 'NVIDIA RTX 6000 Ada Generation', true],
+      ['h100-80gb', 'NVIDIA H100 80GB HBM3', true],
+      ['B20', 'NVIDIA B200', false],
+      ['A100', 'NVIDIA H100 80GB HBM3', false],
+    ] as const)
+      assert.equal(isNamed(model, [name]), want, `${model} of ${name}`);
   });
 
   it('of a machine without accelerators have no GPU', () => {
@@ -64,6 +82,12 @@ describe('slots of a machine in a pool file', () => {
       /slots: slots are for NVIDIA GPUs or none, and v5e is another maker's/,
     ],
     "AMD's GPUs": ['user = "u{slot}"\nslots = 2\naccelerators = {mi300x = 8}', /mi300x is another maker's/],
+    "a maker's GPUs that are not NVIDIA's": [
+      'user = "u{slot}"\nslots = 2\nmaker = "amd"\naccelerators = {big = 8}',
+      /big is another maker's/,
+    ],
+    'a maker that nobody knows': ['user = "u"\nmaker = "intel"\naccelerators = {max = 8}', /maker: /],
+    'a model of no accelerator': ['user = "u"\nmodel = "H100"', /model: is of accelerators, and this machine has none/],
     'a name that a slot has': [
       'user = "u{slot}"\nslots = 2\n[[machines]]\nname = "box.1"\naddress = "10.0.0.21"\nuser = "train"',
       /name: is a slot of another machine/,

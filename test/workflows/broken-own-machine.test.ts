@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { whyNot } from '../../cloud/machines/own/claiming.js';
+import { whyNot } from '../../cloud/machines/own/choosing.js';
 import { OwnMachines } from '../../cloud/machines/own/own-machines.js';
 import { EMPTY_RECORD, type PoolRecord, type PoolRecords } from '../../cloud/machines/own/pool-record.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
@@ -118,9 +118,9 @@ describe('a machine of a pool that is put aside', () => {
     ] as const)
       await machines.putAside({ ref, uid, host }, 'x');
     const afterIt = (): PoolRecord => ({ ...record, slices: {} });
-    assert.equal(whyNot(machine, afterIt()), undefined);
+    assert.equal(whyNot(machine, afterIt(), { name: 'next-g1', now: 0 }), undefined);
     for (const reason of ['it ended by SIGSEGV', 'told twice'])
       await machines.putAside({ ref, uid: 'claim', host: 0 }, reason);
-    assert.match(whyNot(machine, afterIt()) ?? '', /put aside.*it ended by SIGSEGV/);
+    assert.match(whyNot(machine, afterIt(), { name: 'next-g1', now: 0 }) ?? '', /put aside.*it ended by SIGSEGV/);
   });
 });

@@ -39,6 +39,21 @@ describe('the life of a lease', () => {
     assert.deepEqual(events, ['granted', 'chips', 'lost-chips', 'chips']);
   });
 
+  it('begins its asking timeout anew with each request for which its place is kept, and only while it asks', () => {
+    const kept: LeaseMessageBody = { kind: 'slice', ref: ref('s1'), isPlaceKept: true };
+    granted(10);
+    say('s1', register('s1'), 20);
+    assert.equal(row()?.askingSince, 10);
+    say('s1', kept, 30);
+    assert.deepEqual(
+      [row()?.state, row()?.askingSince, toLease(row() as LeaseRow, 40).askingSince],
+      ['asking', 30, 30],
+    );
+    say('job', chips('z'), 50);
+    say('s1', kept, 60);
+    assert.deepEqual([row()?.state, row()?.heldSince, row()?.askingSince], ['held', 50, undefined]);
+  });
+
   it('does not count the time that it is parked, and is what it was when it is resumed', () => {
     granted(0);
     say('job', chips('z'), 10);

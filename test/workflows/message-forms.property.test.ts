@@ -34,6 +34,7 @@ const BODIES: readonly LeaseMessage['body'][] = [
   release('s1'),
   register('s1'),
   { kind: 'slice', ref: ref('s1'), isBeside: true, asks: { accelerator: 'v4-8', pricing: 'spot' } },
+  { kind: 'slice', ref: ref('s1'), isPlaceKept: true },
   { kind: 'gone' },
   { kind: 'gone', refused: { scope: 'zone', message: 'no more capacity' } },
   { kind: 'chips', isPreempted: true },

@@ -404,7 +404,7 @@ export class LeaseBook {
   }
 
   /** Registers slices of a draining lease too: a slice that is told 'no' reports itself gone. */
-  #register(key: string, { ref, isBeside, asks }: BodyOf<'slice'>, now: EpochMs): void {
+  #register(key: string, { ref, isBeside, asks, isPlaceKept }: BodyOf<'slice'>, now: EpochMs): void {
     const row = this.#rows.get(key);
     if (row) {
       // The slice's own message is later than the 'gone' of an earlier life under this name (after a reset).
@@ -413,6 +413,8 @@ export class LeaseBook {
       if (isBeside && isNew) noteAskedBeside(row, ref.name);
       if (!isBeside) asksProvider(row, ref, asks, now);
       if (row.state !== 'held' && !isBeside) row.zone = ref.zone;
+      // It does not ask in vain (docs/adr/0170).
+      if (row.state === 'asking' && isPlaceKept) row.askingSince = now;
     }
     this.#pending.asked.push({ key, slice: ref.name, at: now, ...(isBeside && { isBeside, ...(asks && { asks }) }) });
   }

@@ -15,6 +15,7 @@ interface UpFlags {
   readonly quota?: string | false;
   readonly codecKey?: string | false;
   readonly poolFile?: string | false;
+  readonly machines?: string;
   readonly temporalAddress?: string | false;
   readonly port?: number;
   readonly uiPort?: number;
@@ -38,7 +39,7 @@ export async function up(flags: UpFlags): Promise<void> {
     ...(process.stdin.isTTY ? { confirm: ask } : {}),
     ...wish('quotaFile', flags.quota),
     ...wish('codecKey', flags.codecKey),
-    ...wish('poolFile', flags.poolFile),
+    ...wish('poolFile', flags.machines ?? flags.poolFile),
     ...wish('temporalAddress', flags.temporalAddress),
     ...(flags.port === undefined ? {} : { temporalPort: flags.port }),
     ...(flags.uiPort === undefined ? {} : { uiPort: flags.uiPort }),
@@ -47,6 +48,7 @@ export async function up(flags: UpFlags): Promise<void> {
 
 /** The cloud that the flags ask for. A flag of the real cloud needs `--cloud gcp`: ignoring it silently would mislead. */
 function cloudWish(flags: UpFlags): { readonly cloud?: CloudWish } {
+  if (flags.machines !== undefined) return { cloud: machinesWish(flags) };
   const { googleProject, bucket, zone, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort, createBucket } = flags;
   const named = Object.fromEntries(
     Object.entries({ googleProject, bucket, zone, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort }).filter(
@@ -65,8 +67,26 @@ function needsRealCloud(): CliError {
   return new CliError(
     ExitCode.Usage,
     'jobctl dev up: --google-project, --bucket, --create-bucket, --zone and --i-am-alone-here are for --cloud gcp',
-    'the rehearsal needs none of them',
+    'the rehearsal needs none of them, and --machines takes --bucket alone',
   );
+}
+
+/** `--machines FILE` is a stack without a cloud, which has a store all the same. */
+function machinesWish(flags: UpFlags): CloudWish {
+  const { cloud, poolFile, createBucket, bucket, storeEndpoint, iAmAloneHere, ...others } = flags;
+  const { googleProject, zone, tpuEndpoint, googleApiEndpoint, sshPort } = others;
+  const ofCloud = [cloud, createBucket, iAmAloneHere, googleProject, zone, tpuEndpoint, googleApiEndpoint, sshPort];
+  if (ofCloud.some((flag) => flag !== undefined) || poolFile === false || typeof poolFile === 'string')
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl dev up: --machines takes neither a cloud nor another pool file',
+      'it names the pool file; --bucket names a store, which is a folder of the stack otherwise',
+    );
+  return {
+    kind: 'machines',
+    ...(bucket !== undefined && { bucket }),
+    ...(storeEndpoint !== undefined && { endpoint: storeEndpoint }),
+  };
 }
 
 /** The wish of `--x VALUE`, or null for `--no-x`. Commander gives `false` for `--no-x`, and `true` without either flag. */
@@ -131,9 +151,10 @@ export function statusText(status: DevStatus, now: number): string {
       : `Temporal Web UI: ${status.uiUrl}`;
   const real =
     status.realCloud === undefined ? [] : [`${billedLine(status.realCloud)}; bucket ${status.realCloud.bucket}`];
+  const own = status.ownMachines === undefined ? [] : [`Own machines, no cloud; store ${status.ownMachines.bucket}`];
   const reasons = status.parts.flatMap(({ name, reasons: why = [] }) => why.map((reason) => `${name}: ${reason}`));
   const metrics = status.metricsUrl === undefined ? [] : [`Metrics of the worker: ${status.metricsUrl}`];
-  return [...lines, '', ...reasons, ...real, server, ...metrics, `State folder: ${status.home}`, ''].join('\n');
+  return [...lines, '', ...reasons, ...real, ...own, server, ...metrics, `State folder: ${status.home}`, ''].join('\n');
 }
 
 function age(ms: number): string {

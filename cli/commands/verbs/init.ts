@@ -137,7 +137,7 @@ function report(
 
 const onMachines = (jobctl: string, path: string): readonly string[] => [
   'Name the machines in a pool file, and start a stack that reaches them ("A rack in five minutes" of docs/own-machines.md):',
-  `  ${jobctl} dev up --quota quota.toml --pool-file pool.toml`,
+  `  ${jobctl} dev up --machines pool.toml`,
   'Look whether they are well, and run it:',
   `  ${jobctl} doctor --machines`,
   `  ${jobctl} submit --wait ${path}`,

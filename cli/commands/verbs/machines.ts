@@ -54,12 +54,13 @@ function table({ machines: rows }: MachinesAnswer): readonly string[] {
     row.job ?? '-',
     acceleratorText(row),
     row.address,
-    [row.problem ?? [], row.warning === undefined ? [] : `warning: ${row.warning}`].flat().join('; '),
+    [row.problem ?? [], row.warning === undefined ? [] : `warning: ${row.warning}`, row.ended ?? []].flat().join('; '),
   ]);
   return renderTable([['MACHINE', 'STATE', 'JOB', 'HAS', 'ADDRESS', 'WHY'], ...cells], terminalWidth(process.stdout));
 }
 
-function acceleratorText({ accelerators }: MachineRow): string {
+function acceleratorText({ accelerators, model }: MachineRow): string {
   const [first] = Object.entries(accelerators);
-  return first === undefined ? '-' : `${first[1]} ${first[0]}`;
+  if (first === undefined) return '-';
+  return model === undefined ? `${first[1]} ${first[0]}` : `${first[1]} ${first[0]} (${model})`;
 }

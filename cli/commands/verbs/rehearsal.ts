@@ -156,7 +156,7 @@ export async function env({ project, zone, unset, output }: EnvFlags): Promise<n
     '@jobctl/cloud-tpu-rehearsal',
     'client-environment',
   );
-  const place = { project: project ?? stack.googleProject, zone, gcloudConfig: stackHome().gcloudDir };
+  const place = { project: project ?? stack.googleProject ?? '', zone, gcloudConfig: stackHome().gcloudDir };
   const variables = clientEnvironment(endpointsOf(stack), place);
   print(output, variables, () => (unset === true ? unsetLines(variables) : exportLines(variables)));
   return ExitCode.Done;

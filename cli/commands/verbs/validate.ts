@@ -1,7 +1,7 @@
 import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { jobDocuments } from '../../../domain/job-file/documents.js';
 import { choicesOf } from '../../../domain/job-choices.js';
-import { tooFewMachines } from '../../../domain/machine-kinds/machines/words.js';
+import { tooFewMachines } from '../../../domain/machine-kinds/machines/choice.js';
 import { inputSizeProblem } from '../../../domain/bounds.js';
 import { formatProblem, formatProblems } from '../../../domain/problem.js';
 import { assignmentAt, assignmentText, type JobArray, memberIndexes } from '../../../domain/array/array.js';

@@ -64,6 +64,8 @@ export function configured(flags: ContextFlags): CliContext {
   const context = resolveContext(flags);
   const stack = readDevContext(stackHome());
   const isStack = stack !== undefined && stack.temporal.address === context.temporal.address;
-  if (isStack && stack.rehearsal === undefined) printErr(`${billedLine(stack)}\n`);
+  const googleProject = stack?.googleProject;
+  if (isStack && stack.rehearsal === undefined && googleProject !== undefined)
+    printErr(`${billedLine({ googleProject })}\n`);
   return context;
 }

@@ -147,8 +147,23 @@ function removeData(home: StackHome, onProgress: (line: string) => void): void {
     throw new Error(
       `${home.databaseFile}: process ${holder.pid} uses it and is not of the stack; end it: kill ${holder.pid}`,
     );
-  const files = [...database, home.databaseHolderFile, home.contextFile, home.workerConfigFile, home.recordFile];
-  for (const path of [home.rehearsalDir, home.serverDir, home.sshDir, home.gcloudDir, home.logsDir, ...files])
+  const files = [
+    ...database,
+    home.databaseHolderFile,
+    home.contextFile,
+    home.workerConfigFile,
+    home.recordFile,
+    home.machinesQuotaFile,
+  ];
+  for (const path of [
+    home.rehearsalDir,
+    home.serverDir,
+    home.sshDir,
+    home.gcloudDir,
+    home.logsDir,
+    home.storeDir,
+    ...files,
+  ])
     rmSync(path, { recursive: true, force: true });
   if (octet !== undefined) rmSync(claimFile(octet), { force: true });
   onProgress(`Removed the data of ${home.root}${keptText(home)}`);

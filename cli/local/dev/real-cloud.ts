@@ -8,11 +8,15 @@ import { readFacts, type GoogleFacts, NOTHING_IN_PARTICULAR } from '../../doctor
 import type { Finding } from '../../doctor/finding.js';
 import { openGoogleProject } from '../../doctor/google.js';
 import { regionOf } from '../../../domain/job-file/cloud-path.js';
+import { type OwnMachinesWish, settleOwnMachines } from './own-machines.js';
 import { billedLine, type RealCloud, type StackRecord } from '../../place/stack/stack-record.js';
 import type { Environment, StackHome } from '../../terminal/home.js';
 
-/** The cloud that a stack should use. */
-export type CloudWish = { readonly kind: 'rehearsal' } | RealCloudWish;
+/** The cloud that a stack should use, or its own machines alone. */
+export type CloudWish = { readonly kind: 'rehearsal' } | RealCloudWish | OwnMachinesWish;
+
+/** The cloud of a stack. Empty: the rehearsal. */
+export type StackCloud = Pick<StackRecord, 'realCloud' | 'ownMachines'>;
 
 export interface RealCloudWish {
   readonly kind: 'gcp';
@@ -42,13 +46,20 @@ export interface CloudSettling {
 }
 
 /**
- * Returns the real cloud for the stack, checked before anything is started; undefined: the rehearsal.
+ * Returns the cloud for the stack. A real one is checked before anything is started.
  * @throws CliError with every remedy if the state folder's stack has another cloud, or the project cannot run jobs
  */
-export async function settleCloud(settling: CloudSettling): Promise<RealCloud | undefined> {
-  const { home, known, wish, env, onProgress } = settling;
+export async function settleCloud(settling: CloudSettling): Promise<StackCloud> {
+  const { home, known, wish } = settling;
   refuseSwitch(home, known, wish);
-  if (wish?.kind !== 'gcp' && known?.realCloud === undefined) return undefined;
+  if (wish?.kind === 'machines' || known?.ownMachines !== undefined)
+    return { ownMachines: settleOwnMachines(settling, wish?.kind === 'machines' ? wish : {}) };
+  if (wish?.kind !== 'gcp' && known?.realCloud === undefined) return {};
+  return { realCloud: await settleRealCloud(settling) };
+}
+
+async function settleRealCloud(settling: CloudSettling): Promise<RealCloud> {
+  const { known, wish, env, onProgress } = settling;
   const wanted: RealCloudWish = { kind: 'gcp', ...known?.realCloud, ...(wish?.kind === 'gcp' ? wish : {}) };
   const { port, bucket: configured } = await openGoogleProject(wanted, env);
   const { googleProject } = port;
@@ -63,9 +74,8 @@ export async function settleCloud(settling: CloudSettling): Promise<RealCloud | 
 /** Refuses another cloud, project or bucket: the jobs of this folder would lose their resources there. */
 function refuseSwitch({ root }: StackHome, known: StackRecord | undefined, wish: CloudWish | undefined): void {
   if (known === undefined || wish === undefined) return;
-  const has = known.realCloud === undefined ? 'the rehearsal' : placeOf(known.realCloud);
-  const isOther = wish.kind === 'rehearsal' ? known.realCloud !== undefined : isOtherPlace(known.realCloud, wish);
-  if (!isOther) return;
+  if (!isOtherCloud(known, wish)) return;
+  const has = cloudText(known);
   throw new CliError(
     ExitCode.Refused,
     `the stack of ${root} is on ${has}, and stays there`,
@@ -73,6 +83,22 @@ function refuseSwitch({ root }: StackHome, known: StackRecord | undefined, wish:
     'have a second stack in a folder of its own: JOBCTL_HOME=~/.local/state/jobctl-2 jobctl dev up ..',
     'or remove this one with all its data: jobctl dev down --purge',
   );
+}
+
+function isOtherCloud({ realCloud, ownMachines }: StackCloud, wish: CloudWish): boolean {
+  switch (wish.kind) {
+    case 'rehearsal':
+      return realCloud !== undefined || ownMachines !== undefined;
+    case 'machines':
+      return ownMachines === undefined || (wish.bucket ?? ownMachines.bucket) !== ownMachines.bucket;
+    case 'gcp':
+      return isOtherPlace(realCloud, wish);
+  }
+}
+
+function cloudText({ realCloud, ownMachines }: StackCloud): string {
+  if (ownMachines !== undefined) return `own machines alone, with the store ${ownMachines.bucket}`;
+  return realCloud === undefined ? 'the rehearsal' : placeOf(realCloud);
 }
 
 const placeOf = ({ googleProject, bucket }: RealCloud): string => `project ${googleProject} with bucket ${bucket}`;

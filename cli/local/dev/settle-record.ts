@@ -6,14 +6,9 @@ import { chooseAddresses, type Reservations } from './addresses.js';
 import type { StackHome } from '../../terminal/home.js';
 import { stopPart } from './part.js';
 import { type DevOptions, isRecordedAlive, partsOf, slotOf, STOP_GRACE_MS } from './stack-parts.js';
-import type { CloudWish } from './real-cloud.js';
-import {
-  PART_NAMES,
-  readStackRecord,
-  writeStackRecord,
-  type RealCloud,
-  type StackRecord,
-} from '../../place/stack/stack-record.js';
+import { writeEverybodysQuota } from './own-machines.js';
+import type { CloudWish, StackCloud } from './real-cloud.js';
+import { PART_NAMES, readStackRecord, writeStackRecord, type StackRecord } from '../../place/stack/stack-record.js';
 import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
 
 export interface DevUpOptions extends DevOptions {
@@ -41,15 +36,14 @@ export async function settleRecord(
   home: StackHome,
   options: DevUpOptions,
   reservations: Reservations,
-  realCloud: RealCloud | undefined,
+  cloud: StackCloud,
   onProgress: (line: string) => void,
 ): Promise<StackRecord> {
   const known = readStackRecord(home);
   const temporalAddress =
     options.temporalAddress === undefined ? (known?.temporalAddress ?? null) : options.temporalAddress;
-  const quotaFile =
-    options.quotaFile === undefined ? (known?.quotaFile ?? null) : readableFile(options.quotaFile, 'quota');
   const pool = await settlePoolFile(known?.poolFile, options.poolFile);
+  const quotaFile = await settleQuotaFile(home, known, options.quotaFile, { ...cloud, ...pool });
   const codec = await settleCodec(known?.codec, options.codecKey);
   if (known !== undefined && isServerToEnd(known, temporalAddress, options)) await stopServer(home, onProgress);
   const parts = readStackRecord(home)?.parts ?? {};
@@ -58,7 +52,6 @@ export async function settleRecord(
     ...(options.uiPort === undefined ? {} : { temporalUi: options.uiPort }),
   };
   const running = new Set(PART_NAMES.filter((name) => isRecordedAlive(parts[name])));
-  const cloud = realCloud === undefined ? {} : { realCloud };
   const wishes = { known: known?.addresses, running, exact, parts: partsOf({ temporalAddress, ...cloud }), onProgress };
   const addresses = await chooseAddresses(home, reservations, wishes);
   const keys = codec === undefined ? {} : { codec };
@@ -68,6 +61,19 @@ export async function settleRecord(
   const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, ...files, ...keys, ...clock, parts };
   writeStackRecord(home, record);
   return record;
+}
+
+/** Own machines alone have a quota file without being told: it says that everybody may use all of them. */
+async function settleQuotaFile(
+  home: StackHome,
+  known: StackRecord | undefined,
+  wanted: string | null | undefined,
+  { ownMachines, poolFile }: StackCloud & Pick<StackRecord, 'poolFile'>,
+): Promise<string | null> {
+  const named = wanted === undefined ? (known?.quotaFile ?? undefined) : readableFile(wanted, 'quota');
+  const isTheirs = named === undefined || named === home.machinesQuotaFile;
+  if (ownMachines === undefined || poolFile === undefined || !isTheirs) return named ?? null;
+  return writeEverybodysQuota(home, poolFile);
 }
 
 /** Returns whether our own server runs but is no longer wanted, or wanted on other ports. */

@@ -50,15 +50,15 @@ export const PART_TITLES: Readonly<Record<PartName, string>> = {
 /** Milliseconds from SIGTERM to SIGKILL. The worker hands its jobs over, the rehearsal ends the processes of its TPU VMs. */
 export const STOP_GRACE_MS: Readonly<Record<PartName, number>> = { server: 10_000, rehearsal: 15_000, worker: 20_000 };
 
-/** The parts of a stack. It has no server of its own if an address is configured, and no rehearsal if the cloud is real. */
-export function partsOf({ temporalAddress, realCloud }: PartChoice): readonly PartName[] {
+/** The parts of a stack: no server of its own if an address is configured, and a rehearsal only if it simulates the cloud. */
+export function partsOf({ temporalAddress, realCloud, ownMachines }: PartChoice): readonly PartName[] {
   const absent = new Set<PartName>();
   if (temporalAddress !== null) absent.add('server');
-  if (realCloud !== undefined) absent.add('rehearsal');
+  if (realCloud !== undefined || ownMachines !== undefined) absent.add('rehearsal');
   return PART_NAMES.filter((name) => !absent.has(name));
 }
 
-type PartChoice = Pick<StackRecord, 'temporalAddress' | 'realCloud'>;
+type PartChoice = Pick<StackRecord, 'temporalAddress' | 'realCloud' | 'ownMachines'>;
 
 export function isRecordedAlive(process: ProcessRecord | undefined): boolean {
   return process !== undefined && isAlive(process.identity);

@@ -6,6 +6,7 @@ import { type DevOptions, isPartReady, isRecordedAlive, partsOf, reasonsOf, slot
 import {
   isGuarded,
   readStackRecord,
+  type OwnMachinesAlone,
   type PartName,
   type RealCloud,
   type StackAddresses,
@@ -43,8 +44,10 @@ export interface DevStatus {
   readonly metricsUrl?: string;
   /** Login to a server that authenticates callers, for people. Absent: it does not, or it is not ours. */
   readonly login?: string;
-  /** Absent: the rehearsal. */
+  /** Absent: the rehearsal, or own machines alone. */
   readonly realCloud?: { readonly googleProject: string; readonly bucket: string };
+  /** The stack has the user's own machines alone. */
+  readonly ownMachines?: OwnMachinesAlone;
   /** Empty if no stack was ever started in this state folder. */
   readonly parts: readonly PartStatus[];
 }
@@ -73,6 +76,7 @@ export async function devStatus({ env = process.env }: DevOptions = {}): Promise
     metricsUrl: metricsUrlOf(record.addresses),
     ...(isGuarded(record) ? { login: guardedLine(home, temporalAddressOf(record)) } : {}),
     ...(record.realCloud === undefined ? {} : { realCloud: placeOf(record.realCloud) }),
+    ...(record.ownMachines === undefined ? {} : { ownMachines: record.ownMachines }),
     parts,
   };
 }

@@ -4,7 +4,6 @@ import {
   readStackRecord,
   writeJson,
   type PartName,
-  type RealCloud,
   type StackRecord,
 } from '../../place/stack/stack-record.js';
 import {
@@ -19,7 +18,8 @@ import { bringPackages } from '../../place/packages.js';
 import { openReservations } from './addresses.js';
 import { ensureRunning, type Part } from './part.js';
 import { guardedLine } from './guarded-server/guarded-part.js';
-import { settleCloud, type CloudWish } from './real-cloud.js';
+import { isEverybodys, isQuotaCurrent, tellMachines } from './own-machines.js';
+import { settleCloud, type CloudWish, type StackCloud } from './real-cloud.js';
 import { absoluteOrNull, settleRecord, type DevUpOptions } from './settle-record.js';
 import {
   lockStack,
@@ -70,8 +70,10 @@ export async function devUp(options: DevUpOptions = {}): Promise<DevContext> {
   try {
     const running = await runningAsWanted(home, options);
     if (running !== undefined) {
-      if (running.rehearsal === undefined) onProgress(billedLine(running));
+      const { googleProject } = running;
+      if (running.rehearsal === undefined && googleProject !== undefined) onProgress(billedLine({ googleProject }));
       onProgress(`The local stack runs (state folder ${home.root})`);
+      if (options.cloud?.kind === 'machines') await tellMachines(running, onProgress);
       return running;
     }
     return await bringUp(home, options, env, onProgress);
@@ -85,6 +87,7 @@ async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<
   const record = readStackRecord(home);
   const context = readDevContext(home);
   if (record === undefined || context === undefined || !isAsWanted(record, options)) return undefined;
+  if (isEverybodys(home, record) && !(await isQuotaCurrent(home, record))) return undefined;
   const wanted = partsOf(record);
   if (!wanted.every((name) => isRecordedAlive(record.parts[name])) || !isServerCurrent(home, record)) return undefined;
   const ready = await Promise.all(wanted.map((name) => isPartReady(home, name, record)));
@@ -94,7 +97,7 @@ async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<
 function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
   const { temporalAddress, quotaFile, poolFile, codecKey, temporalPort, uiPort, cloud } = options;
   return (
-    isCloudAsWanted(record.realCloud, cloud) &&
+    isCloudAsWanted(record, cloud) &&
     (temporalAddress === undefined || temporalAddress === record.temporalAddress) &&
     (quotaFile === undefined || absoluteOrNull(quotaFile) === record.quotaFile) &&
     (codecKey === undefined || codecKey === (record.codec?.key ?? null)) &&
@@ -104,8 +107,12 @@ function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
   );
 }
 
-function isCloudAsWanted(real: RealCloud | undefined, wish: CloudWish | undefined): boolean {
+function isCloudAsWanted({ realCloud: real, ownMachines }: StackCloud, wish: CloudWish | undefined): boolean {
   if (wish === undefined) return true;
+  if (wish.kind === 'machines' || ownMachines !== undefined)
+    return (
+      wish.kind === 'machines' && ownMachines !== undefined && [undefined, ownMachines.bucket].includes(wish.bucket)
+    );
   if (wish.kind === 'rehearsal' || real === undefined) return wish.kind === 'rehearsal' && real === undefined;
   const { googleProject = real.googleProject, bucket = real.bucket, isAlone = real.isAlone ?? false } = wish;
   return googleProject === real.googleProject && bucket === real.bucket && isAlone === (real.isAlone ?? false);
@@ -118,12 +125,13 @@ async function bringUp(
   onProgress: (line: string) => void,
 ): Promise<DevContext> {
   const known = readStackRecord(home);
-  const realCloud = await settleCloud({ home, known, wish: options.cloud, env, onProgress, confirm: options.confirm });
-  const rehearsal = realCloud === undefined ? (['@jobctl/cloud-tpu-rehearsal'] as const) : [];
+  const cloud = await settleCloud({ home, known, wish: options.cloud, env, onProgress, confirm: options.confirm });
+  const isRehearsed = cloud.realCloud === undefined && cloud.ownMachines === undefined;
+  const rehearsal = isRehearsed ? (['@jobctl/cloud-tpu-rehearsal'] as const) : [];
   await bringPackages(['@jobctl/worker', ...rehearsal], { env, onProgress });
   const reservations = openReservations();
   try {
-    const record = await settleRecord(home, options, reservations, realCloud, onProgress);
+    const record = await settleRecord(home, options, reservations, cloud, onProgress);
     const start = (name: PartName, part: Part): Promise<void> => startPart(home, name, part, onProgress);
     const context = contextOf(home, record);
     // The rehearsal's own machines let it in from their start.
@@ -133,7 +141,7 @@ async function bringUp(
     // Waits for both even if one fails, so that every started process is recorded and reported.
     const first = await Promise.allSettled([
       server === undefined ? undefined : start('server', server.part).finally(server.settled),
-      realCloud === undefined ? start('rehearsal', rehearsalPart(home, record, env)) : undefined,
+      isRehearsed ? start('rehearsal', rehearsalPart(home, record, env)) : undefined,
     ]);
     for (const result of first) if (result.status === 'rejected') throw result.reason;
     const owner = await storeWilling(() => provisionStore(context), onProgress);
@@ -142,10 +150,11 @@ async function bringUp(
     writeJson(home.workerConfigFile, workerConfigOf(home, record));
     await start('worker', workerPart(home, record, env));
     writeJson(home.contextFile, context);
-    if (realCloud !== undefined) onProgress(REACHES_HOSTS);
+    if (cloud.realCloud !== undefined) onProgress(REACHES_HOSTS);
     if (isGuarded(record)) onProgress(guardedLine(home, temporalAddressOf(record)));
     if (record.realCloud?.isAlone === true) onProgress(UNGUARDED);
     if (record.codec?.key !== undefined) onProgress(ENCRYPTED);
+    if (cloud.ownMachines !== undefined) await tellMachines(context, onProgress);
     onProgress(context.temporal.uiUrl === null ? 'Ready' : `Ready. Temporal Web UI: ${context.temporal.uiUrl}`);
     return context;
   } finally {
@@ -225,11 +234,11 @@ async function startPart(
 
 /** Creates the job bucket and in it the installation's owner id; returns the id. */
 async function provisionStore({ store, googleProject, rehearsal }: DevContext): Promise<string> {
-  const { createStore, ensureBucket } = await import('../../../cloud/store/gcs.js');
-  const options = { ...store, projectId: googleProject };
+  const { ensureStore, openStore } = await import('../../../cloud/store/open-store.js');
+  const options = { ...store, ...(googleProject !== undefined && { projectId: googleProject }) };
   // A real bucket is created only if the user agreed, in the region of the zone that they named.
-  if (rehearsal !== undefined) await ensureBucket(options);
-  return (await ensureOwner(createStore(options))).id;
+  if (rehearsal !== undefined || store.bucket.startsWith('file:')) await ensureStore(options);
+  return (await ensureOwner(openStore(options))).id;
 }
 
 /** Sets up search attributes, the claim on the task queue, the janitor's schedule and, for our own server, the retention. */

@@ -121,7 +121,7 @@ export function localRehearsal(env: Environment = process.env): LocalRehearsal {
   if (stack.rehearsal === undefined) {
     throw new CliError(
       ExitCode.Refused,
-      `the local stack in ${home.root} works on REAL Cloud TPU (project ${stack.googleProject}), so there is no rehearsal`,
+      `the local stack in ${home.root} works on ${stack.hasNoCloud ? 'own machines alone' : `REAL Cloud TPU (project ${stack.googleProject})`}, so there is no rehearsal`,
       'another state folder (JOBCTL_HOME) can have one: `jobctl dev up`',
     );
   }

@@ -198,7 +198,7 @@ export function stackLayer({ temporal, store, codec, googleProject, secretStore 
     ...(apiKeyFile === undefined ? {} : { api_key: pathToFileURL(apiKeyFile).href }),
     bucket: store.bucket,
     ...(store.endpoint === undefined ? {} : { store_endpoint: store.endpoint }),
-    google_project: googleProject,
+    ...(googleProject === undefined ? {} : { google_project: googleProject }),
     ...(secretStore === undefined ? {} : { secret_store: secretStore }),
     ...(codec?.key === undefined ? {} : { codec_key: codec.key }),
     ...(codec?.decodeKeys === undefined ? {} : { codec_decode_keys: codec.decodeKeys.join(',') }),

@@ -32,7 +32,7 @@ export interface DevContext {
     /** File of the token that the rehearsal's ports require. */
     readonly accessTokenFile?: string;
   };
-  /** Absent: the cloud is real, and its resources are billed. */
+  /** Absent: the cloud is real, and its resources are billed, or there is none (`hasNoCloud`). */
   readonly rehearsal?: {
     readonly adminUrl: string;
     /** The token with its header, for `curl -H @FILE`. */
@@ -48,8 +48,11 @@ export interface DevContext {
     /** Secret that the keys of jobs are made from. Absent: the jobctl that started the stack had none. */
     readonly jobKeys?: { readonly current: string };
   };
-  readonly googleProject: string;
-  /** Absent if the cloud is real. */
+  /** Absent if there is no cloud. */
+  readonly googleProject?: string;
+  /** The stack has the user's own machines alone (docs/adr/0171). */
+  readonly hasNoCloud?: true;
+  /** Absent unless the cloud is simulated. */
   readonly label?: string;
   /** Keys of the payload codec; absent: payloads are plain. */
   readonly codec?: CodecReferences;
@@ -124,7 +127,7 @@ export function contextOf(home: StackHome, record: StackRecord): DevContext {
       ...{ address: temporalAddressOf(record), namespace: DEV_NAMESPACE, uiUrl: uiUrlOf(record) },
       ...loginFilesOf(home, record),
     },
-    ...(record.realCloud === undefined ? rehearsedSide(home, record.addresses) : realSide(home, record.realCloud)),
+    ...sideOf(home, record),
     ...(record.codec === undefined ? {} : { codec: record.codec }),
     secretStore: pathToFileURL(home.secretsDir).href,
     workerReadyUrl: readyUrlOf(record.addresses),
@@ -136,6 +139,17 @@ export const loginFilesOf = (home: StackHome, record: StackRecord): LoginFiles =
   isGuarded(record) ? serverLoginFiles(home) : {};
 
 type CloudSide = Omit<DevContext, 'temporal' | 'codec' | 'secretStore' | 'workerReadyUrl'>;
+
+function sideOf(home: StackHome, { addresses, realCloud, ownMachines }: StackRecord): CloudSide {
+  if (ownMachines !== undefined)
+    return {
+      store: ownMachines,
+      cloud: { insecure: false },
+      ssh: { port: SSH_PORT, ...keysOf(home) },
+      hasNoCloud: true,
+    };
+  return realCloud === undefined ? rehearsedSide(home, addresses) : realSide(home, realCloud);
+}
 
 function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
   return {
@@ -211,18 +225,20 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
   const { uiUrl: _ofPeople, ...withoutUi } = temporal;
   const { googleApiEndpoint: _ofTheDoctor, ...ofTheWorker } = cloud;
   const isReal = record.realCloud !== undefined;
+  const hasCloud = record.ownMachines === undefined;
   const { jobKeys, ...reach } = ssh;
   return {
     temporal: withoutUi,
     store,
-    cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
+    ...(hasCloud ? { cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) } } : {}),
     ...(kubeconfig === undefined ? {} : { kubernetes: { kubeconfig } }),
     // The submitter's files belong to this user, like the worker.
     ssh: { ...reach, jobKeySecret: jobKeys?.current, readsKeyFiles: true },
-    googleProject,
+    ...(googleProject === undefined ? {} : { googleProject }),
     secretStore,
     // A real cloud has no label and uses production waits.
-    ...(isReal ? {} : { label, timings: timingsOf(record), rehearsedMachines: rehearsedMachinesOf(record.addresses) }),
+    ...(isReal ? {} : { timings: timingsOf(record) }),
+    ...(label === undefined ? {} : { label, rehearsedMachines: rehearsedMachinesOf(record.addresses) }),
     healthPort: record.addresses.health,
     metricsPort: record.addresses.metrics,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),

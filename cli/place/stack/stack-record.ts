@@ -52,11 +52,21 @@ export interface RealCloud {
   readonly isAlone?: true;
 }
 
+/** The user's own machines alone, for a stack that has no cloud, simulated or real (docs/adr/0171). */
+export interface OwnMachinesAlone {
+  /** A folder (`file:///..`) or a bucket. */
+  readonly bucket: string;
+  /** URL of an S3 server that is not Amazon's. */
+  readonly endpoint?: string;
+}
+
 export interface StackRecord {
   readonly v: 1;
   readonly addresses: StackAddresses;
-  /** Absent: the rehearsal. Fixed when the state folder gets its stack: jobs and slices of two clouds do not mix. */
+  /** Absent: the rehearsal, or own machines alone. Fixed when the state folder gets its stack: jobs and slices of two clouds do not mix. */
   readonly realCloud?: RealCloud;
+  /** Fixed as `realCloud` is, which is absent then. */
+  readonly ownMachines?: OwnMachinesAlone;
   /** Address of a Temporal server that is not the stack's own; null: its own. */
   readonly temporalAddress: string | null;
   /** Absolute path; null: the unlimited pool `default`. */

@@ -72,7 +72,7 @@ verb_holder() {
   [ ! -f "$claim" ] || cat "$claim"
 }
 
-# vacate ID GRACE_MS: nothing of ID begins any more, and what runs is ended; then the claim goes.
+# vacate ID GRACE_MS: nothing of ID begins any more, and what runs is ended, a line for each of the first; then the claim goes.
 verb_vacate() {
   open_machine "$1"
   : > "$ended/$id" && sync "$ended" 2>/dev/null
@@ -106,6 +106,7 @@ end_leaked() {
     [ $age -gt $claim_age ] || leaked="$leaked $pid"
   done
   [ -n "$leaked" ] || return 0
+  name_ended $leaked
   kill -TERM $leaked 2>/dev/null
   for look in 1 2 3 4 5 6 7 8 9 10; do kill -0 $leaked 2>/dev/null || return 0; sleep 0.2; done
   kill -KILL $leaked 2>/dev/null
@@ -118,12 +119,21 @@ has_open() {
   return 1
 }
 
+# name_ended PID..: a line for each of the first, as others may read it, before it is ended.
+name_ended() {
+  [ $# -gt 0 ] || return 0
+  user=$(id -un 2> /dev/null) || user=$(id -u)
+  pids=$*
+  list_left | tail -n +2 | shown_left | while read -r pid line; do say "ended: $pid $user $line"; done
+}
+
 clear_runs() {
   (verb_modules_stop) > /dev/null
   for each in "$base"/runs/*/; do
     [ -d "$each" ] || continue
     each=\${each%/}
     run_id=\${each##*/}
+    name_ended $(members "JOBCTL_RUN_DIR=$each" | sort -n)
     (verb_stop "$run_id" "$1" '{"v":1,"cause":"cancel","reason":"the machine is given back","graceSeconds":'$(($1 / 1000))'}') > /dev/null || exit 70
     # Its outputs are stored, or went with the machine as they do with a VM.
     rm -rf "$each" "$base/outputs/\${run_id%-a*}"

@@ -1,39 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import {
-  fittingMachines,
-  tooFewMachines,
-  type MachineRecord,
-  type MachinesPlan,
-  type OwnMachine,
-  machinesText,
-} from '../../../domain/machine-kinds/machines/words.js';
+import { fittingMachines, type HostSlots, tooFewMachines } from '../../../domain/machine-kinds/machines/choice.js';
+import { type MachinesPlan, type OwnMachine, machinesText } from '../../../domain/machine-kinds/machines/words.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
+import { type Choice, choose, declared, reachOf, whyNot } from './choosing.js';
 import {
+  claimsOf,
   claimText,
+  type Ended,
+  failedOnce,
+  inspectedWell,
   isOurs,
   readClaim,
   type ChosenMachine,
-  LIKE_NEW,
   type PoolRecord,
   type PoolRecords,
   type SliceRecord,
+  withEnded,
+  withoutSlice,
 } from './pool-record.js';
 import type { MachineVisits } from './machine-visits.js';
 
-/** A create call of the slice workflow lasts 60 s at most, so no machine is claimed after this time. */
-const CLAIM_FOR_MS = 40_000;
+/** A create call of the slice workflow lasts 60 s at most, and a host is claimed in two visits, one after the other. */
+const CLAIM_FOR_MS = 30_000;
 const VISIT_MS = 15_000;
-/** A machine is put aside after this many failures in a row. */
-const MOST_FAILURES = 2;
 
-/** The reason why a machine was not taken. `isHere`: a claim of this slice may be on it. */
+/** The reason why a machine was not taken. */
 interface Refusal {
   readonly machine: OwnMachine;
   readonly problem: string;
   /** Set if the machine itself is at fault, which is counted; its use by others is not. */
   readonly isSick: boolean;
-  readonly isHere: boolean;
+}
+
+/** A host that could not be taken. */
+interface HostFailure {
+  readonly slots: HostSlots;
+  readonly refusals: readonly Refusal[];
+  /** Those that may have a claim of this slice. */
+  readonly maybe: readonly OwnMachine[];
 }
 
 /** One create call. It chooses machines in the pool's record, then claims and inspects each machine. */
@@ -42,7 +47,7 @@ export class Claiming {
   readonly #inventory: readonly OwnMachine[];
   readonly #records: PoolRecords;
   readonly #visits: MachineVisits;
-  readonly #uid = randomUUID();
+  #uid = randomUUID();
   readonly #until = performance.now() + CLAIM_FOR_MS;
   /** Keyed by the machine's name. */
   readonly #inspected = new Map<string, Inspection>();
@@ -70,114 +75,173 @@ export class Claiming {
     const fitting = fittingMachines(asked, this.#inventory);
     const refusals = new Map<string, string>();
     while (performance.now() < this.#until) {
-      const { record, chosen } = await this.#choose(fitting, refusals);
+      const { record, hosts, kept } = await this.#choose(fitting, refusals);
       const own = record.slices[ref.name];
       if (own !== undefined && own.uid !== this.#uid) return { kind: 'exists' };
       if (own === undefined && this.#hasChosen) return { kind: 'unanswered', message: GIVEN_BACK };
-      if (chosen === undefined) return this.#giveUp(this.#noneFree(fitting, record, refusals));
+      if (hosts === undefined) return this.#giveUp(this.#noneFree(fitting, record, { refusals, kept }), kept);
       this.#hasChosen = true;
-      const failed = await this.#claimAll(chosen);
+      const failed = await this.#claimAll(hosts);
       if (failed.length === 0) return this.#commit();
-      for (const { machine, problem } of failed) refusals.set(machine.name, problem);
+      for (const { machine, problem } of failed.flatMap((each) => each.refusals)) refusals.set(machine.name, problem);
       await this.#note(failed);
+      const isShared = failed.some(({ slots }) => slots.length > 1);
+      if (isShared && !(await this.#claimAnew()))
+        return { kind: 'unanswered', message: `claims of it may be left: ${sentences(refusals)}` };
     }
     return this.#giveUp(`not all machines could be claimed within ${CLAIM_FOR_MS / 1000} s: ${sentences(refusals)}`);
   }
 
-  /** Chooses in a single update of the record, so that two slices that want the same machines do not each get a part of them. */
   async #choose(
     fitting: readonly OwnMachine[],
     refusals: ReadonlyMap<string, string>,
-  ): Promise<{ readonly record: PoolRecord; readonly chosen: readonly OwnMachine[] | undefined }> {
-    const { ref, ownership, machines: asked } = this.#plan;
-    let chosen: readonly OwnMachine[] | undefined;
-    const record = await this.#records.update(ref.pool, (before) => {
-      chosen = undefined;
-      const own = before.slices[ref.name];
-      if (own === undefined ? this.#hasChosen : own.uid !== this.#uid) return undefined;
-      const kept = fitting.filter(({ name }) => own?.machines.some((each) => each.name === name));
-      const free = fitting.filter((machine) => !refusals.has(machine.name) && whyNot(machine, before) === undefined);
-      const wanted = [...kept, ...free].slice(0, asked.hosts);
-      if (wanted.length < asked.hosts) return undefined;
-      chosen = wanted;
-      const slice: SliceRecord = {
-        ...{ uid: this.#uid, ownership },
-        at: own?.at ?? Date.now(),
-        machines: wanted.map(reachOf),
-        maybe: own?.maybe ?? [],
-        isWhole: false,
-      };
-      const isSame = JSON.stringify(slice) === JSON.stringify(own);
-      return isSame ? undefined : { ...before, slices: { ...before.slices, [ref.name]: slice } };
+  ): Promise<Choice & { readonly record: PoolRecord }> {
+    let choice: Choice = {};
+    const record = await this.#records.update(this.#plan.ref.pool, (before) => {
+      const asking = { plan: this.#plan, uid: this.#uid, fitting, hasChosen: this.#hasChosen, refusals };
+      choice = choose(asking, before, Date.now());
+      return choice.next;
     });
-    return { record, chosen };
+    return { record, ...choice };
   }
 
-  async #claimAll(chosen: readonly OwnMachine[]): Promise<readonly Refusal[]> {
-    const answers = await Promise.all(chosen.map((machine) => this.#claim(machine)));
+  async #claimAll(hosts: readonly HostSlots[]): Promise<readonly HostFailure[]> {
+    const answers = await Promise.all(hosts.map((slots) => this.#claimHost(slots)));
     return answers.filter((answer) => answer !== undefined);
   }
 
-  async #claim(machine: OwnMachine): Promise<Refusal | undefined> {
-    const { ref } = this.#plan;
-    const visited = await this.#visits.visit(ref.pool, machine, VISIT_MS, (verbs) =>
-      this.#claimAndInspect(machine, verbs),
+  /** Claims the slots beside the first one, then the first, and inspects the GPUs of all of them. */
+  async #claimHost(slots: HostSlots): Promise<HostFailure | undefined> {
+    const [first, ...beside] = slots;
+    if (first === undefined) throw new RangeError('claim: a host without a machine');
+    const visit = (machine: OwnMachine, work: (verbs: MachineVerbs) => Promise<readonly Refusal[]>) =>
+      this.#visits.visit(this.#plan.ref.pool, reachOf(machine), VISIT_MS, work);
+    const claims = await Promise.all(
+      beside.map(
+        async (machine) => [machine, await visit(machine, (verbs) => this.#claim(machine, verbs, first))] as const,
+      ),
     );
-    if (visited.kind === 'done') return visited.value;
-    const { message, mayHaveBegun } = visited;
-    return { machine, problem: `cannot be reached: ${message}`, isSick: true, isHere: mayHaveBegun };
+    const isTaken = claims.some(([, visited]) => visited.kind === 'silent' || visited.value.length > 0);
+    if (!isTaken) claims.push([first, await visit(first, (verbs) => this.#claimAndInspect(slots, verbs))]);
+    const refusals = claims.flatMap(([machine, visited]) =>
+      visited.kind === 'done'
+        ? visited.value
+        : [{ machine, problem: `cannot be reached: ${visited.message}`, isSick: true }],
+    );
+    if (refusals.length === 0) return undefined;
+    const left = await Promise.all(
+      claims.map(async ([machine, visited]) => {
+        if (visited.kind === 'silent') return visited.mayHaveBegun ? [machine] : [];
+        return visited.value.length > 0 || (await this.#leave(reachOf(machine))) ? [] : [machine];
+      }),
+    );
+    return { slots, refusals, maybe: left.flat() };
   }
 
-  async #claimAndInspect(machine: OwnMachine, verbs: MachineVerbs): Promise<Refusal | undefined> {
+  /** Gives back what may have been claimed, on which nothing has run. @returns whether it is */
+  async #leave(machine: ChosenMachine): Promise<boolean> {
+    const { kind } = await this.#visits.visit(this.#plan.ref.pool, machine, VISIT_MS, (verbs) =>
+      verbs.vacate(this.#uid, 0),
+    );
+    return kind === 'done';
+  }
+
+  /** @param first the slot as whose user the command will run, if it is another one */
+  async #claim(machine: OwnMachine, verbs: MachineVerbs, first?: OwnMachine): Promise<readonly Refusal[]> {
     const { ref, ownership } = this.#plan;
-    const claim = { slice: ref.name, uid: this.#uid, pool: ref.pool, ownership };
-    let answer = await verbs.claim(this.#uid, claimText(claim), ownership.job);
-    if (answer.kind === 'taken' && (await this.#vacateStale(answer.claim, verbs)))
-      answer = await verbs.claim(this.#uid, claimText(claim), ownership.job);
-    if (answer.kind === 'ended')
-      return { machine, problem: 'the slice was given back meanwhile', isSick: false, isHere: false };
-    if (answer.kind === 'taken') return { machine, problem: takenText(answer.claim), isSick: false, isHere: false };
-    const inspected = await verbs.inspect(declared(machine));
-    this.#inspected.set(machine.name, inspected);
-    const problem = problemOf(inspected);
-    if (problem === undefined) return undefined;
-    await verbs.vacate(this.#uid, 0);
-    return { machine, problem, isSick: inspected.problems.length > 0, isHere: false };
+    const runsAs = first && { first: { name: first.name, user: first.user } };
+    const text = claimText({ slice: ref.name, uid: this.#uid, pool: ref.pool, ownership, ...runsAs });
+    const refused = (problem: string): readonly Refusal[] => [{ machine, problem, isSick: false }];
+    let answer = await verbs.claim(this.#uid, text, ownership.job);
+    if (answer.kind === 'taken') {
+      const stands = await this.#vacateStale(answer.claim, machine, verbs);
+      if (stands !== undefined) return refused(stands);
+      answer = await verbs.claim(this.#uid, text, ownership.job);
+    }
+    if (answer.kind === 'ended') return refused('the slice was given back meanwhile');
+    return answer.kind === 'taken' ? refused(takenText(answer.claim)) : [];
   }
 
-  /** Removes a claim of ours that no record knows: its machine was silent when its slice was given up. */
-  async #vacateStale(text: string, verbs: MachineVerbs): Promise<boolean> {
+  async #claimAndInspect(slots: HostSlots, verbs: MachineVerbs): Promise<readonly Refusal[]> {
+    const [first] = slots;
+    if (first === undefined) return [];
+    const refused = await this.#claim(first, verbs);
+    if (refused.length > 0) return refused;
+    const inspected = await verbs.inspect(declared(slots));
+    for (const { name } of slots) this.#inspected.set(name, inspected);
+    const problem = problemOf(inspected);
+    if (problem === undefined) return [];
+    const isSick = inspected.problems.length > 0;
+    // A fault is the machine's, and so of all of these slots. Somebody else's process is on one of them.
+    const at =
+      isSick || slots.length === 1
+        ? slots.map((machine) => ({ machine, problem, isSick }))
+        : await this.#busySlots(slots, verbs);
+    await verbs.vacate(this.#uid, 0);
+    return at;
+  }
+
+  /** @param verbs of the first slot, which may ask about the GPUs of the others */
+  async #busySlots(slots: HostSlots, verbs: MachineVerbs): Promise<readonly Refusal[]> {
+    const refusals: Refusal[] = [];
+    for (const machine of slots) {
+      const { check: _, ...alone } = declared([machine]);
+      const inspected = await verbs.inspect(alone);
+      this.#inspected.set(machine.name, inspected);
+      const problem = problemOf(inspected);
+      if (problem !== undefined) refusals.push({ machine, problem, isSick: inspected.problems.length > 0 });
+    }
+    const [first] = slots;
+    // It ended in between: chosen again at the next request.
+    const passed = 'its GPUs were in use a moment ago';
+    return refusals.length > 0 || first === undefined ? refusals : [{ machine: first, problem: passed, isSick: false }];
+  }
+
+  /**
+   * Removes a claim of ours that no record knows: its machine was silent when its slice was given up.
+   * @returns the reason why the claim stands
+   */
+  async #vacateStale(text: string, machine: OwnMachine, verbs: MachineVerbs): Promise<string | undefined> {
     const { ref, ownership } = this.#plan;
     const claim = readClaim(text);
-    if (!isOurs(claim, ownership.owner, ref.pool)) return false;
+    if (!isOurs(claim, ownership.owner, ref.pool)) return takenText(text);
     const { slices } = await this.#records.read(ref.pool);
-    if (Object.values(slices).some(({ uid }) => uid === claim.uid)) return false;
-    await verbs.vacate(claim.uid, STALE_GRACE_MS);
-    return true;
+    if (Object.values(slices).some(({ uid }) => uid === claim.uid)) return takenText(text);
+    const left = { ...claim, job: claim.ownership.job };
+    const ended: Ended = new Map();
+    const stands = await this.#visits.giveBack(
+      ref.pool,
+      { machine: reachOf(machine), verbs },
+      left,
+      STALE_GRACE_MS,
+      ended,
+    );
+    if (ended.size > 0) await this.#records.update(ref.pool, (before) => withEnded(before, ended, Date.now()));
+    return stands;
   }
 
-  /** Removes failed machines from the slice and keeps the results of their inspection. Failures of sick machines are counted. */
-  async #note(failed: readonly Refusal[]): Promise<void> {
+  /** Removes failed hosts from the slice and keeps the results of their inspection. Failures of sick machines are counted. */
+  async #note(failed: readonly HostFailure[]): Promise<void> {
     const { ref } = this.#plan;
     const at = Date.now();
     await this.#records.update(ref.pool, (before) => {
       const slice = before.slices[ref.name];
       if (slice?.uid !== this.#uid) return undefined;
-      const isFailed = ({ name }: ChosenMachine): boolean => failed.some(({ machine }) => machine.name === name);
+      const isFailed = ({ name }: ChosenMachine): boolean => failed.some(({ slots }) => slots[0]?.name === name);
       if (!slice.machines.some(isFailed)) return undefined;
-      const here = failed.filter(({ isHere }) => isHere).map(({ machine }) => reachOf(machine));
+      const here = failed.flatMap(({ maybe }) => maybe).map(reachOf);
       const machines = slice.machines.filter((machine) => !isFailed(machine));
-      const noted = failed.flatMap(({ machine: { name }, problem, isSick }) => {
-        if (isSick) return [[name, failedOnce(before.machines[name], problem, at)] as const];
-        const inspected = this.#inspected.get(name);
-        return inspected ? [[name, inspectedWell(before.machines[name], inspected, at)] as const] : [];
-      });
+      const noted = failed
+        .flatMap(({ refusals }) => refusals)
+        .flatMap(({ machine: { name }, problem, isSick }) => {
+          if (isSick) return [[name, failedOnce(before.machines[name], problem, at)] as const];
+          const inspected = this.#inspected.get(name);
+          return inspected ? [[name, inspectedWell(before.machines[name], inspected, at)] as const] : [];
+        });
       return {
+        ...before,
         slices: { ...before.slices, [ref.name]: { ...slice, machines, maybe: [...slice.maybe, ...here] } },
-        machines: {
-          ...before.machines,
-          ...Object.fromEntries(noted),
-        },
+        machines: { ...before.machines, ...Object.fromEntries(noted) },
       };
     });
   }
@@ -188,10 +252,11 @@ export class Claiming {
       const slice = before.slices[ref.name];
       if (slice?.uid !== this.#uid || slice.isWhole) return undefined;
       const at = Date.now();
-      const wereWell = slice.machines.map(
+      const wereWell = claimsOf(slice.machines).map(
         ({ name }) => [name, inspectedWell(before.machines[name], this.#inspected.get(name), at)] as const,
       );
       return {
+        ...before,
         slices: { ...before.slices, [ref.name]: { ...slice, isWhole: true } },
         machines: { ...before.machines, ...Object.fromEntries(wereWell) },
       };
@@ -201,92 +266,69 @@ export class Claiming {
   }
 
   /** Gives up the slice. The record says where claims remain, and the later removal of the slice gives those back. */
-  async #giveUp(message: string): Promise<CreateAnswer> {
+  async #giveUp(message: string, kept?: readonly string[]): Promise<CreateAnswer> {
     const { ref } = this.#plan;
+    const refused: CreateAnswer = { kind: 'refused', scope: 'moment', message, ...(kept && { isPlaceKept: true }) };
     const record = await this.#records.read(ref.pool);
     const own = record.slices[ref.name];
-    if (own?.uid !== this.#uid) return { kind: 'refused', scope: 'moment', message };
-    const all = [...own.machines, ...own.maybe];
-    const visits = all.map((machine) =>
-      this.#visits.visit(ref.pool, machine, VISIT_MS, (verbs) => verbs.vacate(this.#uid, 0)),
-    );
-    const isAllFree = (await Promise.all(visits)).every(({ kind }) => kind === 'done');
-    if (!isAllFree) return { kind: 'unanswered', message };
+    if (own?.uid !== this.#uid) return refused;
+    if (!(await this.#leaveAll(own))) return { kind: 'unanswered', message };
     await this.#records.update(ref.pool, (before) => withoutSlice(before, ref.name, this.#uid));
-    return { kind: 'refused', scope: 'moment', message };
+    return refused;
   }
 
-  #noneFree(fitting: readonly OwnMachine[], record: PoolRecord, refusals: ReadonlyMap<string, string>): string {
-    const { machines: asked } = this.#plan;
+  /**
+   * Gives back all claims and goes on under another uid, since none can be claimed again that was given back, and the GPUs of a
+   * shared machine that nobody else uses are wanted again.
+   * @returns false: the slice was given back meanwhile, or a claim may be left
+   */
+  async #claimAnew(): Promise<boolean> {
+    const { ref } = this.#plan;
+    const own = (await this.#records.read(ref.pool)).slices[ref.name];
+    if (own?.uid !== this.#uid) return false;
+    if (!(await this.#leaveAll(own))) return false;
+    const [before, uid] = [this.#uid, randomUUID()];
+    const { slices } = await this.#records.update(ref.pool, (record) => {
+      const slice = record.slices[ref.name];
+      if (slice?.uid !== before) return undefined;
+      return { ...record, slices: { ...record.slices, [ref.name]: { ...slice, uid, machines: [], maybe: [] } } };
+    });
+    this.#uid = uid;
+    return slices[ref.name]?.uid === uid;
+  }
+
+  /** @returns whether no claim of the slice is left */
+  async #leaveAll({ machines, maybe }: SliceRecord): Promise<boolean> {
+    const left = await Promise.all(claimsOf([...machines, ...maybe]).map((machine) => this.#leave(machine)));
+    return left.every((isGone) => isGone);
+  }
+
+  #noneFree(
+    fitting: readonly OwnMachine[],
+    record: PoolRecord,
+    { refusals, kept }: { readonly refusals: ReadonlyMap<string, string>; readonly kept: Choice['kept'] },
+  ): string {
+    const { ref, machines: asked } = this.#plan;
+    const asker = { name: ref.name, now: Date.now() };
     const why = new Map<string, string>();
     for (const machine of fitting) {
       const { name } = machine;
-      const reason = refusals.get(name) ?? whyNot(machine, record);
+      if (kept?.includes(name) === false) continue;
+      const reason = refusals.get(name) ?? whyNot(machine, record, asker);
       if (reason !== undefined) why.set(name, reason);
     }
-    return `${machinesText(asked)} cannot be had now: ${sentences(why)}`;
+    const place = kept === undefined ? '' : `${kept.join(', ')} are kept for it: `;
+    return `${machinesText(asked)} cannot be had now: ${place}${sentences(why)}`;
   }
 }
 
 const STALE_GRACE_MS = 5_000;
 const GIVEN_BACK = 'the slice was given back while its machines were claimed';
 
-/** The reason why a machine cannot be chosen, or undefined if it can. */
-export function whyNot({ name }: Pick<OwnMachine, 'name'>, { slices, machines }: PoolRecord): string | undefined {
-  const { drained, aside } = machines[name] ?? LIKE_NEW;
-  if (drained !== undefined) return `is drained by ${drained.by}${drained.reason ? `: ${drained.reason}` : ''}`;
-  if (aside !== undefined) return `is put aside: ${aside.reason}`;
-  for (const [slice, { machines: own, maybe }] of Object.entries(slices))
-    if ([...own, ...maybe].some((each) => each.name === name)) return `is held by slice ${slice}`;
-  return undefined;
-}
-
-export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: number): MachineRecord {
-  const failures = before.failures + 1;
-  const isAside = before.aside !== undefined || failures >= MOST_FAILURES;
-  // Keeps the time since when it is aside, with the newest reason.
-  const aside = isAside && { aside: { at: before.aside?.at ?? at, reason: text } };
-  return { ...before, failures, lastProblem: { at, text }, ...aside };
-}
-
-/** Notes that the machine passed its inspection. Its present use by others is not a failure of the machine. */
-export function inspectedWell(
-  { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
-  { busy, warnings }: Pick<Inspection, 'busy' | 'warnings'> = { warnings: [] },
-  at: number,
-): MachineRecord {
-  return {
-    ...before,
-    failures: 0,
-    ...(busy !== undefined && { lastProblem: { at, text: busy } }),
-    ...(warnings.length > 0 && { warning: warnings.join('; ') }),
-  };
-}
-
 /** The reason why an inspected machine cannot be used now, or undefined if it can. */
 export function problemOf({ problems, busy }: Inspection): string | undefined {
   const all = [...problems, ...(busy === undefined ? [] : [busy])];
   return all.length === 0 ? undefined : all.join('; ');
-}
-
-/** The record without the slice. Undefined if another slice has the name now, or no slice has it. */
-export function withoutSlice(record: PoolRecord, name: string, uid: string): PoolRecord | undefined {
-  if (record.slices[name]?.uid !== uid) return undefined;
-  const { [name]: _, ...slices } = record.slices;
-  return { ...record, slices };
-}
-
-export const declared = ({ accelerators, slot, check }: OwnMachine) => {
-  const [first] = Object.entries(accelerators);
-  return {
-    ...(first !== undefined && { accelerator: { type: first[0], count: first[1] * (slot?.of ?? 1) } }),
-    ...(slot && { slot }),
-    ...(check !== undefined && { check }),
-  };
-};
-
-export function reachOf({ labels: _, check: __, ...reach }: OwnMachine): ChosenMachine {
-  return reach;
 }
 
 const releaseText = (claim: string): string =>
@@ -299,8 +341,9 @@ export function takenText(text: string): string {
     const release = word === undefined ? 'remove it there' : releaseText(word);
     return `is held by a claim that jobctl cannot read, ~/.jobctl/machine/claim on it: ${release}`;
   }
-  const { slice, pool, ownership, uid } = claim;
-  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner}): ${releaseText(uid)}`;
+  const { slice, pool, ownership, uid, first } = claim;
+  const where = first === undefined ? '' : `, which runs on ${first.name}`;
+  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner})${where}: ${releaseText(uid)}`;
 }
 
 const sentences = (problems: ReadonlyMap<string, string>): string =>

@@ -2,8 +2,20 @@ import { placeOf } from '../../../domain/machine-kinds/machines/section.js';
 import { machineFindings } from '../../../domain/machine-kinds/machines/findings.js';
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
-import { isOurs, readClaim, LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
-import { declared, failedOnce, inspectedWell, problemOf, reachOf, takenText } from './claiming.js';
+import { declared, reachOf } from './choosing.js';
+import {
+  claimsOf,
+  type Ended,
+  failedOnce,
+  inspectedWell,
+  isOurs,
+  readClaim,
+  LIKE_NEW,
+  type PoolRecord,
+  type PoolRecords,
+  withEnded,
+} from './pool-record.js';
+import { problemOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
 import type { Examined, MachineLook, MachinesOperator } from '../port.js';
 
@@ -46,11 +58,12 @@ export class OwnMachinesOperator implements MachinesOperator {
 
   async check(pool: string, machines: readonly OwnMachine[]): Promise<void> {
     const record = await this.#records.read(pool);
+    const ended: Ended = new Map();
     const free = machines.filter((machine) => sliceOn(record, machine) === undefined);
     const found = await Promise.all(
       free.map(async (machine) => {
         const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, (verbs) =>
-          this.#inspect(pool, machine, verbs),
+          this.#inspect(pool, machine, verbs, ended),
         );
         const inspected: Inspection =
           visited.kind === 'done'
@@ -60,6 +73,7 @@ export class OwnMachinesOperator implements MachinesOperator {
       }),
     );
     const at = Date.now();
+    if (ended.size > 0) await this.#records.update(pool, (before) => withEnded(before, ended, at));
     await this.#change(pool, free, (before, { name }) => {
       const inspected = found.find(({ machine }) => machine.name === name)?.inspected;
       const problem = inspected && problemOf(inspected);
@@ -84,14 +98,16 @@ export class OwnMachinesOperator implements MachinesOperator {
     );
   }
 
-  async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs): Promise<Inspection> {
+  async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs, ended: Ended): Promise<Inspection> {
     const { claim } = await verbs.holder('-');
     if (claim !== undefined) {
       const stale = readClaim(claim);
       if (!isOurs(stale, this.#owner, pool)) return { problems: [takenText(claim)], warnings: [] };
-      await verbs.vacate(stale.uid, GRACE_MS);
+      const on = { machine: reachOf(machine), verbs };
+      const stands = await this.#visits.giveBack(pool, on, { ...stale, job: stale.ownership.job }, GRACE_MS, ended);
+      if (stands !== undefined) return { problems: [stands], warnings: [] };
     }
-    return verbs.inspect(declared(machine));
+    return verbs.inspect(declared([machine]));
   }
 
   drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void> {
@@ -110,16 +126,23 @@ export class OwnMachinesOperator implements MachinesOperator {
   }
 
   async release(pool: string, machine: OwnMachine, claim: string): Promise<string | undefined> {
-    const held = sliceOn(await this.#records.read(pool), machine);
-    if (held?.uid === claim)
-      return `is held by slice ${held.name} of job ${held.job}: jobctl cancel ${held.job} ends it`;
+    const { slices } = await this.#records.read(pool);
+    const held = Object.entries(slices).find(([, { uid }]) => uid === claim);
+    if (held !== undefined) {
+      const [slice, { ownership }] = held;
+      return `is held by slice ${slice} of job ${ownership.job}: jobctl cancel ${ownership.job} ends it`;
+    }
+    const ended: Ended = new Map();
+    const at = Date.now();
     const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, async (verbs) => {
       const { claim: text } = await verbs.holder('-');
       const uid = text?.split('\n', 1)[0];
       if (uid !== claim) return text === undefined ? 'has no claim' : takenText(text);
-      await verbs.vacate(claim, GRACE_MS);
-      return undefined;
+      const { first, ownership } = readClaim(text ?? '') ?? {};
+      const left = { uid: claim, job: ownership?.job ?? 'no known job', ...(first && { first }) };
+      return this.#visits.giveBack(pool, { machine: reachOf(machine), verbs }, left, GRACE_MS, ended);
     });
+    if (ended.size > 0) await this.#records.update(pool, (before) => withEnded(before, ended, at));
     return visited.kind === 'done' ? visited.value : `cannot be reached: ${visited.message}`;
   }
 
@@ -138,7 +161,8 @@ export class OwnMachinesOperator implements MachinesOperator {
 
 function sliceOn({ slices }: PoolRecord, { name }: OwnMachine) {
   for (const [slice, { uid, ownership, machines, maybe }] of Object.entries(slices))
-    if ([...machines, ...maybe].some((each) => each.name === name)) return { name: slice, uid, job: ownership.job };
+    if (claimsOf([...machines, ...maybe]).some((each) => each.name === name))
+      return { name: slice, uid, job: ownership.job };
   return undefined;
 }
 

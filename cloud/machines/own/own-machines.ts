@@ -18,16 +18,20 @@ import {
   type WatchOptions,
 } from '../port.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../api-load.js';
-import { Claiming, takenText, withoutSlice } from './claiming.js';
+import { Claiming, takenText } from './claiming.js';
 import {
   type ChosenMachine,
+  claimsOf,
+  type Ended,
   LIKE_NEW,
   type PoolRecord,
   PoolRecords,
   type SliceRecord,
   readClaim,
+  withEnded,
+  withoutSlice,
 } from './pool-record.js';
-import { MachineVisits, type VisitOptions } from './machine-visits.js';
+import { MachineVisits, noteEnded, type VisitOptions } from './machine-visits.js';
 
 interface OwnMachinesOptions {
   /** The machines in a pool's present pool file. @throws Error that says why it cannot be read */
@@ -104,7 +108,7 @@ export class OwnMachines implements Machines<'machines'> {
   }
 
   #lookAt(pool: string, record: PoolRecord, slice: SliceRecord): Promise<readonly Look[]> {
-    return Promise.all(slice.machines.map((machine) => this.#lookAtOne(pool, record, slice, machine)));
+    return Promise.all(claimsOf(slice.machines).map((machine) => this.#lookAtOne(pool, record, slice, machine)));
   }
 
   async #lookAtOne(pool: string, record: PoolRecord, slice: SliceRecord, machine: ChosenMachine): Promise<Look> {
@@ -138,11 +142,19 @@ export class OwnMachines implements Machines<'machines'> {
   async putAside({ ref, uid, host }: { ref: MachinesRef; uid: string; host: number }, reason: string): Promise<void> {
     await this.#options.records.update(ref.pool, (before) => {
       const slice = before.slices[ref.name];
-      const name = slice?.uid === uid ? slice.machines[host]?.name : undefined;
-      if (name === undefined) return undefined;
-      const machine = before.machines[name] ?? LIKE_NEW;
-      if (machine.aside !== undefined) return undefined;
-      return { ...before, machines: { ...before.machines, [name]: { ...machine, aside: { at: Date.now(), reason } } } };
+      const broken = slice?.uid === uid ? slice.machines[host] : undefined;
+      const isUsed = ({ name }: ChosenMachine): boolean => before.machines[name]?.aside === undefined;
+      // Which of a host's GPUs it was is not known.
+      const names =
+        broken === undefined
+          ? []
+          : claimsOf([broken])
+              .filter(isUsed)
+              .map(({ name }) => name);
+      if (names.length === 0) return undefined;
+      const aside = { at: Date.now(), reason };
+      const put = names.map((name) => [name, { ...(before.machines[name] ?? LIKE_NEW), aside }] as const);
+      return { ...before, machines: { ...before.machines, ...Object.fromEntries(put) } };
     });
   }
 
@@ -175,19 +187,41 @@ export class OwnMachines implements Machines<'machines'> {
 
   /** @returns the machines about which nothing is known */
   async #removeClaims(ref: MachinesRef, record: PoolRecord, slice: SliceRecord): Promise<readonly string[]> {
-    const { visits, records } = this.#options;
     const { uid } = slice;
-    const all = [...slice.machines, ...slice.maybe];
-    const answers = await Promise.all(
-      all.map(async (machine) => {
-        const visited = await visits.visit(ref.pool, machine, VACATE_MS, (verbs) => verbs.vacate(uid, GRACE_MS));
-        if (visited.kind === 'done' || isForgotten(record, machine, slice)) return undefined;
-        return `machine ${machine.name} does not answer, so what runs on it may go on: ${visited.message}. If it is off: jobctl machines forget ${machine.name} --pool ${ref.pool}`;
+    const ended: Ended = new Map();
+    const silent = await Promise.all(
+      [...slice.machines, ...slice.maybe].map(async ({ beside = [], ...first }) => {
+        const give = (machine: ChosenMachine) => this.#giveBack(ref.pool, record, slice, machine, ended);
+        const problem = await give(first);
+        // A run there has the GPUs of these claims.
+        return problem === undefined
+          ? (await Promise.all(beside.map(give))).find((each) => each !== undefined)
+          : problem;
       }),
-    );
-    const silent = answers.filter((answer) => answer !== undefined);
-    if (silent.length === 0) await records.update(ref.pool, (before) => withoutSlice(before, ref.name, uid));
+    ).then((answers) => answers.filter((answer) => answer !== undefined));
+    const at = Date.now();
+    await this.#options.records.update(ref.pool, (before) => {
+      const noted = withEnded(before, ended, at);
+      const left = silent.length === 0 ? withoutSlice(noted, ref.name, uid) : undefined;
+      return left ?? (noted === before ? undefined : noted);
+    });
     return silent;
+  }
+
+  async #giveBack(
+    pool: string,
+    record: PoolRecord,
+    slice: SliceRecord,
+    machine: ChosenMachine,
+    ended: Ended,
+  ): Promise<string | undefined> {
+    const visited = await this.#options.visits.visit(pool, machine, VACATE_MS, (verbs) =>
+      verbs.vacate(slice.uid, GRACE_MS),
+    );
+    if (visited.kind === 'done') noteEnded(ended, machine.name, slice.ownership.job, visited.value);
+    if (visited.kind === 'done' || isForgotten(record, machine, slice)) return undefined;
+    const { name } = machine;
+    return `machine ${name} does not answer, so what runs on it may go on: ${visited.message}. If it is off: jobctl machines forget ${name} --pool ${pool}`;
   }
 
   async removal(operation: string): Promise<'under way' | 'done' | 'unknown'> {
@@ -229,7 +263,7 @@ const CREATE_MS = 120_000;
 
 /**
  * Reads the claims of a slice as its condition.
- * @param looks at its machines, by the number of the host
+ * @param looks at its claims, in their order
  */
 function conditionOf(
   ref: MachinesRef,
@@ -240,13 +274,14 @@ function conditionOf(
 ): Condition {
   if (slice === undefined) return { kind: 'missing' };
   if (!isOf(slice.ownership, wanted)) return { kind: 'foreign', message: `belongs to ${ownerText(slice.ownership)}` };
+  const claims = claimsOf(slice.machines);
   const held = looks.filter(({ kind }) => kind === 'held').length;
   if (!slice.isWhole) {
-    const detail = `${held} of ${slice.machines.length} machines are claimed`;
+    const detail = `${held} of ${claims.length} machines are claimed`;
     if (now - slice.at < CREATE_MS) return { kind: 'waiting', detail };
     return { kind: 'lost', cause: 'failed', message: `${detail}, and whoever claimed them has stopped` };
   }
-  const lost = slice.machines.flatMap((machine, index) => lossOf(machine, looks[index]));
+  const lost = claims.flatMap((machine, index) => lossOf(machine, looks[index]));
   if (lost.length > 0) return { kind: 'lost', cause: 'failed', message: lost.join('; ') };
   return {
     kind: 'ready',

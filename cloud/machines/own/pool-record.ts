@@ -6,12 +6,20 @@ import type { MachineSlot, Ownership } from '../../../domain/slice.js';
 import { machinePoolObject } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { labelsOf, ownershipFrom } from '../../../domain/identity.js';
+import type { Inspection } from '../../hosts/machine-verbs.js';
 import { isOfStore, objectPlace, type StorePort, type StoreReader } from '../../store/port.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { AuditedResource } from '../audited-resource.js';
 
 /** Reach of a machine of a slice, as the inventory had it when the slice was made. */
-export type ChosenMachine = Omit<OwnMachine, 'labels' | 'check'>;
+export interface ChosenMachine extends Omit<OwnMachine, 'labels' | 'check' | 'maker' | 'model'> {
+  /** Other slots of the same shared machine. The slice has a claim on each, for its GPU, and runs nothing as their users. */
+  readonly beside?: readonly ChosenMachine[];
+}
+
+/** Each place where these hosts have a claim, by itself. */
+export const claimsOf = (hosts: readonly ChosenMachine[]): readonly ChosenMachine[] =>
+  hosts.flatMap(({ beside = [], ...first }) => [first, ...beside]);
 
 /** Names the machines on which a slice has claims. The claim on the machine is what counts (docs/adr/0070). */
 export interface SliceRecord {
@@ -31,6 +39,11 @@ export interface PoolRecord {
   readonly slices: Readonly<Record<string, SliceRecord>>;
   /** Keyed by the machine's name; a machine without an entry is like new. */
   readonly machines: Readonly<Record<string, MachineRecord>>;
+  /**
+   * Slots of shared machines that no other slice takes, until the slice can have them all. Keyed by the slice's name without its
+   * generation. `at`: of its last request.
+   */
+  readonly kept?: Readonly<Record<string, { at: EpochMs; job: string; slots: readonly string[] }>>;
 }
 
 export const EMPTY_RECORD: PoolRecord = { slices: {}, machines: {} };
@@ -39,18 +52,20 @@ export const LIKE_NEW: MachineRecord = { failures: 0 };
 const text = z.string();
 const time = z.number();
 const slot = (): z.ZodType<MachineSlot> => z.object({ number: z.int(), of: z.int(), gpus: z.array(z.int()) });
-const chosen = (): z.ZodType<ChosenMachine> =>
+const reach = () =>
   z.object({
     name: text,
     address: text,
     port: z.int(),
     user: text,
     slot: slot().exactOptional(),
+    isShared: z.literal(true).exactOptional(),
     accelerators: z.record(text, z.int()),
     key: text.exactOptional(),
     hostKey: text.exactOptional(),
     isRehearsed: z.literal(true).exactOptional(),
   });
+const chosen = (): z.ZodType<ChosenMachine> => reach().extend({ beside: z.array(reach()).exactOptional() });
 const form = (): z.ZodType<PoolRecord> =>
   z.object({
     slices: z.record(
@@ -69,13 +84,60 @@ const form = (): z.ZodType<PoolRecord> =>
       z.object({
         failures: z.int(),
         lastProblem: z.object({ at: time, text }).exactOptional(),
+        model: text.exactOptional(),
+        ended: z.object({ at: time, job: text, text }).exactOptional(),
         warning: text.exactOptional(),
         aside: z.object({ at: time, reason: text }).exactOptional(),
         drained: z.object({ at: time, by: text, reason: text.exactOptional() }).exactOptional(),
         forgotten: z.object({ at: time, by: text }).exactOptional(),
       }),
     ),
+    kept: z.record(text, z.object({ at: time, job: text, slots: z.array(text) })).exactOptional(),
   });
+
+/** A machine is put aside after this many failures in a row. */
+const MOST_FAILURES = 2;
+
+export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: number): MachineRecord {
+  const failures = before.failures + 1;
+  const isAside = before.aside !== undefined || failures >= MOST_FAILURES;
+  // Keeps the time since when it is aside, with the newest reason.
+  const aside = isAside && { aside: { at: before.aside?.at ?? at, reason: text } };
+  return { ...before, failures, lastProblem: { at, text }, ...aside };
+}
+
+/** Notes that the machine passed its inspection. Its present use by others is not a failure of the machine. */
+export function inspectedWell(
+  { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
+  { busy, warnings, model }: Pick<Inspection, 'busy' | 'warnings' | 'model'> = { warnings: [] },
+  at: number,
+): MachineRecord {
+  return {
+    ...before,
+    failures: 0,
+    ...(busy !== undefined && { lastProblem: { at, text: busy } }),
+    ...(warnings.length > 0 && { warning: warnings.join('; ') }),
+    ...(model !== undefined && { model }),
+  };
+}
+
+/** Processes that were ended when machines were given back, by the machine's name. */
+export type Ended = Map<string, { readonly job: string; readonly text: string }>;
+
+export function withEnded(record: PoolRecord, ended: Ended, at: EpochMs): PoolRecord {
+  if (ended.size === 0) return record;
+  const noted = [...ended].map(
+    ([name, what]) => [name, { ...(record.machines[name] ?? LIKE_NEW), ended: { at, ...what } }] as const,
+  );
+  return { ...record, machines: { ...record.machines, ...Object.fromEntries(noted) } };
+}
+
+/** The record without the slice. Undefined if another slice has the name now, or no slice has it. */
+export function withoutSlice(record: PoolRecord, name: string, uid: string): PoolRecord | undefined {
+  if (record.slices[name]?.uid !== uid) return undefined;
+  const { [name]: _, ...slices } = record.slices;
+  return { ...record, slices };
+}
 
 /** Tries of a change beside other writers, 20 to 400 ms apart. */
 const MOST_TRIES = 60;
@@ -152,7 +214,7 @@ async function overStore<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The contents of a claim on a machine. */
-interface MachineClaim {
+export interface MachineClaim {
   /** Random, one per create call. It prevents a late claim for a slice that has been given back. */
   readonly uid: string;
   /** The slice's name. */
@@ -160,11 +222,16 @@ interface MachineClaim {
   /** The pool whose inventory contains the machine: two pools may name the same machine by mistake. */
   readonly pool: string;
   readonly ownership: Ownership;
+  /** The slot of the same machine as whose user the slice runs its command. Absent: this one. */
+  readonly first?: { readonly name: string; readonly user: string };
 }
 
 /** The same claim always makes the same text, by which a machine recognizes it. */
-export function claimText({ slice, uid, pool, ownership }: MachineClaim): string {
-  const lines = Object.entries({ ...labelsOf(ownership), slice, pool }).map(([key, value]) => `${key}=${value}`);
+export function claimText({ slice, uid, pool, ownership, first }: MachineClaim): string {
+  const beside = first && { 'first-slot': first.name, 'first-user': first.user };
+  const lines = Object.entries({ ...labelsOf(ownership), slice, pool, ...beside }).map(
+    ([key, value]) => `${key}=${value}`,
+  );
   return `${[uid, ...lines].join('\n')}\n`;
 }
 
@@ -177,7 +244,8 @@ export function readClaim(text: string): MachineClaim | undefined {
   const ownership = ownershipFrom(values);
   const { slice, pool } = values as { readonly slice?: string; readonly pool?: string };
   if (uid === '' || ownership === undefined || slice === undefined || pool === undefined) return undefined;
-  return { slice, uid, pool, ownership };
+  const { 'first-slot': name, 'first-user': user } = values;
+  return { slice, uid, pool, ownership, ...(name !== undefined && user !== undefined && { first: { name, user } }) };
 }
 
 const splitAt = (line: string, at: number): readonly [string, string] => [line.slice(0, at), line.slice(at + 1)];
@@ -193,7 +261,11 @@ interface RawRecord {
 interface RawSlice {
   readonly at: number;
   readonly ownership: Readonly<Record<string, string | number>>;
-  readonly machines: readonly { readonly name: string; readonly accelerators: Readonly<Record<string, number>> }[];
+  readonly machines: readonly {
+    readonly name: string;
+    readonly accelerators: Readonly<Record<string, number>>;
+    readonly beside?: readonly { readonly name: string }[];
+  }[];
 }
 
 /**
@@ -216,7 +288,9 @@ export async function listMachinesForAudit(store: StoreReader, pool: string): Pr
     return {
       ...{ kind: 'claim', account: pool, zone: 'own-machines', name: slice, labels, chips },
       state: ownershipFrom(labels) === undefined ? 'UNREADABLE' : 'CLAIMED',
-      accelerator: machines.map((machine) => machine.name).join(' '),
+      accelerator: machines
+        .flatMap(({ name: first, beside = [] }) => [first, ...beside.map((each) => each.name)])
+        .join(' '),
       createTime: new Date(at).toISOString(),
     };
   });

@@ -73,18 +73,18 @@ const failed = (check: string, what: string, remedy: string): MachineFinding => 
 
 /** Judges a machine, in the order in which a person would mend it. */
 export function machineFindings(
-  machine: Pick<OwnMachine, 'accelerators' | 'slot'>,
+  machine: Pick<OwnMachine, 'accelerators' | 'slot' | 'maker'>,
   facts: MachineFacts,
 ): readonly MachineFinding[] {
   return [...nvidiaFindings(machine, facts), ...diskFindings(facts), clockFinding(facts), ...peerFindings(facts)];
 }
 
 function nvidiaFindings(
-  { accelerators, slot }: Pick<OwnMachine, 'accelerators' | 'slot'>,
+  { accelerators, slot, maker }: Pick<OwnMachine, 'accelerators' | 'slot' | 'maker'>,
   facts: MachineFacts,
 ): readonly MachineFinding[] {
   const [[type, count] = []] = Object.entries(accelerators);
-  const isNvidia = type !== undefined && makerOf(type) === 'NVIDIA';
+  const isNvidia = type !== undefined && (maker ?? makerOf(type)) === 'NVIDIA';
   const { nvidia } = facts;
   if (nvidia === undefined)
     return isNvidia ? [failed('driver', `it has no NVIDIA driver, and the pool file says ${type}`, INSTALL)] : [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { acceleratorNamed } from '../../accelerators.js';
-import { section, text, textMap, textValues, wholeNumber, given } from '../../job-file/fields.js';
+import { oneOf, section, text, textMap, textValues, wholeNumber, given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { Path } from '../../problem.js';
 import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../../secrets.js';
@@ -106,9 +106,19 @@ const machine = section({
     .record(z.string(), wholeNumber(1, MOST_ACCELERATORS), { error: 'a table of numbers by type, such as {h100 = 8}' })
     .optional()
     .describe('What it has: one type, and how many. Left out: none.'),
+  maker: oneOf(['nvidia', 'amd', 'tpu'])
+    .optional()
+    .describe("Whose accelerators they are, if the type's name does not say it."),
+  model: text()
+    .optional()
+    .describe('What nvidia-smi -L should list, such as "RTX 6000 Ada"; a machine that lists another gets a warning.'),
   slots: wholeNumber(2, MOST_SLOTS)
     .optional()
     .describe('Parts that serve one job each, with a login user of their own: user = "train-{slot}". Left out: 1.'),
+  share: z
+    .boolean({ error: 'true or false' })
+    .optional()
+    .describe('Jobs of different sizes share its GPUs: a slot, and a login user, for each GPU: user = "train-{slot}".'),
   labels: textMap().optional().describe('What a job file may ask for in machines.labels.'),
   key: text().optional().describe("secret:NAME of the private key that connects; the installation's own without it."),
   host_key: text().optional().describe("Its SSH server's public key; without it the first one that it shows is kept."),
@@ -127,14 +137,15 @@ const SSH_PORT = 22;
 export function resolveInventory(form: InventoryForm, report: Report): readonly OwnMachine[] {
   const machines = form.map((each, index) => resolveMachine(each, ['machines', index], report));
   refuseTwins(machines, report);
-  const slots = machines.map((machine, index) => slotsOf(machine, form[index]?.slots ?? 1));
+  const slots = machines.map((machine, index) => slotsOf(machine, form[index] ?? {}));
   refuseSlotNames(slots, report);
   return slots.flat();
 }
 
-/** The slots of a machine are separate machines that share its address (docs/adr/0153). */
-function slotsOf(machine: OwnMachine, of: number): readonly OwnMachine[] {
-  if (of === 1) return [machine];
+/** The slots of a machine are separate machines that share its address (docs/adr/0153, 0170). */
+function slotsOf(machine: OwnMachine, { slots, share }: InventoryForm[number]): readonly OwnMachine[] {
+  const of = share ? gpusOf(machine) : (slots ?? 1);
+  if (of <= 1) return [machine];
   const shares = Object.entries(machine.accelerators).map(([type, count]) => [type, Math.floor(count / of)] as const);
   const accelerators = Object.fromEntries(shares);
   const [gpus = 0] = Object.values(accelerators);
@@ -143,8 +154,12 @@ function slotsOf(machine: OwnMachine, of: number): readonly OwnMachine[] {
     name: `${machine.name}.${number}`,
     user: machine.user.replace(SLOT, String(number)),
     slot: { number, of, gpus: Array.from({ length: gpus }, (__, gpu) => number * gpus + gpu) },
+    ...(share && { isShared: true as const }),
   }));
 }
+
+const gpusOf = ({ accelerators = {} }: Pick<InventoryForm[number], 'accelerators'>): number =>
+  Object.values(accelerators)[0] ?? 0;
 
 /** Refuses a name that is also a slot's: `box.1` may be a slot of `box`. */
 function refuseSlotNames(slots: readonly (readonly OwnMachine[])[], report: Report): void {
@@ -158,10 +173,18 @@ function refuseSlotNames(slots: readonly (readonly OwnMachine[])[], report: Repo
   }
 }
 
-function checkSlots({ slots, user = '', accelerators = {} }: InventoryForm[number], path: Path, report: Report): void {
-  if (slots === undefined) {
+function checkSlots(form: InventoryForm[number], path: Path, report: Report): void {
+  const { slots, share, maker, user = '', accelerators = {} } = form;
+  if (share && slots !== undefined)
+    report.problem([...path, 'slots'], slots, 'with share = true a machine has a slot for each GPU', 'leave slots out');
+  if (slots === undefined && !share) {
     if (user.includes(SLOT))
-      report.wrong([...path, 'user'], user, 'of a machine with slots', 'write slots = 4 too, or a name without {slot}');
+      report.wrong(
+        [...path, 'user'],
+        user,
+        'of a machine with slots',
+        'write slots = 4 or share = true too, or a name without {slot}',
+      );
     return;
   }
   if (user !== '' && !user.includes(SLOT))
@@ -171,18 +194,28 @@ function checkSlots({ slots, user = '', accelerators = {} }: InventoryForm[numbe
       'one login user for several slots',
       `write a user for each: user = "${user}-${SLOT}"`,
     );
+  const at = [...path, share ? 'share' : 'slots'];
+  const what = share ?? slots;
   for (const [type, count] of Object.entries(accelerators)) {
-    const at = [...path, 'slots'];
-    if (makerOf(type) !== 'NVIDIA')
-      report.problem(at, slots, `slots are for NVIDIA GPUs or none, and ${type} is another maker's`, 'leave slots out');
-    else if (count % slots !== 0)
+    if ((maker === undefined ? makerOf(type) : MAKERS[maker]) !== 'NVIDIA') {
+      const are = share ? 'GPUs that jobs share are NVIDIA' : 'slots are for NVIDIA GPUs or none';
+      report.problem(at, what, `${are}, and ${type} is another maker's`, `leave ${share ? 'share' : 'slots'} out`);
+    } else if (slots !== undefined && count % slots !== 0)
       report.problem(
         at,
-        slots,
+        what,
         `${count} ${type} cannot be shared out evenly among ${slots} slots`,
-        'slots of a machine are alike',
+        'slots of a machine are alike; with share = true jobs of different sizes share it',
       );
   }
+  const gpus = gpusOf(form);
+  if (share && (gpus < 2 || gpus > MOST_SLOTS))
+    report.problem(
+      at,
+      what,
+      `a machine of 2 to ${MOST_SLOTS} GPUs can be shared, and this one has ${gpus}`,
+      'leave share out',
+    );
 }
 
 function resolveMachine(form: InventoryForm[number], path: Path, report: Report): OwnMachine {
@@ -197,6 +230,7 @@ function resolveMachine(form: InventoryForm[number], path: Path, report: Report)
   return {
     ...{ name, address, port, user },
     accelerators: acceleratorsOf(form, path, report),
+    ...namedBy(form, path, report),
     labels: labelsOf(form, path, report),
     ...keyOf(form, path, report),
     ...hostKeyOf(form, path, report),
@@ -235,6 +269,20 @@ function acceleratorsOf({ accelerators = {} }: InventoryForm[number], path: Path
   }
   return accelerators;
 }
+
+/** Maker and model of its accelerators, if it has any. */
+function namedBy(form: InventoryForm[number], path: Path, report: Report): Pick<OwnMachine, 'maker' | 'model'> {
+  const { accelerators = {}, maker, model } = form;
+  for (const [key, value] of Object.entries({ maker, model }))
+    if (value !== undefined && Object.keys(accelerators).length === 0)
+      report.problem([...path, key], value, 'is of accelerators, and this machine has none', `leave ${key} out`);
+  return {
+    ...(maker !== undefined && { maker: MAKERS[maker] }),
+    ...(model !== undefined && { model }),
+  };
+}
+
+const MAKERS = { nvidia: 'NVIDIA', amd: 'AMD', tpu: 'TPU' } as const;
 
 function keyOf({ key }: InventoryForm[number], path: Path, report: Report): Pick<OwnMachine, 'key'> {
   if (key === undefined) return {};

@@ -1,7 +1,6 @@
 import type { MachineSlot, Ownership } from '../../slice.js';
 import type { EpochMs } from '../../units.js';
 import type { AskedSize } from '../kind.js';
-import type { Problem } from '../../problem.js';
 
 /** Quota's name for an own machine without an accelerator. */
 export const MACHINE = 'machine';
@@ -61,8 +60,14 @@ export interface OwnMachine {
   readonly user: string;
   /** Absent: the whole machine. */
   readonly slot?: MachineSlot;
+  /** It is one GPU of a machine whose slots a job combines, as many as it has GPUs (docs/adr/0170). */
+  readonly isShared?: true;
   /** Units by type, such as `h100: 8`. Empty: no accelerators. */
   readonly accelerators: Readonly<Record<string, number>>;
+  /** Absent: as the type's name says (`makerOf`). */
+  readonly maker?: AcceleratorMaker;
+  /** A part of the name that its GPUs give themselves, such as `RTX 6000 Ada`. Absent: as the type's name says. */
+  readonly model?: string;
   readonly labels: Readonly<Record<string, string>>;
   /** `secret:NAME` of the private key that connects. Absent: the installation's own. */
   readonly key?: string;
@@ -80,6 +85,10 @@ export interface MachineRecord {
   readonly failures: number;
   /** The problem of its last inspection. Absent: none. */
   readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
+  /** The models of its GPUs, as its driver named them when it was last inspected. */
+  readonly model?: string;
+  /** Processes that were ended when it was last given back, because they ran on after their job. */
+  readonly ended?: { readonly at: EpochMs; readonly job: string; readonly text: string };
   /** An oddity in its last inspection that does not keep it from use. */
   readonly warning?: string;
   /** The machine is not used until an operator has it checked. */
@@ -117,7 +126,7 @@ export function machinesText({ hosts, accelerator }: Pick<MachinesRequest, 'host
  * The meaning of an accelerator's name in a pool file: the maker of its devices, and the name that a GPU of the model gives
  * itself. Names of TPUs: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm (2026-11); of AMD's: `mi300x`, `mi250`.
  */
-type AcceleratorMaker = 'TPU' | 'AMD' | 'NVIDIA';
+export type AcceleratorMaker = 'TPU' | 'AMD' | 'NVIDIA';
 
 /** Matches whole generations, because `v100` is a GPU. */
 const TPU = /^(cloud-)?(tpu-?.*|(v2|v3|v4i?|v5e|v5p|v5-?lite(-?pod)?|v6e?|v7x?)(-.*)?|trillium|ironwood)$/;
@@ -132,6 +141,16 @@ export function makerOf(type: string): AcceleratorMaker {
 /** The model in a type's name: `h100` in `nvidia-h100-80gb`, the whole of `rtx-4090`. Other names contain no model. */
 const MODEL = /(?:^|-)((?:gb|gh|rtx|gtx|rtx-?a|[abhklmptv])-?\d{1,5}(?!\d{0,5}gb)(?:s(?![a-z])|ti|super|ada)?)/;
 
+/** Whether a GPU's name has the words of this model, as the pool file gives it. No names: nothing speaks against it. */
+export function isNamed(model: string, names: readonly string[]): boolean {
+  const plain = (text: string): string =>
+    ` ${text
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, ' ')
+      .trim()} `;
+  return names.length === 0 || names.some((name) => plain(name).includes(plain(model)));
+}
+
 /**
  * Returns whether GPUs with these names in `nvidia-smi -L` may be of the declared type.
  * @param names such as `NVIDIA H100 80GB HBM3`, `Tesla V100-SXM2-16GB`
@@ -143,53 +162,4 @@ export function isModelOf(type: string, names: readonly string[]): boolean {
   const words = model.match(/[a-z]+|\d+/g) ?? [];
   const written = new RegExp(`(^|[^a-z0-9])${words.join('[ -]*')}(?![a-z]?\\d|s\\b)`, 'i');
   return names.some((name) => written.test(name));
-}
-
-/**
- * The request, marked `isRehearsed` if the pool's machines are. A pool has machines of its own or, on a local stack, rehearsed
- * ones, never both. So a job that was accepted for one kind never gets the other, even if the pool file changes (docs/adr/0154).
- */
-export const fromInventory = (request: MachinesRequest, inventory: readonly OwnMachine[]): MachinesRequest =>
-  inventory.some(({ isRehearsed }) => isRehearsed) ? { ...request, isRehearsed: true } : request;
-
-/** The machines that a job may have. It takes whole machines, so the number of accelerators on each must be exact. */
-export function fittingMachines(
-  { accelerator, labels: wanted, isRehearsed }: Omit<MachinesRequest, 'pool' | 'hosts'>,
-  inventory: readonly OwnMachine[],
-): readonly OwnMachine[] {
-  return inventory.filter(({ accelerators, labels, ...machine }) => {
-    const isSameAccelerator = accelerator
-      ? accelerators[accelerator.type] === accelerator.perHost
-      : Object.keys(accelerators).length === 0;
-    const hasLabels = Object.entries(wanted).every(([key, value]) => labels[key] === value);
-    return isSameAccelerator && hasLabels && machine.isRehearsed === isRehearsed;
-  });
-}
-
-/**
- * The reason why the pool can never serve the request, or undefined if it can.
- * @param slices slices that run at the same time, each with machines of its own
- */
-export function tooFewMachines(
-  request: MachinesRequest,
-  slices: number,
-  inventory: readonly OwnMachine[],
-): Problem | undefined {
-  const fitting = fittingMachines(request, inventory).length;
-  if (fitting >= slices * request.hosts) return undefined;
-  const labels = Object.keys(request.labels).length === 0 ? '' : ' with these labels';
-  const has = fitting === 0 ? 'none' : `only ${fitting}`;
-  const asked = `${slices === 1 ? '' : `${slices} slices of `}${machinesText(request)}${labels}`;
-  const message = `the job asks for ${asked}, and pool ${request.pool} has ${has}`;
-  return { path: ['machines'], message, hint: remedyOf(request, inventory) };
-}
-
-const NAME_THEM = 'name machines as [[machines]] in its pool file: docs/own-machines.md';
-
-function remedyOf({ pool }: MachinesRequest, inventory: readonly OwnMachine[]): string {
-  const rehearsed = inventory.filter(({ isRehearsed }) => isRehearsed).map(({ name }) => name);
-  if (rehearsed.length > 0)
-    return `it has the rehearsed machines ${rehearsed.join(', ')}, without accelerators and labels\n${NAME_THEM}`;
-  if (inventory.length > 0) return `jobctl machines ls --pool ${pool} shows those that it has\n${NAME_THEM}`;
-  return `${NAME_THEM}\nwithout any, a local stack rehearses some without accelerators: jobctl submit --local`;
 }
