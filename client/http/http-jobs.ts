@@ -21,7 +21,7 @@ import {
 import type { GroupView } from '../../contract/group.js';
 import type { GroupState } from '../../domain/array/group-state.js';
 import type { GroupFilter, GroupRow } from '../group-rows.js';
-import type { RetryOptions } from '../groups.js';
+import type { RetryOptions, StopOptions } from '../groups.js';
 import type { JobEdit, JobWish } from '../job-calls.js';
 import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
@@ -210,6 +210,16 @@ export class HttpJobs implements JobPort {
     return (await this.#ofGroup('beginGroup', id, { body })).message;
   }
 
+  async stopGroup(id: string, _by: string, { from, release }: StopOptions = {}): Promise<string> {
+    const body = { ...(from !== undefined && { from }), ...(release === true && { release }) };
+    return (await this.#ofGroup('stopGroup', id, { body })).message;
+  }
+
+  async resumeGroup(id: string, _by: string, { from }: Pick<RetryOptions, 'from'> = {}): Promise<string> {
+    const body = from === undefined ? {} : { from };
+    return (await this.#ofGroup('resumeGroup', id, { body })).message;
+  }
+
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
     const { names, deletions } = await this.#of('openSlices', id);
     // A server of an earlier build sends names only.
@@ -266,7 +276,14 @@ export class HttpJobs implements JobPort {
   }
 }
 
-type GroupOperation = 'group' | 'describeGroup' | 'cancelGroup' | 'retryGroup' | 'beginGroup';
+type GroupOperation =
+  | 'group'
+  | 'describeGroup'
+  | 'cancelGroup'
+  | 'retryGroup'
+  | 'beginGroup'
+  | 'stopGroup'
+  | 'resumeGroup';
 type JobOperation = 'status' | 'describe' | 'wait' | 'cancel' | 'openSlices' | JobVerb;
 type Query = NonNullable<Ask<'list'>['query']>;
 
@@ -276,7 +293,7 @@ const queryOf = ({ phase, ids, ...filter }: JobFilter): Query => ({
   ids: ids?.join(','),
 });
 
-type Told = 'quotaApply' | 'admission' | 'priority' | 'quotaRelease';
+type Told = 'quotaApply' | 'admission' | 'priority' | 'groupPriority' | 'quotaRelease';
 
 /** A pool through `jobctl serve`. Each call may be repeated. */
 class HttpPool implements PoolClient {
@@ -301,6 +318,12 @@ class HttpPool implements PoolClient {
   setPriority(job: string, priority: number): Promise<string> {
     const notFound = (): Error => new JobNotFound(job, `on ${this.#calls.address}`);
     return this.#tell('priority', { params: { id: job }, body: { priority }, meanings: { 'not-found': notFound } });
+  }
+
+  setGroupPriority(group: string, priority: number): Promise<string> {
+    const notFound = (): Error => new GroupNotFound(group, `on ${this.#calls.address}`);
+    const meanings = { 'not-found': notFound };
+    return this.#tell('groupPriority', { params: { id: group }, body: { priority }, meanings });
   }
 
   release(job: string, because: string): Promise<string> {
