@@ -7,7 +7,7 @@ import { utcDay } from './units.js';
  */
 export const isSystemObject = (name: string): boolean =>
   /^(system|quota|audit|reports)\//.test(name) ||
-  /^jobs\/[^/]+\/(run|owner\.json|outcome\.json|usage\.json|(job-keys|gone)\/.*)$/.test(name);
+  /^jobs\/[^/]+\/(run|owner\.json|inputs\.json|outcome\.json|usage\.json|(job-keys|gone)\/.*)$/.test(name);
 
 /** First run id of the one job that all objects under this id belong to. */
 export const runObject = (job: string): string => `jobs/${job}/run`;
@@ -15,6 +15,8 @@ export const runObject = (job: string): string => `jobs/${job}/run`;
 export const jobOwnerObject = (job: string): string => `jobs/${job}/owner.json`;
 /** The key that the job's hosts accept, by the job's first run id: `JobKeyRecord` of activities/connecting-key.ts. */
 export const jobKeyObject = (job: string, run: string): string => `jobs/${job}/job-keys/${run}.json`;
+/** The stored outputs of others that the job gets: `FoundInput` of domain/inputs.ts. Rewritten before each request for chips. */
+export const inputsObject = (job: string): string => `jobs/${job}/inputs.json`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;
