@@ -1,8 +1,14 @@
 import { Context } from '@temporalio/activity';
-import { WorkflowExecutionAlreadyStartedError, type WorkflowExecutionInfo } from '@temporalio/client';
+import {
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowExecutionInfo,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { ownFile } from '../contract/group-forms.js';
 import {
+  type AskedMembers,
+  type AskMembersInput,
   type GroupActivities,
   type MemberNews,
   memberNewsSignal,
@@ -12,6 +18,7 @@ import {
   UNSEEN,
 } from '../contract/group.js';
 import { jobStart, keywords } from '../contract/job-start.js';
+import { JOB_UPDATES } from '../contract/job-requests.js';
 import { cancelNoteSignal, type JobInput, type JobMemo } from '../contract/job.js';
 import { groupWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import {
@@ -24,6 +31,7 @@ import {
   roundAt,
 } from '../domain/array/group-state.js';
 import { contentHash } from '../domain/content-hash.js';
+import { messageOf } from '../domain/errors.js';
 import { resolveJob } from '../domain/job-file/resolve.js';
 import { JobPhase } from '../domain/job-state.js';
 import { formatProblems } from '../domain/problem.js';
@@ -47,6 +55,7 @@ export function groupActivities({
   return {
     startMembers: (input) => startMembers(client(), installation.taskQueue, input),
     cancelMembers: (input) => cancelMembers(client(), input),
+    askMembers: (input) => askMembers(client(), input),
     compareMembers: ({ group, state }) => compareMembers(client(), group, state),
     tellGroup: ({ group, news }) => outbox.send(client(), group, news),
   };
@@ -63,6 +72,33 @@ export const cancelMembers = (
       await handle.cancel();
     }),
   );
+
+/** 100 members, some at a time, are asked in less than the activity's 30 s, also if none answers. */
+const ASKED_AT_ONCE = 25;
+const ANSWER_MS = 5_000;
+
+/** See `GroupActivities`. */
+export async function askMembers(
+  client: WorkflowClient,
+  { members, verb, call, updateId }: AskMembersInput,
+): Promise<AskedMembers> {
+  const done: number[] = [];
+  const unanswered: MemberNote[] = [];
+  await eachOf(members, ASKED_AT_ONCE, async ({ index, id }) => {
+    const asked = { args: [call] as [typeof call], updateId };
+    try {
+      await client.withDeadline(Date.now() + ANSWER_MS, () =>
+        client.workflow.getHandle(id).executeUpdate(JOB_UPDATES[verb], asked),
+      );
+      done.push(index);
+    } catch (error) {
+      // The job has ended, or is not stopped: it has nothing to do.
+      if (error instanceof WorkflowUpdateFailedError || error instanceof WorkflowNotFoundError) return;
+      unanswered.push([index, noteOf(`no answer to ${verb}: ${messageOf(error)}`)]);
+    }
+  });
+  return { done, unanswered };
+}
 
 /** Hands a batch over. A group that has ended needs no news. */
 export function tellGroup(client: WorkflowClient, group: string, news: readonly MemberNews[]): Promise<void> {

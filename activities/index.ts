@@ -17,6 +17,7 @@ import { buildActivities } from './image-builds.js';
 import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
 import { noticesActivities } from './notices.js';
+import { inputsActivity } from './inputs.js';
 import { otherActivities } from './others.js';
 import { machinesActivities } from './own-machines.js';
 import type { PoolWatch } from './pool-watch.js';
@@ -40,6 +41,7 @@ export function createActivities(
   return {
     ...jobRecordActivities(dependencies),
     ...doneTwiceActivity(dependencies),
+    ...inputsActivity(dependencies),
     ...attemptActivities(dependencies),
     ...sliceActivities(dependencies),
     ...quotaActivities(dependencies, watch),

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:many [-- --members 1000] [-- --loop 100]`: measures many jobs at once on a private local stack whose pool is full:
  * a sweep of `members` members submitted until the last one is queued, a loop of the shell that submits `loop` jobs one by one,
- * lists of the sweep, and its cancel. The loop's figure is that of its own jobs; nothing is multiplied.
+ * lists of the sweep, and verbs on all of it. The loop's figure is that of its own jobs; nothing is multiplied.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fillPool } from './load/full-pool.js';
 import { withLoadStack } from './load/load-stack.js';
-import { cancelSweep, listsOfGroup, type Submitted, submitInLoop, submitSweep } from './many/sweep.js';
+import { actsOnSweep, listsOfGroup, type Submitted, submitInLoop, submitSweep } from './many/sweep.js';
 import { median, spread } from './start/statistics.js';
 
 const { values } = parseArgs({
@@ -33,8 +33,10 @@ try {
     tell('lists');
     for (const [name, times] of Object.entries(await listsOfGroup(stack)))
       console.log(`${name.padEnd(16)}${median(times).toFixed(0).padStart(7)} ms   ${spread(times)}`);
-    tell('cancel');
-    console.log(`cancel of the sweep, until no member is open: ${((await cancelSweep(stack)) / 1_000).toFixed(1)} s`);
+    for (const [name, act] of Object.entries(actsOnSweep(stack))) {
+      tell(name);
+      console.log(`${`${name} of ${members}`.padEnd(24)}${((await act()) / 1_000).toFixed(1).padStart(7)} s`);
+    }
   });
 } finally {
   rmSync(folder, { recursive: true, force: true });

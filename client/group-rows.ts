@@ -23,6 +23,8 @@ export interface GroupRow {
   readonly counts?: GroupCounts;
   /** Others that it waits for before it starts a member, as in `prep-7f3k to succeed`. Absent: none. */
   readonly awaited?: string;
+  /** The person who stopped it: no member begins. Absent: nobody has. */
+  readonly stopped?: string;
   /** It was ended in Temporal from outside, or its input was refused: it left no state. Absent: neither. */
   readonly end?: 'terminated' | 'refused';
 }
@@ -58,7 +60,7 @@ export function groupRowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): Group
   const id = workflowId.slice(OWN_ID_PREFIXES.group.length);
   const attribute = (name: JobSearchAttribute): string => String(searchAttributes[name]?.[0] ?? '-');
   const memo: Partial<GroupMemo> = readableMemo(execution.memo ?? {}).memo;
-  const { name = id, members = 0, counts, awaited = '' } = memo;
+  const { name = id, members = 0, counts, awaited = '', stopped = '' } = memo;
   const end = ENDS[status.name];
   return {
     ...{ id, name, members, submittedAt: startTime.getTime() },
@@ -67,6 +69,7 @@ export function groupRowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): Group
     ...(counts === undefined ? {} : { counts }),
     // One that was ended from outside has the memo of its wait.
     ...(awaited === '' || closeTime ? {} : { awaited }),
+    ...(stopped === '' || closeTime ? {} : { stopped }),
     ...(end === undefined ? {} : { end }),
   };
 }

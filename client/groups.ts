@@ -8,8 +8,12 @@ import {
   type GroupMemo,
   type GroupResult,
   type GroupView,
+  type ResumeGroupCall,
+  resumeGroupUpdate,
   type RetryCall,
   retryUpdate,
+  type StopGroupCall,
+  stopGroupUpdate,
 } from '../contract/group.js';
 import type { JobInput } from '../contract/job.js';
 import { keywords, ownerColumns } from '../contract/job-start.js';
@@ -150,6 +154,31 @@ export class Groups {
     return this.#update(id, execution, () => this.#handle(id).executeUpdate(beginUpdate, { args: [call] }));
   }
 
+  /** Stops the open members, and lets no other begin. Repeating is safe. @throws JobRefused if it has ended; GroupNotFound */
+  async stop(id: string, by: string, { from, release }: StopOptions = {}): Promise<string> {
+    const execution = await this.#openOne(id, 'there is nothing to stop');
+    const call: StopGroupCall = {
+      ...{ v: 1, by },
+      ...(from !== undefined && { from }),
+      ...(release === true && { release }),
+    };
+    return this.#update(id, execution, () => this.#handle(id).executeUpdate(stopGroupUpdate, { args: [call] }));
+  }
+
+  /** Lets a stopped group go on, and each of its members that is stopped. @throws JobRefused if it has ended; GroupNotFound */
+  async resume(id: string, by: string, { from }: Pick<RetryOptions, 'from'> = {}): Promise<string> {
+    const execution = await this.#openOne(id, 'there is nothing to resume');
+    const call: ResumeGroupCall = { ...{ v: 1, by }, ...(from !== undefined && { from }) };
+    return this.#update(id, execution, () => this.#handle(id).executeUpdate(resumeGroupUpdate, { args: [call] }));
+  }
+
+  async #openOne(id: string, nothing: string): Promise<WorkflowExecutionDescription> {
+    const execution = await this.#describe(id);
+    if (execution.status.name === 'RUNNING') return execution;
+    if (execution.status.name !== 'COMPLETED') throw withoutState(id, execution);
+    throw new JobRefused(id, `group ${id} has ended: ${nothing}`);
+  }
+
   #update(
     id: string,
     { taskQueue }: WorkflowExecutionDescription,
@@ -235,6 +264,11 @@ export interface RetryOptions {
   readonly from?: string;
   /** Set by `jobctl serve` (docs/adr/0080). */
   readonly authorize?: AuthorizeRound;
+}
+
+export interface StopOptions extends Pick<RetryOptions, 'from'> {
+  /** Slices and leases go back too. */
+  readonly release?: boolean;
 }
 
 /** @throws all other errors */

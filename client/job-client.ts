@@ -12,7 +12,7 @@ import type { NoticesResult } from '../contract/notices.js';
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
 import type { GroupFilter, GroupRow } from './group-rows.js';
-import type { RetryOptions } from './groups.js';
+import type { RetryOptions, StopOptions } from './groups.js';
 import type { NotifyTest, MachinesClient, PoolClient } from './pool-client.js';
 import type { SchedulesClient } from './schedules.js';
 import type { Submission, Submitted } from './submissions.js';
@@ -167,6 +167,19 @@ export class JobClient {
   /** Lets a group begin that waits for others. Repeating is safe. Returns a sentence. @throws JobRefused; GroupNotFound */
   beginGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string> {
     return this.#jobs.beginGroup(id, by, options);
+  }
+
+  /**
+   * Stops the open members of a group, and lets no other begin until `resumeGroup`. The group asks its members itself; `stopRound` of
+   * `describeGroup` tells how far it is. Repeating is safe. Returns a sentence. @throws JobRefused if it has ended; GroupNotFound
+   */
+  stopGroup(id: string, by: string, options?: StopOptions): Promise<string> {
+    return this.#jobs.stopGroup(id, by, options);
+  }
+
+  /** Lets a stopped group go on, and each of its stopped members. Returns a sentence. @throws JobRefused; GroupNotFound */
+  resumeGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string> {
+    return this.#jobs.resumeGroup(id, by, options);
   }
 
   /** Names of the job's slices that its workflows have yet to delete; empty for a job that was never accepted. */

@@ -5,7 +5,7 @@ import type { Asker, Outcome } from '../domain/job-state.js';
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
 import type { GroupFilter, GroupRow } from './group-rows.js';
-import type { RetryOptions } from './groups.js';
+import type { RetryOptions, StopOptions } from './groups.js';
 import type { JobWish } from './job-calls.js';
 import type { JobCounts, JobFilter } from './job-query.js';
 import type { JobPage, JobRow } from './job-rows.js';
@@ -45,6 +45,8 @@ export interface JobPort {
   cancelGroup(id: string, asker?: Asker): Promise<'cancelling' | 'done'>;
   retryGroup(id: string, by: string, options?: RetryOptions): Promise<string>;
   beginGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string>;
+  stopGroup(id: string, by: string, options?: StopOptions): Promise<string>;
+  resumeGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string>;
   deletions(id: string): Promise<readonly SliceDeletion[]>;
   quota(pool: string): PoolClient;
   machines(pool: string): MachinesClient;

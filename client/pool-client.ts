@@ -72,6 +72,8 @@ export interface PoolClient {
    * @param askedBy the user whom a server has verified, for the pool's history; absent: `by`
    */
   setPriority(job: string, priority: number, by: string, askedBy?: string): Promise<string>;
+  /** Like `setPriority`, for all members of a group that wait in the pool or hold a lease of it: one call for all. */
+  setGroupPriority(group: string, priority: number, by: string, askedBy?: string): Promise<string>;
   /**
    * Stops waiting for slices of a job whose deletion does not end. `by` vouches that nothing of the slices is left.
    * @param because the user's grounds, for the pool's history
@@ -114,6 +116,14 @@ export class TemporalPool implements PoolClient {
 
   setPriority(job: string, priority: number, by: string, askedBy?: string): Promise<string> {
     const call: PriorityCall = { v: 1, by, job, priority, ...(askedBy === undefined ? {} : { askedBy }) };
+    return this.#answer(() => this.#handle().executeUpdate(priorityUpdate, { args: [call] }));
+  }
+
+  setGroupPriority(group: string, priority: number, by: string, askedBy?: string): Promise<string> {
+    const call: PriorityCall = {
+      ...{ v: 1, by, job: group, isGroup: true, priority },
+      ...(askedBy === undefined ? {} : { askedBy }),
+    };
     return this.#answer(() => this.#handle().executeUpdate(priorityUpdate, { args: [call] }));
   }
 

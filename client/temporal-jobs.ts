@@ -22,7 +22,7 @@ import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js
 import type { GroupView } from '../contract/group.js';
 import type { GroupState } from '../domain/array/group-state.js';
 import { findGroups, type GroupFilter, type GroupRow } from './group-rows.js';
-import { Groups, type RetryOptions } from './groups.js';
+import { Groups, type RetryOptions, type StopOptions } from './groups.js';
 import { cancelOpen, JobCalls, type JobWish } from './job-calls.js';
 import { failingTaskOf, describeJob, isAttended, readable } from './job-executions.js';
 import type { Waiter } from './wait-notes.js';
@@ -168,6 +168,14 @@ export class TemporalJobs implements JobPort {
 
   beginGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string> {
     return this.#groups.begin(id, by, options);
+  }
+
+  stopGroup(id: string, by: string, options?: StopOptions): Promise<string> {
+    return this.#groups.stop(id, by, options);
+  }
+
+  resumeGroup(id: string, by: string, options?: Pick<RetryOptions, 'from'>): Promise<string> {
+    return this.#groups.resume(id, by, options);
   }
 
   async deletions(id: string): Promise<readonly SliceDeletion[]> {

@@ -4,7 +4,15 @@ import { type MemberFile, memberOf } from '../domain/array/members.js';
 import { LAST_ROUND } from '../domain/array/group-state.js';
 import type { JobAuthorization } from './authorization.js';
 import { type Form, form } from './form.js';
-import { type BeginCall, type GroupInput, memberIn, type MemberNews, type RetryCall } from './group.js';
+import {
+  type BeginCall,
+  type GroupInput,
+  memberIn,
+  type MemberNews,
+  type ResumeGroupCall,
+  type RetryCall,
+  type StopGroupCall,
+} from './group.js';
 import type { JobInput, StartedMember } from './job.js';
 import { humanCall } from './quota-forms.js';
 
@@ -35,6 +43,10 @@ export const retryForm: Form<RetryCall> = form(
   z.object({ ...humanCall(), round: round.min(1), authorization: authorization.exactOptional() }),
 );
 export const beginForm: Form<BeginCall> = form(z.object(humanCall()));
+export const stopGroupForm: Form<StopGroupCall> = form(
+  z.object({ ...humanCall(), release: z.boolean().exactOptional() }),
+);
+export const resumeGroupForm: Form<ResumeGroupCall> = form(z.object(humanCall()));
 export const memberNewsForm: Form<MemberNews> = form(
   z.object({
     v: z.literal(1),

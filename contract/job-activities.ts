@@ -1,4 +1,6 @@
 /** Activities of the job workflow: inputs and results, all plain JSON. */
+import type { InputsSpec } from '../domain/inputs.js';
+import type { InputFacts } from '../domain/job-events/kinds.js';
 import type { JobRecord } from '../domain/counted/record.js';
 import type { CarriedEvent } from '../domain/job-events/event.js';
 import type { JobInput, JobSettings, UnreachableHost } from './job.js';
@@ -145,6 +147,11 @@ export interface RepeatedWorkFound {
   readonly lost?: { readonly chipMs: number; readonly marks: number };
 }
 
+/** `gone`: an input is not in the store, or not any more. `why` says which, and what to do. */
+export type FoundInputs =
+  | { readonly kind: 'found'; readonly inputs: readonly InputFacts[] }
+  | { readonly kind: 'gone'; readonly why: string };
+
 export interface JobActivities {
   /** Checks the job against this installation (project, pool, key), stores its spec, freezes its settings. */
   acceptJob(input: AcceptJobInput): Promise<AcceptedJob>;
@@ -175,6 +182,8 @@ export interface JobActivities {
    * @param input.attempts the number of the last one
    */
   findDoneTwice(input: { readonly job: JobRef; readonly attempts: number }): Promise<RepeatedWorkFound>;
+  /** Looks for the job's inputs, and keeps in the store what they consist of. Repeating is safe. */
+  findInputs(input: { readonly job: JobRef; readonly inputs: InputsSpec }): Promise<FoundInputs>;
   /**
    * Stores the outcome, once: an outcome that is already there stays. Stores what the job used too; a later account replaces an
    * earlier one.

@@ -130,6 +130,25 @@ const rows = {
     answer: 'messageSchema',
     isOnce: false,
   }),
+  stopGroup: op('POST /v1/groups/:id/stop', 'stop', 'Stop the open members, and let no other begin', {
+    description: 'The group asks its members itself. `stopRound` of its description tells how far it is.',
+    body: 'stopGroupBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: false,
+  }),
+  resumeGroup: op('POST /v1/groups/:id/resume', 'resume', 'Let a stopped group go on, and its stopped members', {
+    body: 'retryBody',
+    mayLackBody: true,
+    answer: 'messageSchema',
+    isOnce: false,
+  }),
+  groupPriority: op('POST /v1/groups/:id/priority', 'priority', 'Change the priority of its members', {
+    description: 'Of those that wait in the pool or hold a lease of it.',
+    body: 'priorityBody',
+    answer: 'messageSchema',
+    isOnce: false,
+  }),
   createSchedule: op('POST /v1/schedules', 'schedule', 'Start a job at the times of a cron', {
     body: 'scheduleWishSchema',
     answer: 'createdScheduleSchema',

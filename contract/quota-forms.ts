@@ -37,7 +37,13 @@ export const admissionForm: Form<AdmissionCall> = form(
   }),
 );
 export const priorityCallForm: Form<PriorityCall> = form(
-  z.object({ ...humanCall(), askedBy: text().min(1).exactOptional(), job: text().min(1), priority }),
+  z.object({
+    ...humanCall(),
+    askedBy: text().min(1).exactOptional(),
+    job: text().min(1),
+    isGroup: z.literal(true).exactOptional(),
+    priority,
+  }),
 );
 /** Characters of a reason in a pool's history. */
 export const MOST_BECAUSE = 500;

@@ -90,6 +90,8 @@ export interface PriorityCall extends HumanCall {
   /** The verified user who sent the call, if a server lets them act for `by`. The history then names this user. Absent: `by`. */
   readonly askedBy?: string;
   readonly job: string;
+  /** `job` is a group, and all of its members that the pool knows are meant. Absent: a job. */
+  readonly isGroup?: true;
   /** 1 (first) to 5. */
   readonly priority: number;
 }

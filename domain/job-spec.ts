@@ -1,4 +1,5 @@
 import type { AfterSpec } from './after.js';
+import type { InputsSpec } from './inputs.js';
 import type { MachineRequest } from './machine-kinds/registry.js';
 import type { HookSpecs } from './hooks.js';
 import type { CommandSpec } from './modules/command.js';
@@ -58,6 +59,8 @@ interface CommonSpec extends SetUpSpec {
   readonly maxCost?: number;
   /** Jobs and groups whose ends it waits for. Absent: none. */
   readonly after?: AfterSpec;
+  /** Stored outputs of others that its hosts get before the command starts, by name. Absent: none. */
+  readonly inputs?: InputsSpec;
   /** Who is told of which events. Absent: nobody. */
   readonly notify?: readonly NotifyRule[];
 }

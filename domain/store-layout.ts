@@ -15,7 +15,7 @@ export function isSystemObject(name: string): boolean {
 /** Folders of such objects, at the top of the bucket and in `jobs/<job>/`. */
 export const SYSTEM_FOLDERS: readonly string[] = ['system/', 'quota/', 'audit/', 'reports/'];
 export const SYSTEM_OF_JOB: Readonly<Record<'objects' | 'folders', readonly string[]>> = {
-  objects: ['run', 'owner.json', 'outcome.json', 'usage.json'],
+  objects: ['run', 'owner.json', 'inputs.json', 'outcome.json', 'usage.json'],
   folders: ['job-keys/', 'gone/'],
 };
 
@@ -31,6 +31,8 @@ export const runObject = (job: string): string => `jobs/${job}/run`;
 export const jobOwnerObject = (job: string): string => `jobs/${job}/owner.json`;
 /** The key that the job's hosts accept, by the job's first run id: `JobKeyRecord` of activities/connecting-key.ts. */
 export const jobKeyObject = (job: string, run: string): string => `jobs/${job}/job-keys/${run}.json`;
+/** The stored outputs of others that the job gets: `FoundInput` of domain/inputs.ts. Rewritten before each request for chips. */
+export const inputsObject = (job: string): string => `jobs/${job}/inputs.json`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;

@@ -9,6 +9,7 @@ import type { scheduleWishSchema } from '../contract/api/schedules.js';
 import { jobIdFor, SUFFIX_BYTES, suffixFrom } from '../domain/identity.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { inputSizeProblem } from '../domain/bounds.js';
+import { idsOfInputs } from '../domain/inputs.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { objectOfFile } from '../domain/local-files.js';
 import { maySubmitFor, resolveProject } from '../quota/membership.js';
@@ -16,6 +17,7 @@ import type { Call } from './access/gate.js';
 import type { PoolAccess } from './access/facts.js';
 import { warningsOf } from './far-buckets.js';
 import { ApiError } from './problem.js';
+import { objectOf } from './routes/groups.js';
 import type { Services } from './services.js';
 import type { ReadTask, ResolvedFile } from './dear-tasks.js';
 
@@ -35,6 +37,7 @@ export async function submitFor(
   // The id is fixed before anything is done, so that the audit log has it.
   const name = body.name ?? (await idFromKey(services, spec, { user, caller: call.caller.id, key: idempotencyKey }));
   await gate.about(call, 'submit', { pool: spec.pool, project, owner: user, job: name });
+  await mustReadInputs(services, call, spec);
   await mustBeUploaded(services, body.files ?? {});
   // Runs beside the submission, which must not wait for answers about buckets.
   const warnings = warningsOf(complete, services);
@@ -54,6 +57,23 @@ export async function submitFor(
   return { ...submitted, warnings: await warnings };
 }
 
+/**
+ * A job gets the stored outputs of those that its inputs name, so its caller must have the right to read them. The job is signed
+ * with its inputs, and they cannot be changed later.
+ * @throws ApiError `forbidden`, which is recorded; JobInvalid if there is no such job
+ */
+async function mustReadInputs({ client, gate }: Services, call: Call, { inputs }: JobSpec): Promise<void> {
+  for (const id of idsOfInputs(inputs)) {
+    try {
+      await gate.job(call, 'outputs', id);
+    } catch (error) {
+      if (!(error instanceof JobNotFound)) throw error;
+      if (!error.isGroup) throw new JobInvalid(`inputs: there is no job or group '${id}', or it is not known any more`);
+      await gate.about(call, 'outputs', objectOf(await client.group(id)));
+    }
+  }
+}
+
 /** Turns a request into a schedule of a verified user. Its statement is of all firings (docs/adr/0159). */
 export async function scheduleFor(services: Services, call: Call, written: ApiSchedule): Promise<CreatedSchedule> {
   const { client, gate, signer } = services;
@@ -61,6 +81,7 @@ export async function scheduleFor(services: Services, call: Call, written: ApiSc
   const of = { verb: 'schedule', schedule: name } as const;
   const { body, spec, array, complete, user, project } = await allowed(services, call, written, of);
   await gate.about(call, 'schedule', { pool: spec.pool, project, owner: user, schedule: name });
+  await mustReadInputs(services, call, spec);
   await mustBeUploaded(services, body.files ?? {});
   const warnings = warningsOf(complete, services);
   const created = await client.schedules().create({

@@ -131,7 +131,7 @@ function Groups({
     <ul className="groups" aria-label="Groups">
       {found
         .slice(0, isWhole ? found.length : MOST_GROUPS)
-        .map(({ id, members, counts = {}, endedAt, submittedAt, awaited }) => (
+        .map(({ id, members, counts = {}, endedAt, submittedAt, awaited, stopped }) => (
           <li key={id}>
             <Link to={addressOf({ name: 'group', id })}>{id}</Link>{' '}
             <span className="note">
@@ -139,7 +139,8 @@ function Groups({
               {Object.entries(counts)
                 .map(([word, number]) => `${number} ${word}`)
                 .join(', ')}
-              {awaited ? `, waits for ${awaited}` : ''}{' '}
+              {awaited ? `, waits for ${awaited}` : ''}
+              {stopped ? `, stopped by ${stopped}` : ''}{' '}
               {endedAt === undefined ? <Since at={submittedAt} /> : duration(endedAt - submittedAt)}
             </span>
           </li>

@@ -69,6 +69,7 @@ export function Group({ id }: { readonly id: string }) {
           ['submitted', <Since key="since" at={group.submittedAt} suffix=" ago" />],
           ...Object.entries(group.counts ?? {}).map(([word, number]) => [word, String(number)] as const),
           ...(group.awaited ? ([['waits for', group.awaited]] as const) : []),
+          ...(group.stopped ? ([['stopped by', group.stopped]] as const) : []),
         ]}
       />
       <div className="totals" role="group" aria-label="Columns">

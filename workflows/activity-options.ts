@@ -95,6 +95,13 @@ export const accepting = calls<Pick<JobActivities, 'acceptJob'>>({
   retry: { ...PATIENT.retry, maximumAttempts: 3 },
 });
 
+/** Reads the manifests of up to 10,000 members. After a few tries the job says why it waits, and tries again. */
+export const inputsReading = calls<Pick<JobActivities, 'findInputs'>>({
+  ...PATIENT,
+  startToCloseTimeout: '15m',
+  retry: { ...PATIENT.retry, maximumAttempts: 3 },
+});
+
 /** A store that is away must not hold chips for ever: the attempt's record is given up after a while, with a note. */
 export const attemptRecord = calls<Pick<JobActivities, 'recordAttempt'>>({
   ...PATIENT,
@@ -175,10 +182,10 @@ export function onClaimedWorker(
 export const groupMail = calls<Pick<GroupActivities, 'tellGroup'>>({ ...PATIENT, scheduleToCloseTimeout: '5m' });
 
 /**
- * Starts or cancels 100 members, in a second or so. If its worker is killed meanwhile, the group stands still for this time, and
+ * Starts, cancels, stops or resumes 100 members, in a second or so. If its worker is killed meanwhile, the group stands still for this time, and
  * no cancel reaches its members. A second worker that does it too does no harm.
  */
-export const groupWork = calls<Pick<GroupActivities, 'startMembers' | 'cancelMembers'>>({
+export const groupWork = calls<Pick<GroupActivities, 'startMembers' | 'cancelMembers' | 'askMembers'>>({
   ...STUBBORN,
   startToCloseTimeout: '30s',
 });

@@ -41,11 +41,12 @@ import {
   retriedIndexes,
   retryText,
 } from '../domain/array/group-state.js';
-import type { Asker } from '../domain/job-state.js';
+import { type Asker, askerText } from '../domain/job-state.js';
 import { count } from '../domain/units.js';
 import { groupReading, groupWork } from './activity-options.js';
 import { checkedInput, type CheckedInput, groupId } from './group/input.js';
 import { MemberMarks } from './group/member-marks.js';
+import { GroupStop } from './group/stop.js';
 import { hearingCancel, Inbox, mustBeForm, refusal } from './inbox.js';
 import { askerOf } from './job/requests.js';
 import { joinBlocks, plain } from './markdown.js';
@@ -80,6 +81,7 @@ class GroupOwner {
   readonly #group: string;
   readonly #inbox: Inbox;
   readonly #members: MemberMarks;
+  readonly #stop: GroupStop;
   readonly #authorizations: Record<string, JobAuthorization>;
   #notes: MemberNote[];
   #cancelledBy: Asker | undefined;
@@ -103,6 +105,7 @@ class GroupOwner {
     this.#members = new MemberMarks(
       carryOf(carry)?.state ?? input.state ?? freshState(array.size, (index) => hasMember(array, index)),
     );
+    this.#stop = new GroupStop(this.#group, this.#members, carryOf(carry)?.stop);
     this.#authorizations = { ...(carryOf(carry)?.authorizations ?? input.authorizations) };
     this.#notes = [...(carryOf(carry)?.notes ?? [])];
     this.#cancelledBy = carryOf(carry)?.cancelledBy;
@@ -113,6 +116,13 @@ class GroupOwner {
     setHandler(describeGroupQuery, () => this.#view());
     setHandler(retryUpdate, (call) => this.#retry(call), { validator: (call: RetryCall) => this.#mustTake(call) });
     setHandler(beginUpdate, () => this.#begin(), { validator: (call: BeginCall) => this.#mayBegin(call) });
+    this.#stop.listen({
+      mustBeOpen: () => this.#mustNotBeCancelled(),
+      heard: () => {
+        this.#hasNews = true;
+        this.#show();
+      },
+    });
     this.#inbox = new Inbox(carryOf(carry)?.kept)
       .onEach(memberNewsSignal, memberNewsForm, (news) => this.#hear(news))
       .on(cancelNoteSignal, cancelNoteForm, (note) => this.#takeNote(askerOf(note)));
@@ -141,11 +151,23 @@ class GroupOwner {
       }
       if (this.#hasWork) continue;
       this.#hasNews = false;
-      const waitMs = Math.max(1, this.#comparedAt + COMPARE_MS - Date.now());
-      const summary = 'until open members are compared with those that Temporal knows';
-      const isNews = await condition(() => this.#hasNews, waitMs, { summary });
-      if (!isNews) await this.#compare(false);
+      await this.#untilNews();
     }
+  }
+
+  async #untilNews(): Promise<void> {
+    const isNews = (): boolean => this.#hasNews;
+    // A group that is stopped before any member began.
+    if (this.#members.open.length === 0) return condition(isNews);
+    const compareAt = this.#comparedAt + COMPARE_MS;
+    const askAt = this.#stop.nextAt ?? Infinity;
+    const summary =
+      askAt < compareAt
+        ? 'before members are asked again'
+        : 'until open members are compared with those that Temporal knows';
+    const waitMs = Math.max(1, Math.min(compareAt, askAt) - Date.now());
+    if (await condition(isNews, waitMs, { summary })) return;
+    if (Date.now() >= compareAt) await this.#compare(false);
   }
 
   /** Only before its first members: a retry waits for nobody. False: the history is long, and the next run waits on. */
@@ -189,11 +211,13 @@ class GroupOwner {
     const { kept } = this.#inbox;
     const others = this.#others.carry();
     const followers = this.#followers.carry;
+    const stop = this.#stop.carry();
     const carry: GroupCarry = {
       state: this.#members.state,
       authorizations: this.#authorizations,
       notes: this.#notes,
       ...(this.#cancelledBy && { cancelledBy: this.#cancelledBy }),
+      ...(stop && { stop }),
       ...(others && { others }),
       ...(followers.length > 0 && { followers }),
       ...(this.#landlords.length > 0 && { landlords: this.#landlords }),
@@ -226,14 +250,16 @@ class GroupOwner {
   }
 
   get #hasWork(): boolean {
-    return this.#isEnding ? this.#toCancel.length > 0 : this.#toStart.length > 0;
+    if (this.#isEnding) return this.#toCancel.length > 0;
+    return this.#stop.isDue || this.#toStart.length > 0;
   }
 
   get #toCancel(): readonly number[] {
-    return this.#members.indexesOf(MemberMark.Open).filter((index) => !this.#asked.has(index));
+    return this.#members.open.filter((index) => !this.#asked.has(index));
   }
 
   get #toStart(): readonly number[] {
+    if (this.#stop.inForce !== undefined) return [];
     return this.#members.toStart(BATCH, this.#input.array.maxParallel);
   }
 
@@ -241,6 +267,7 @@ class GroupOwner {
 
   async #act(): Promise<void> {
     if (!this.#isEnding) {
+      await this.#stop.ask();
       await this.#start(this.#toStart);
       return this.#dismissLandlords();
     }
@@ -270,6 +297,7 @@ class GroupOwner {
       ...(landlords.length > 0 && { landlords }),
     });
     this.#members.started(indexes, marks);
+    this.#stop.started(indexes);
     this.#notes = [...this.#notes, ...notes].slice(-MOST_NOTES);
   }
 
@@ -323,7 +351,7 @@ class GroupOwner {
 
   #mustTake(call: RetryCall): void {
     mustBeForm(retryForm, call);
-    if (this.#cancelledBy !== undefined) throw refusal(`group ${this.#group} is being cancelled`);
+    this.#mustNotBeCancelled();
     if (this.#isFailing && !this.#members.isOver)
       throw refusal(`fail_fast is ending the members of group ${this.#group}: retry them when they have ended`);
     if (retriedIndexes(this.#members.state).length === 0) throw refusal(`group ${this.#group} has no failed member`);
@@ -335,6 +363,10 @@ class GroupOwner {
 
   #mayBegin(call: BeginCall): void {
     mustBeForm(beginForm, call);
+    this.#mustNotBeCancelled();
+  }
+
+  #mustNotBeCancelled(): void {
     if (this.#cancelledBy !== undefined) throw refusal(`group ${this.#group} is being cancelled`);
   }
 
@@ -358,15 +390,29 @@ class GroupOwner {
     const { array } = this.#input;
     const isCancelling = this.#cancelledBy !== undefined && !this.#members.isOver;
     const view = { group: this.#group, array, state: this.#members.state, notes: this.#notes };
-    return { ...view, ...(isCancelling && { isCancelling }), ...(this.#awaited !== '' && { awaited: this.#awaited }) };
+    const stop = this.#stop.view();
+    return {
+      ...view,
+      ...stop,
+      ...(isCancelling && { isCancelling }),
+      ...(this.#awaited !== '' && { awaited: this.#awaited }),
+    };
   }
 
   /** Shows the counts in Temporal's Web UI and in lists, neither of which asks a worker. */
   #show(): void {
     const counts = countsByWord(this.#members.state.marks);
-    const awaited = this.#awaited === '' ? [] : [`Waits for ${plain(this.#awaited)}`];
-    setCurrentDetails(joinBlocks([`Group \`${this.#group}\`: ${plain(countsText(counts))}`, ...awaited], ''));
-    const memo = { counts, awaited: this.#awaited } satisfies Partial<GroupMemo>;
+    const stopped = this.#isEnding ? undefined : this.#stop.inForce;
+    const lines = [
+      `Group \`${this.#group}\`: ${plain(countsText(counts))}`,
+      ...(this.#awaited === '' ? [] : [`Waits for ${plain(this.#awaited)}`]),
+      ...(stopped === undefined ? [] : [`Stopped by ${plain(askerText(stopped))}`]),
+    ];
+    setCurrentDetails(joinBlocks(lines, ''));
+    const memo = {
+      ...{ counts, awaited: this.#awaited },
+      ...(this.#stop.isUsed && { stopped: stopped?.by ?? '' }),
+    } satisfies Partial<GroupMemo>;
     const shown = JSON.stringify(memo);
     if (shown === this.#shown) return;
     this.#shown = shown;

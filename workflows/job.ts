@@ -135,13 +135,17 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     if (concluded.hooks !== known.hooks) story.move(JobPhase.Finishing, finishing);
     // A lodger that succeeded leaves its landlord's slices as it has found them.
     const lends = concluded.result === 'succeeded' ? open.lease.landlord : undefined;
-    await giveBack(open, concluded);
+    const isBare = slices.present.length === 0 && !open.lease.isHeld;
+    const isGivenBack = giveBack(open, concluded);
+    // A job that only waits in line holds nothing. Its end is told beside: thousands may be cancelled at once (docs/adr/0172).
+    if (!isBare) await isGivenBack;
     await open.lodging.ends();
     const outcome = isConcluded ? concluded : await withDoneTwice(open, concluded);
     story.end(outcome);
     // The outcome of a job that kept its slices was told before. It is stored once more, with later events.
     if (isConcluded) await storeOutcome(open, outcome);
     else await conclude(open, outcome, lends);
+    await isGivenBack;
     await condition(allHandlersFinished);
     // Some may have asked since. One that asks in this very task makes the server run the task again.
     await open.followers.tell();
@@ -152,8 +156,12 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
 /** @param lends the job that lends the slices of this one to the next member of its group. Absent: none does */
 async function conclude(open: Job, outcome: Outcome, lends?: JobRef): Promise<void> {
   meter.ended(outcome);
-  await tellEnd(open, outcome);
-  await tellGroup(open.member, outcome.result, lends);
+  // The next member may begin on the slices of this one: then its outcome is stored first (docs/adr/0163).
+  if (lends !== undefined) await tellEnd(open, outcome);
+  await Promise.all([
+    lends === undefined ? tellEnd(open, outcome) : undefined,
+    tellGroup(open.member, outcome.result, lends),
+  ]);
   await open.followers.tell();
 }
 

@@ -11,10 +11,12 @@ import {
   KEPT,
   nothingToRestore,
   PUT_BACK,
+  RESTORE,
   restoreFolder,
   restoreList,
   type RestoredRound,
   restorePlan,
+  type StoredContents,
 } from '../../domain/modules/restore.js';
 import type { FileSource } from '../../domain/local-files.js';
 import {
@@ -22,18 +24,20 @@ import {
   outputContentObject,
   outputManifestObject,
   outputManifestsPrefix,
+  outputsPrefix,
 } from '../../domain/store-layout.js';
 import { ManifestWrong, type OutputFile, readManifest } from '../../domain/stored-outputs.js';
 import { count, type EpochMs, sizeText } from '../../domain/units.js';
 import { largest, smallest } from '../../domain/extremes.js';
 import { type AttemptHost, commandHostsOf } from './attempt-hosts.js';
 import { outputsOf } from './outputs.js';
+import type { StoredFiles } from './set-up-host.js';
 import { readPatiently } from './store-patience.js';
 
 /** Manifests in memory at one time: they may be large, and each host has one. */
 const WIDTH = 4;
 /** Hosts that are handed their contents at one time, with some 8 MiB each in memory here. */
-const handing = new Semaphore(8);
+export const handing = new Semaphore(8);
 /** Bytes of one read. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 /** Characters that are kept of a host's last output. */
@@ -43,7 +47,8 @@ const MOST_HEARD = 1_000;
  * Files that the hosts of an attempt get back from earlier attempts (docs/adr/0124): each gets the last whole round that a host
  * in its place stored. This part of a set-up is a module without a section in the job file.
  */
-export class Restore {
+export class Restore implements StoredFiles {
+  readonly module = RESTORE;
   readonly #store: StorePort;
   readonly #input: AttemptInput;
   readonly #lanes: Promise<unknown>[] = Array.from({ length: WIDTH }, () => Promise.resolve());
@@ -79,13 +84,13 @@ export class Restore {
     if (outputs.as === 'worker') this.#handed.set(host.number, found);
     this.#restored.set(host.number, { kind: 'restored', ...round });
     const { job, attempt, spec } = this.#input;
-    const list = listSource(restoreList(entries));
+    const list = listSource(restoreList(entries, job.id));
     return restorePlan(
       {
         job: job.id,
         attempt,
         outputs,
-        contentUrl: this.#store.downloadUrl(outputContentObject(job.id, 'SHA256')) ?? '',
+        contents: contentsOf(this.#store),
         isForAnybody: commandContainer(spec) !== undefined,
       },
       found,
@@ -119,30 +124,9 @@ export class Restore {
 
   #contentsOf({ entries }: RestoredRound): readonly FileSource[] {
     const sources = entries.flatMap((entry) =>
-      entry.kind === 'file' ? [[entry.sha256, this.#source(entry)] as const] : [],
+      entry.kind === 'file' ? [[entry.sha256, contentSource(this.#store, this.#input.job.id, entry)] as const] : [],
     );
     return [...new Map(sources).values()];
-  }
-
-  #source({ path, sha256: wanted, size }: OutputFile): FileSource {
-    const store = this.#store;
-    const name = outputContentObject(this.#input.job.id, wanted);
-    const wrong = (what: string): ManifestWrong => new ManifestWrong(`${path}: ${what} (${objectPlace(store, name)})`);
-    return {
-      ...{ sha256: wanted, size },
-      read: async function* (start) {
-        const hash = createHash('sha256');
-        for (let at = start; at < size; at += PIECE_BYTES) {
-          const end = Math.min(at + PIECE_BYTES, size);
-          const bytes = await store.read(name, { start: at, end });
-          if (bytes?.length !== end - at) throw wrong('its content is not in the store any more, or not all of it');
-          hash.update(bytes);
-          yield bytes;
-        }
-        if (start === 0 && hash.digest('hex') !== wanted)
-          throw wrong('what is stored is not what its host stored (SHA-256): somebody has changed it');
-      },
-    };
   }
 
   /** Takes the output of a host as it gets its files. */
@@ -224,9 +208,40 @@ export class Restore {
   }
 }
 
-const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
+/** A content that a job has stored, which is compared with its hash as it is read. */
+export function contentSource(
+  store: Pick<StorePort, 'bucket' | 'read'>,
+  job: string,
+  { path, sha256: wanted, size }: Pick<OutputFile, 'path' | 'sha256' | 'size'>,
+): FileSource {
+  const name = outputContentObject(job, wanted);
+  const wrong = (what: string): ManifestWrong => new ManifestWrong(`${path}: ${what} (${objectPlace(store, name)})`);
+  return {
+    ...{ sha256: wanted, size },
+    read: async function* (start) {
+      const hash = createHash('sha256');
+      for (let at = start; at < size; at += PIECE_BYTES) {
+        const end = Math.min(at + PIECE_BYTES, size);
+        const bytes = await store.read(name, { start: at, end });
+        if (bytes?.length !== end - at) throw wrong('its content is not in the store any more, or not all of it');
+        hash.update(bytes);
+        yield bytes;
+      }
+      if (start === 0 && hash.digest('hex') !== wanted)
+        throw wrong('what is stored is not what its host stored (SHA-256): somebody has changed it');
+    },
+  };
+}
 
-function listSource(text: string): FileSource {
+/** The stored contents of any job. */
+export const contentsOf = (store: Pick<StorePort, 'bucket' | 'downloadUrl'>): StoredContents => ({
+  url: store.downloadUrl(outputContentObject('SOURCEJOB', 'SHA256')) ?? '',
+  place: objectPlace(store, outputsPrefix('SOURCEJOB')),
+});
+
+export const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
+
+export function listSource(text: string): FileSource {
   const content = Buffer.from(text, 'latin1');
   return {
     size: content.length,

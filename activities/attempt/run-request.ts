@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { HostConnection, RunRequest } from '../../cloud/hosts/port.js';
+import { inputsFolder, type InputsSpec, inputVariable } from '../../domain/inputs.js';
+import type { HostConnection, RunInputs, RunRequest } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
@@ -48,6 +49,7 @@ export function runRequest(
     ...(exitRecord && { exitRecord: { ...exitRecord, proof: proofOf(host.target) } }),
     outputs: outputsOf(store, input, host),
     ...watchedUse(input),
+    ...(spec.inputs && { inputs: runInputs(input.job.id, spec.inputs) }),
     ...ownEnds(spec, index),
   };
 }
@@ -67,6 +69,13 @@ function watchedUse({
     },
   };
 }
+
+const runInputs = (job: string, inputs: InputsSpec): RunInputs => ({
+  folder: inputsFolder(job),
+  variables: Object.fromEntries(
+    Object.keys(inputs).map((name) => [inputVariable(name), `${inputsFolder(job)}/${name}`]),
+  ),
+});
 
 /**
  * Starts a run that has not begun. Secrets are read only for that: a secret that was removed since does not end a command that

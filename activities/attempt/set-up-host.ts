@@ -9,7 +9,6 @@ import {
   RunnerFailed,
   type SetUpListener,
 } from '../../cloud/hosts/port.js';
-import { RESTORE } from '../../domain/modules/restore.js';
 import { isOfStore } from '../../cloud/store/port.js';
 import { LAST_LINES } from '../../domain/output-lines.js';
 import { afterSetUpFailure, judgeSetUpFailure, CONNECT } from '../../domain/setup-record.js';
@@ -18,11 +17,24 @@ import { ManifestWrong } from '../../domain/stored-outputs.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import { type AttemptHost, type HostCaller, placeOf } from './attempt-hosts.js';
 import type { Patience } from './unreachable-hosts.js';
-import type { Restore } from './restore.js';
 import type { Shipping } from './log-stream.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './activity-end.js';
 import type { SetUpJournal } from './set-up-journal.js';
+
+/** A part of the set-up that lays stored files down on hosts. */
+export interface StoredFiles {
+  /** Its name in the record and logs of the set-up. */
+  readonly module: string;
+  /** Undefined: the host gets none. @throws ManifestWrong */
+  planFor(host: AttemptHost): Promise<ModulePlan | undefined>;
+  /** The host does not fetch the contents itself: `hand` puts them there, before the plan is done. */
+  isHanded(host: AttemptHost): boolean;
+  /** @throws ManifestWrong */
+  hand(host: AttemptHost, connection: HostConnection, signal: AbortSignal): Promise<void>;
+  /** Takes the output of the host while it does the plan. */
+  heard(host: AttemptHost, output: string): void;
+}
 
 export interface HostSetUpContext {
   readonly shipping: Shipping;
@@ -31,8 +43,8 @@ export interface HostSetUpContext {
   readonly plans: readonly ModulePlan[];
   readonly journal: SetUpJournal;
   readonly patience: Patience;
-  /** Absent: no host gets files of an earlier attempt back. */
-  readonly restore?: Restore;
+  /** Stored files that hosts get after all modules, in this order: inputs, and files of earlier attempts. */
+  readonly files: readonly StoredFiles[];
   /** Whether the host reports another worker number than its place in the provider's list. Absent: it is not asked. */
   readonly isMisnumbered?: (target: HostTarget) => Promise<boolean>;
   readonly signal: AbortSignal;
@@ -57,8 +69,10 @@ export class HostSetUp {
   readonly #host: AttemptHost;
   readonly #streams = new Map<string, Promise<LogStream>>();
   #plans: readonly ModulePlan[] = [];
-  /** The plan of a host that is first handed its files. */
-  #restorePlan: ModulePlan | undefined;
+  /** Plans of a host that is first handed the files. */
+  #handed: readonly { readonly files: StoredFiles; readonly plan: ModulePlan }[] = [];
+  /** The module whose stored files are being handed over. */
+  #handing: string | undefined;
   /** The module whose large files are being put on the host. */
   #arriving: string | undefined;
 
@@ -76,9 +90,9 @@ export class HostSetUp {
     journal.ended(number, CONNECT, CONNECT, 0);
     if ((await this.#context.isMisnumbered?.(target)) === true) throw new Misnumbered();
     if (this.#context.input.slices.some(({ landlord }) => landlord !== undefined)) await this.#leaveMark();
-    const wrong = await this.#addRestore();
+    const wrong = await this.#addFiles();
     if (wrong !== undefined) return wrong;
-    if (this.#plans.length === 0 && this.#restorePlan === undefined) return { kind: 'ready' };
+    if (this.#plans.length === 0 && this.#handed.length === 0) return { kind: 'ready' };
     for (;;) {
       const outcomes = await caller.on(target, (connection) => this.#apply(connection));
       await this.#flush();
@@ -98,33 +112,36 @@ export class HostSetUp {
     );
   }
 
-  /** Adds the restore after all modules, because the command's stored files are newer than those of a bundle. */
-  async #addRestore(): Promise<SetUpEnd | undefined> {
-    const { journal, plans, restore } = this.#context;
+  /** Adds stored files after all modules, because those of the command are newer than those of a bundle. */
+  async #addFiles(): Promise<SetUpEnd | undefined> {
+    const { journal, plans } = this.#context;
     const { target, number } = this.#host;
     this.#plans = plans;
-    try {
-      const plan = await restore?.planFor(this.#host);
-      if (plan !== undefined && restore?.isHanded(this.#host) === true) this.#restorePlan = plan;
-      else if (plan !== undefined) this.#plans = [...plans, plan];
-      else if (restore !== undefined) journal.ready(number, RESTORE, 'unchanged', Date.now());
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof ManifestWrong)) throw error;
-      const at = placeOf(target);
-      return { kind: 'module-failed', at, module: RESTORE, message: error.message };
+    for (const files of this.#context.files) {
+      const { module } = files;
+      try {
+        const plan = await files.planFor(this.#host);
+        if (plan === undefined) journal.ready(number, module, 'unchanged', Date.now());
+        else if (files.isHanded(this.#host)) this.#handed = [...this.#handed, { files, plan }];
+        else this.#plans = [...this.#plans, plan];
+      } catch (error) {
+        if (!(error instanceof ManifestWrong)) throw error;
+        return { kind: 'module-failed', at: placeOf(target), module, message: error.message };
+      }
     }
+    return undefined;
   }
 
   async #apply(connection: HostConnection): Promise<readonly ModuleOutcome[]> {
-    const { journal, patience, restore, signal } = this.#context;
+    const { journal, patience, files: stored, signal } = this.#context;
     const { number, target } = this.#host;
     patience.heard(target);
     const since = Date.now();
     this.#arriving = undefined;
+    this.#handing = undefined;
     const listener: SetUpListener = {
       onOutput: async (module, chunk) => {
-        if (module === RESTORE) restore?.heard(this.#host, chunk.toString());
+        stored.find((files) => files.module === module)?.heard(this.#host, chunk.toString());
         await (await this.#streamOf(module)).append(chunk);
       },
       onStep: ({ module, step, code }) =>
@@ -133,10 +150,14 @@ export class HostSetUp {
       onReady: ({ module, kind }) => journal.ready(number, module, kind, since),
     };
     try {
-      const outcomes = await connection.applyModules(this.#plans, listener, signal);
-      if (this.#restorePlan === undefined || outcomes.some(({ kind }) => kind === 'failed')) return outcomes;
-      await restore?.hand(this.#host, connection, signal);
-      return [...outcomes, ...(await connection.applyModules([this.#restorePlan], listener, signal))];
+      let outcomes = await connection.applyModules(this.#plans, listener, signal);
+      for (const { files, plan } of this.#handed) {
+        if (outcomes.some(({ kind }) => kind === 'failed')) return outcomes;
+        this.#handing = files.module;
+        await files.hand(this.#host, connection, signal);
+        outcomes = [...outcomes, ...(await connection.applyModules([plan], listener, signal))];
+      }
+      return outcomes;
     } catch (error) {
       return [this.#hostFailure(error)];
     }
@@ -149,7 +170,7 @@ export class HostSetUp {
     if (!(isOfHost || isWrong || isOfStore(error)) || this.#context.signal.aborted) throw error;
     const { journal } = this.#context;
     const { number } = this.#host;
-    const module = isWrong ? RESTORE : (this.#arriving ?? journal.firstUnready(number) ?? CONNECT);
+    const module = isWrong ? (this.#handing ?? CONNECT) : (this.#arriving ?? journal.firstUnready(number) ?? CONNECT);
     journal.began(number, module, ARRIVE);
     const code = isWrong ? 1 : PASSING_CODE;
     journal.ended(number, module, ARRIVE, code);

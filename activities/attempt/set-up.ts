@@ -1,6 +1,5 @@
 import { log } from '@temporalio/activity';
 import { type HostTarget, HostUnfit, wayOf } from '../../cloud/hosts/port.js';
-import { RESTORE } from '../../domain/modules/restore.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { setUpProgressSignal } from '../../contract/job.js';
 import { CONNECT } from '../../domain/setup-record.js';
@@ -19,6 +18,7 @@ import { type AttemptHost, HostCaller, hostsOf, placeOf } from './attempt-hosts.
 import { logLimitOf } from './log-stream.js';
 import { HostSilent, Patience, unreachableHosts } from './unreachable-hosts.js';
 import { HostSetUp, Misnumbered } from './set-up-host.js';
+import { Inputs } from './inputs.js';
 import { Restore } from './restore.js';
 import { SetUpJournal, type SetUpNews } from './set-up-journal.js';
 import { SliceGuard } from './slice-guard.js';
@@ -54,11 +54,13 @@ export async function setUpHosts(
     answered: (target) => unreachable?.answered(target),
   });
   const restore = input.again === undefined ? Restore.of(store, input) : undefined;
+  const inputs = input.again === undefined ? Inputs.of(store, input) : undefined;
+  const stored = [inputs, restore].filter((files) => files !== undefined);
   const journal = await SetUpJournal.open({
     store,
     input,
     object: (input.again === undefined ? setUpObject : setUpAgainObject)(input.job.id, input.attempt),
-    modules: [...plans.map(({ name }) => name), ...(restore === undefined ? [] : [RESTORE])],
+    modules: [...plans.map(({ name }) => name), ...stored.map(({ module }) => module)],
     tell: tellWorkflow(input),
   });
   const shipping = {
@@ -76,7 +78,7 @@ export async function setUpHosts(
     plans,
     journal,
     patience,
-    ...(restore && { restore }),
+    files: stored,
     signal: end.signal,
   };
   let renumbered: Promise<SetUpEnd> | undefined;

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { processCost } from '../cli/process-cost.js';
 import { untilPoolKnows } from '../load/full-pool.js';
@@ -78,12 +79,33 @@ export async function listsOfGroup(stack: LoadStack): Promise<Readonly<Record<st
   return times;
 }
 
-/** Milliseconds until no member of the sweep is open. */
-export async function cancelSweep(stack: LoadStack): Promise<number> {
-  const began = performance.now();
-  await jobctl(stack, 'cancel', SWEEP);
-  await jobctl(stack, 'wait', SWEEP).catch(() => undefined);
-  return performance.now() - began;
+/**
+ * Verbs on the whole sweep, in the order in which they can be called: the milliseconds of each until its last member has answered
+ * or, for a cancel, has ended.
+ */
+export function actsOnSweep(stack: LoadStack): Readonly<Record<string, () => Promise<number>>> {
+  const timed = async (...words: readonly string[]): Promise<number> => {
+    const began = performance.now();
+    await jobctl(stack, ...words);
+    // A stop or resume says after a minute how far it is, and goes on.
+    await untilAsked(stack);
+    return performance.now() - began;
+  };
+  return {
+    'set-priority': () => timed('quota', 'set-priority', SWEEP, '2'),
+    stop: () => timed('stop', SWEEP),
+    resume: () => timed('resume', SWEEP),
+    cancel: async () => {
+      const began = performance.now();
+      await jobctl(stack, 'cancel', SWEEP);
+      await jobctl(stack, 'wait', SWEEP).catch(() => undefined);
+      return performance.now() - began;
+    },
+  };
+}
+
+async function untilAsked({ jobs }: LoadStack): Promise<void> {
+  while (((await jobs.describeGroup(SWEEP)).stopRound?.left ?? 0) > 0) await sleep(500);
 }
 
 async function jobctl({ env }: LoadStack, ...words: readonly string[]): Promise<void> {

@@ -167,7 +167,7 @@ configuration names a path or a URL for a file of the pool, apply is refused: ch
       name: 'set-priority',
       summary: "change an open job's priority",
       description:
-        "Gives an open job another priority, which decides its place among its project's jobs and who is preempted.",
+        "Gives an open job, or the members of a group, another priority, which decides its place among its project's jobs and who is preempted.",
       place: 'either',
       arguments: [JOB, ['<number>', '1 (high) to 5 (low)', wholeNumber(1, 5)]],
       flags: [BY, outputOption()],

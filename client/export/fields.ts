@@ -65,6 +65,7 @@ export const MAPS: Readonly<Record<MapField | CarriedMap, 'secret' | 'user'>> = 
   args: 'secret',
   ...{ files: 'user', identityKeys: 'user', labels: 'user', nodeSelector: 'user', secrets: 'user' },
   ...{ units: 'user', resources: 'user', zones: 'user', preemptedAt: 'user' },
+  inputs: 'user',
   ...{ ready: 'user', modules: 'user', ownModules: 'user' },
 };
 
@@ -109,7 +110,7 @@ const OWN = {
     ...MACHINE_KINDS,
     ...['chips', 'gone', 'parked', 'release', 'request', 'slice', 'stuck'],
     ...['accepted', 'exists', 'refused', 'unanswered'],
-    ...['deleting', 'foreign', 'lost', 'missing', 'ready', 'waiting', 'progress', 'built', 'failed'],
+    ...['deleting', 'foreign', 'lost', 'missing', 'ready', 'waiting', 'progress', 'built', 'failed', 'found'],
     ...['done', 'ended-before', 'exited', 'fenced', 'handed-over', 'no-output', 'run-lost', 'slices-lost', 'idle'],
     ...['still-running', 'module-failed', 'host-bad', 'renumbered', 'interrupted'],
     ...['closed', 'setting-up', 'starting', 'running', 'stopped', 'stop', 'requeue', 'restart', 'create', 'reclaim'],

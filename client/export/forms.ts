@@ -94,6 +94,7 @@ const UPDATES: Readonly<Record<string, PayloadForm>> = Object.fromEntries(
 /** Activities of jobs and slices, by name. Only jobctl's own code writes their inputs and results. */
 const ACTIVITIES: Readonly<Record<OwnActivity, 'own'>> = {
   ...{ acceptJob: 'own', claimWorker: 'own', recordAttempt: 'own', recordOutcome: 'own', findDoneTwice: 'own' },
+  findInputs: 'own',
   ...{ setUpHosts: 'own', setUpAgain: 'own', stopSetUp: 'own', superviseAttempt: 'own', stopAttempt: 'own' },
   ...{ runHook: 'own', holdSlices: 'own', joinBuild: 'own', sendLease: 'own', tellGroup: 'own' },
   ...{ lookAtOthers: 'own', isWaitedFor: 'own', cancelMembers: 'own' },

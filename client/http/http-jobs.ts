@@ -11,7 +11,7 @@ import { JobInvalid, JobNameTaken, JobRefused, JobTerminated, ServerRefused, Gro
 import type { GroupView } from '../../contract/group.js';
 import type { GroupState } from '../../domain/array/group-state.js';
 import type { GroupFilter, GroupRow } from '../group-rows.js';
-import type { RetryOptions } from '../groups.js';
+import type { RetryOptions, StopOptions } from '../groups.js';
 import type { JobEdit, JobWish } from '../job-calls.js';
 import type { JobCounts, JobFilter } from '../job-query.js';
 import type { JobPort, VerifiedCaller } from '../job-port.js';
@@ -201,6 +201,16 @@ export class HttpJobs implements JobPort {
     return (await this.#ofGroup('beginGroup', id, { body })).message;
   }
 
+  async stopGroup(id: string, _by: string, { from, release }: StopOptions = {}): Promise<string> {
+    const body = { ...(from !== undefined && { from }), ...(release === true && { release }) };
+    return (await this.#ofGroup('stopGroup', id, { body })).message;
+  }
+
+  async resumeGroup(id: string, _by: string, { from }: Pick<RetryOptions, 'from'> = {}): Promise<string> {
+    const body = from === undefined ? {} : { from };
+    return (await this.#ofGroup('resumeGroup', id, { body })).message;
+  }
+
   async deletions(id: string): Promise<readonly SliceDeletion[]> {
     const { names, deletions } = await this.#of('openSlices', id);
     // A server of an earlier build sends names only.
@@ -257,7 +267,14 @@ export class HttpJobs implements JobPort {
   }
 }
 
-type GroupOperation = 'group' | 'describeGroup' | 'cancelGroup' | 'retryGroup' | 'beginGroup';
+type GroupOperation =
+  | 'group'
+  | 'describeGroup'
+  | 'cancelGroup'
+  | 'retryGroup'
+  | 'beginGroup'
+  | 'stopGroup'
+  | 'resumeGroup';
 type JobOperation = 'status' | 'describe' | 'wait' | 'cancel' | 'openSlices' | JobVerb;
 type Query = NonNullable<Ask<'list'>['query']>;
 

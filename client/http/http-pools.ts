@@ -1,9 +1,9 @@
 import type { MachinesAnswer, MachineVerb } from '../../contract/machines.js';
-import { JobNotFound, MachineNotFound, PoolNotFound, PoolRefused, ServerRefused } from '../errors.js';
+import { GroupNotFound, JobNotFound, MachineNotFound, PoolNotFound, PoolRefused, ServerRefused } from '../errors.js';
 import type { Admission, AppliedFiles, MachinesCall, MachinesClient, PoolClient } from '../pool-client.js';
 import type { Ask, Meanings, ServerCalls } from './server-calls.js';
 
-type Told = 'quotaApply' | 'admission' | 'priority' | 'quotaRelease';
+type Told = 'quotaApply' | 'admission' | 'priority' | 'groupPriority' | 'quotaRelease';
 
 /** A pool through `jobctl serve`. Each call may be repeated. */
 export class HttpPool implements PoolClient {
@@ -28,6 +28,12 @@ export class HttpPool implements PoolClient {
   setPriority(job: string, priority: number): Promise<string> {
     const notFound = (): Error => new JobNotFound(job, `on ${this.#calls.address}`);
     return this.#tell('priority', { params: { id: job }, body: { priority }, meanings: { 'not-found': notFound } });
+  }
+
+  setGroupPriority(group: string, priority: number): Promise<string> {
+    const notFound = (): Error => new GroupNotFound(group, `on ${this.#calls.address}`);
+    const meanings = { 'not-found': notFound };
+    return this.#tell('groupPriority', { params: { id: group }, body: { priority }, meanings });
   }
 
   release(job: string, because: string): Promise<string> {

@@ -84,6 +84,8 @@ export interface RunRequest {
   readonly exitRecord?: ExitRecordUpload;
   /** The files of the command that the host stores (docs/adr/0059). Absent: none, and the command has no folder for them. */
   readonly outputs?: RunOutputs;
+  /** Absent: the command has no inputs. */
+  readonly inputs?: RunInputs;
   /** Runs before the command is told of its preemption, once per run. Absent: no hook. */
   readonly preemptionHook?: { readonly script: string; readonly timeoutMs: number };
   /** If no worker contacts the host for this long, the host ends the run itself, with hook and `graceMs`. Absent: never. */
@@ -148,6 +150,14 @@ export interface RunOutputs {
   readonly isWholeOnly: boolean;
   /** Position among all hosts of the attempt. Later attempts find the files' host by it. */
   readonly host: number;
+}
+
+/** Stored files of other jobs that lie on the host. Paths begin with `~`. */
+export interface RunInputs {
+  /** Mounted read-only into the command's container. */
+  readonly folder: string;
+  /** The folder of each input, by the variable of the command. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 /** The result of storing content from a host. */

@@ -4,6 +4,7 @@ import type {
   AcceleratorCheck,
   HostTarget,
   HostUpload,
+  RunInputs,
   RunOutputs,
   RunRequest,
   SignOfLife,
@@ -39,9 +40,10 @@ export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' 
           job,
           unlisted: Object.keys(others),
           hasOutputs: request.outputs !== undefined,
+          inputs: request.inputs,
         }),
     ),
-    exportLines(others),
+    `${exportLines(others)}${container ? '' : inputLines(request.inputs)}`,
     container ? envFile([...inFile, ['JOBCTL_RUN_ID', runId]]) : '',
     script,
     request.preemptionHook?.script ?? '',
@@ -141,12 +143,13 @@ interface ContainerOfRun {
   /** Variables that the container's environment file cannot hold. */
   readonly unlisted: readonly string[];
   readonly hasOutputs: boolean;
+  readonly inputs: RunInputs | undefined;
 }
 
 /** jobctl's options come last: if an option is given twice, docker takes the last. */
 function containerPlan(
   { image, flags, mounts, workdir }: RunContainer,
-  { name, runId, job, unlisted, hasOutputs }: ContainerOfRun,
+  { name, runId, job, unlisted, hasOutputs, inputs }: ContainerOfRun,
 ): string {
   const words = [
     ...flags.flatMap(keptFlag).map(shellQuote),
@@ -157,12 +160,24 @@ function containerPlan(
     '--label "jobctl.home=$base" --rm=false --restart=no',
     '-v "$run:$run:ro" -v "$run/output:$run/output" -v "$run/left:$run/left" -v "$run/metrics:$run/metrics"',
     ...(hasOutputs ? ['-v "$outputs_dir:$outputs_dir" -e "JOBCTL_OUTPUT_DIR=$outputs_dir"'] : []),
+    ...(inputs === undefined ? [] : inputWords(inputs)),
     '-e "JOBCTL_RUN_DIR=$run" -e "JOBCTL_NOTICE_FILE=$run/notice" -e "JOBCTL_WARNING_FILE=$run/warning" -e "JOBCTL_METRICS_FILE=$run/metrics"',
     shellWords([image, 'bash', '-c', CONTAINER_ENTRY, 'jobctl']),
     '"$run" "$wait_for" "$grace_ms"',
   ];
   return `container=${shellQuote(name)}\nwith_container() { "$@" ${words.join(' ')}; }`;
 }
+
+function inputWords({ folder, variables }: RunInputs): string[] {
+  const values = Object.entries(variables).map(([name, path]) => `-e ${variableName(name)}=${shellPath(path)}`);
+  return [`-v ${shellPath(folder)}:${shellPath(folder)}:ro`, ...values];
+}
+
+/** Read by the shell of the command, which knows its home. */
+const inputLines = (inputs: RunInputs | undefined): string =>
+  Object.entries(inputs?.variables ?? {})
+    .map(([name, path]) => `export ${variableName(name)}=${shellPath(path)}\n`)
+    .join('');
 
 /** Drops flags for a terminal, and -d, which `docker create` does not know; also several in one word. There is no terminal. */
 function keptFlag(flag: string): string[] {

@@ -17,6 +17,7 @@ export const groupRowSchema = z
       .optional()
       .describe('Members by their state, as the group last told. Absent: no worker has taken it yet.'),
     awaited: z.string().optional().describe('Others that it waits for before it starts a member. Absent: none.'),
+    stopped: z.string().optional().describe('The person who stopped it: no member begins. Absent: nobody has.'),
     end: z
       .enum(['terminated', 'refused'])
       .optional()
@@ -48,6 +49,20 @@ export const groupViewSchema = z
     }),
     notes: z.array(z.tuple([z.int(), z.string()])).describe('Sentences about members that have no job to say them.'),
     awaited: z.string().optional().describe('Others that it waits for before it starts a member. Absent: none.'),
+    stopped: z
+      .looseObject({ by: z.string(), at: epochMs, release: z.boolean().optional() })
+      .optional()
+      .describe('The person who stopped it: no member begins. Absent: nobody has.'),
+    stopRound: z
+      .looseObject({
+        verb: z.enum(['stop', 'resume']),
+        left: z.int().describe('Members that have not answered yet.'),
+        done: z.int(),
+        idle: z.int().describe('Members that had nothing to do.'),
+        failed: z.array(z.tuple([z.int(), z.string()])).describe('Members that were given up, with the reason.'),
+      })
+      .optional()
+      .describe('How far the last `stop` or `resume` is. Absent: there was none.'),
     isFromLists: z
       .boolean()
       .optional()
@@ -57,11 +72,15 @@ export const groupViewSchema = z
   })
   .meta({ id: 'GroupDescription' });
 
-export const retryBody = z.strictObject({
-  from: z
+const from = () =>
+  z
     .string()
     .max(255)
     .regex(...noControl)
     .optional()
-    .describe("Host name of the caller's computer, by the caller's word."),
+    .describe("Host name of the caller's computer, by the caller's word.");
+export const retryBody = z.strictObject({ from: from() });
+export const stopGroupBody = z.strictObject({
+  from: from(),
+  release: z.boolean().optional().describe('Slices and leases go back too.'),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { afterForm, type AfterSpec, resolveAfter } from '../after.js';
+import { inputsForm, resolveInputs, withInputs } from '../inputs.js';
 import { replaceOf } from '../job-file/interpolation.js';
 import { flag, given, section, wholeNumber } from '../job-file/fields.js';
 import { isMapping, type Mapping, valueAt } from '../job-file/plain-tree.js';
@@ -66,7 +67,7 @@ export type ReadArray =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const SECTION = {
-  schema: section({ array: arrayForm().nullish(), after: afterForm().nullish() }),
+  schema: section({ array: arrayForm().nullish(), after: afterForm().nullish(), inputs: inputsForm().nullish() }),
   title: 'a job file',
 };
 
@@ -82,7 +83,11 @@ export function isWarmArray(job: unknown): boolean {
 
 /** Reads the section `array` of a job file. Call it only if `isArray`. */
 export function readArray(job: Mapping): ReadArray {
-  const { form, problems, dropped } = checkForm(SECTION, { array: job['array'], after: job['after'] });
+  const { form, problems, dropped } = checkForm(SECTION, {
+    array: job['array'],
+    after: job['after'],
+    inputs: job['inputs'],
+  });
   const report = new Report(dropped);
   const { matrix, exclude, max_parallel: maxParallel, fail_fast: isFailFast, warm } = form.array ?? {};
   const axes = axesOf(matrix ?? undefined, valueAt(job, ['array', 'matrix']), report);
@@ -90,7 +95,7 @@ export function readArray(job: Mapping): ReadArray {
   checkExclude(axes, exclude ?? [], report);
   checkGroupKeys(job, report);
   if (warm === true) checkWarm(job, report);
-  const after = resolveAfter(form.after, report);
+  const after = withInputs(resolveAfter(form.after, report), resolveInputs(form.inputs, report), report);
   const all = [...problems, ...report.problems];
   if (all.length > 0) return { ok: false, problems: all };
   const array = {

@@ -1,3 +1,4 @@
+import { mapInputs } from '../inputs.js';
 import { replaceOf } from '../job-file/interpolation.js';
 import { given } from '../job-file/fields.js';
 import { isMapping, type Mapping } from '../job-file/plain-tree.js';
@@ -22,14 +23,19 @@ export type MemberFile =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * The job file of one member, without `array` and `after`, which are the group's. Its references are replaced, and its variables
+ * The job file of one member, without `array` and `after`, which are the group's, as is the wait for its inputs. Its references are replaced, and its variables
  * stand in `env`. It is an ordinary job file: run alone it does what the member does.
  */
 export function memberFile(job: Mapping, array: JobArray, index: number): MemberFile {
   const values = assignmentAt(array, index);
   const known: Readonly<Record<string, Scalar>> = { ...values, index, count: array.size };
   const problems: Problem[] = [];
-  const { array: _, after: __, env, ...rest } = job;
+  const { array: _, after: __, env, inputs, ...others } = job;
+  // The group waits for the jobs of inputs, once for all members.
+  const rest =
+    given(inputs) === undefined
+      ? others
+      : { ...others, inputs: mapInputs(inputs, (input) => ({ ...input, wait: false })) };
   const replaced = (tree: Mapping): Mapping =>
     replaceOf(tree, 'array', (name, reference, path) => {
       if (Object.hasOwn(known, name)) return known[name];

@@ -5,7 +5,7 @@ import { type LeftReport, leftText } from '../left-processes.js';
 import { type NotifyTarget, targetText } from '../notify.js';
 import { type OutputsReport, outputsText } from '../outputs.js';
 import type { Pricing } from '../slice.js';
-import { count, durationText, type EpochMs, usdText, utc } from '../units.js';
+import { count, durationText, type EpochMs, sizeText, usdText, utc } from '../units.js';
 import { CAUSES, type Place, placeText, type Reaction, reactionText } from './causes.js';
 
 type Sentence = (facts: never) => string;
@@ -119,6 +119,21 @@ interface Ended extends Partial<Pick<OutcomeCause, 'by' | 'message' | 'slice' | 
 const BY_ITSELF = 'the command ended with exit code 0';
 const endedText = ({ message }: Ended): string => message ?? BY_ITSELF;
 
+/** One input in the job's story. */
+export interface InputFacts {
+  readonly name: string;
+  /** Id of a job or group. */
+  readonly job: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** Jobs that they are of: members of a group. */
+  readonly jobs: number;
+}
+
+/** `data: 12 files (3.1 MB) of prep-7f3k`; of a group also the number of jobs. */
+const inputText = ({ name, job, files, bytes, jobs }: InputFacts): string =>
+  `${name}: ${count(files, 'file')} (${sizeText(bytes)}) of ${job}${jobs > 1 ? `, from ${count(jobs, 'member')}` : ''}`;
+
 /**
  * The closed list of kinds of events in a job's life: each with its facts, as plain JSON, and its sentence. A new kind is a row
  * here, and the place in workflows/job that tells it (docs/adr/0139).
@@ -142,6 +157,9 @@ export const KINDS = {
     `building image ${buildText(build)} in namespace ${build.namespace}`,
   'image-build-joined': ({ workflow }: { readonly workflow: string }) => `its image is built by workflow ${workflow}`,
   'image-progress': trouble(({ detail }: { readonly detail: string }) => detail),
+  'inputs-found': ({ found }: { readonly found: readonly InputFacts[] }) =>
+    `inputs: ${found.map(inputText).join('; ')}`,
+  'inputs-not-read': trouble(({ reason }: Because) => `its inputs cannot be looked for: ${reason}`),
   'image-built': ({ image }: { readonly image: string }) => `its image is ${image}`,
 
   // Its slices.

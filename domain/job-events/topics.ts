@@ -70,6 +70,8 @@ export const BY_NAME_ALONE = [
   'image-build-joined',
   'image-progress',
   'image-built',
+  'inputs-found',
+  'inputs-not-read',
   'provisioning',
   'backoff',
   'zone-asked',

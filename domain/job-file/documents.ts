@@ -1,6 +1,7 @@
 import { idsAfter } from '../after.js';
 import type { JobArray } from '../array/array.js';
 import type { JobSpec } from '../job-spec.js';
+import { idsOfInputs, mapInputs } from '../inputs.js';
 import { nearestWord } from '../nearest-word.js';
 import type { Problem } from '../problem.js';
 import { foreignDocuments } from './foreign/files.js';
@@ -38,7 +39,7 @@ export function jobDocuments(text: string, file: string): readonly string[] {
 interface Linked {
   /** Its file as plain JSON. */
   readonly raw: unknown;
-  readonly spec: Pick<JobSpec, 'after'>;
+  readonly spec: Pick<JobSpec, 'after' | 'inputs' | 'command'>;
   readonly array?: Pick<JobArray, 'after'>;
 }
 
@@ -78,6 +79,14 @@ export function orderOf(jobs: readonly Linked[]): Order {
       : [{ document, path: ['name'], value: name, message: `'${name}' is the name of another job of this file too` }];
   });
   if (unnamed.length > 0) return wrong(unnamed);
+  const empty = jobs.flatMap(({ spec }, document): readonly Placed[] =>
+    idsOfInputs(spec.inputs).flatMap((job) => {
+      const of = jobs[names.indexOf(job)];
+      if (of === undefined || of.spec.command !== undefined) return [];
+      return [{ document, path: ['inputs'], value: job, message: `${job} has no command, so it stores no outputs` }];
+    }),
+  );
+  if (empty.length > 0) return wrong(empty);
   const behind = jobs.map((job) =>
     othersOf(job)
       .map((id) => names.indexOf(id))
@@ -125,14 +134,18 @@ export function outsideOf(
   });
 }
 
-/** A job file whose `after` has ids in the place of names. @param ids of jobs that were submitted, by name */
+/** A job file whose `after` and `inputs` have ids in the place of names. @param ids of jobs that were submitted, by name */
 export function withIds(raw: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (!isMapping(raw) || raw['after'] === undefined) return raw;
+  if (!isMapping(raw) || (raw['after'] === undefined && raw['inputs'] === undefined)) return raw;
   const idOf = (value: unknown): unknown => (typeof value === 'string' ? (ids.get(value) ?? value) : value);
   const inList = (value: unknown): unknown => (Array.isArray(value) ? value.map(idOf) : idOf(value));
-  const { after } = raw;
+  const { after, inputs } = raw;
   const changed = isMapping(after)
     ? Object.fromEntries(Object.entries(after).map(([key, value]) => [key, inList(value)]))
     : inList(after);
-  return { ...raw, after: changed };
+  return {
+    ...raw,
+    ...(after !== undefined && { after: changed }),
+    ...(inputs !== undefined && { inputs: mapInputs(inputs, (input) => ({ ...input, job: idOf(input['job']) })) }),
+  };
 }

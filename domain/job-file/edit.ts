@@ -78,6 +78,8 @@ const FIXED: readonly Path[] = [
   ['remoteUser'],
   ['ssh', 'privateKey'],
   ['ssh', 'publicKey'],
+  // Their rights were looked at when it was submitted.
+  ['inputs'],
 ];
 
 const isOfOtherSlices = (before: JobSpec, after: JobSpec): boolean =>

@@ -1,4 +1,5 @@
 import { resolveAfter } from '../after.js';
+import { resolveInputs, withInputs } from '../inputs.js';
 import { resolveHooks } from '../hooks.js';
 import { isValidJobName, JOB_NAME_RULE, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
 import type { JobSpec, Priority } from '../job-spec.js';
@@ -52,7 +53,15 @@ export function resolveForm(
   const isInImage = environmentOf(setUp)?.kind === 'container' && setUp.bundle === undefined;
   const outputs = resolveOutputs(form.outputs, { hasCommand: command !== undefined, isInImage }, report);
   const notify = resolveNotify(form.notify, report);
-  const after = resolveAfter(form.after, report);
+  const inputs = resolveInputs(form.inputs, report);
+  if (inputs !== undefined && command === undefined && !report.wasDropped(['command']))
+    report.problem(
+      ['inputs'],
+      undefined,
+      'is for a command, and this job has none',
+      'give it a command, or leave it out',
+    );
+  const after = withInputs(resolveAfter(form.after, report), inputs, report);
   if (found === undefined) return undefined;
   return {
     name: name ?? jobNameFrom(found.slice.type),
@@ -81,6 +90,7 @@ export function resolveForm(
     ...(outputs === undefined ? {} : { outputs }),
     ...(notify.length === 0 ? {} : { notify }),
     ...(after === undefined ? {} : { after }),
+    ...(inputs === undefined ? {} : { inputs }),
   };
 }
 

@@ -5,6 +5,7 @@ import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
 import { afterForm } from '../after.js';
+import { inputsForm } from '../inputs.js';
 import { outputsForm } from '../outputs.js';
 import { MOST_SLICES, reachFacts } from '../slice.js';
 import { TOPIC_WORDS } from '../job-events/topics.js';
@@ -189,6 +190,9 @@ const schema = section({
     .nullish()
     .describe('US dollars that it may cost before it says that it is over its budget. It goes on.'),
   after: afterForm().nullish().describe('Jobs and groups that must have ended before this one asks for its chips.'),
+  inputs: inputsForm()
+    .nullish()
+    .describe('Stored outputs of other jobs and groups, which every host gets before the command starts.'),
   notify: notifyForm().nullish().describe('Who is told of which events; without it nobody.'),
   job: job.nullish(),
   ...requestForms(),

@@ -22,6 +22,14 @@ export interface RestoredRound {
   readonly bytes: number;
 }
 
+/** The stored contents of jobs. */
+export interface StoredContents {
+  /** URL from which a host reads a content, with `SHA256` in place of its hash and `SOURCEJOB` in that of the job that stored it. */
+  readonly url: string;
+  /** The outputs in the store, for messages, with `SOURCEJOB` too. */
+  readonly place: string;
+}
+
 /** The files that a host gets back, and their origin. */
 export interface RestoreOf {
   readonly job: string;
@@ -33,10 +41,8 @@ export interface RestoreOf {
     readonly host: number;
     readonly folder: string;
     readonly base: string;
-    readonly place: string;
   };
-  /** URL from which a content is read, with `SHA256` in place of its hash. */
-  readonly contentUrl: string;
+  readonly contents: StoredContents;
   /** The command's user may change the restored files. In a container that may be any user. */
   readonly isForAnybody: boolean;
 }
@@ -57,7 +63,7 @@ export function restorePlan(
   list: FileSource,
   sources: Pick<PlanSources, 'sha256'>,
 ): ModulePlan {
-  const script = `${settings(of, round)}${VM_TOKEN}${RESTORE_SCRIPT}`;
+  const script = `${settings(of, round)}${VM_TOKEN}${LAY_FILES}`;
   const files = [{ path: LIST, content: list, mode: 0o600 }];
   const fingerprint = fingerprintOf(sources, script, list.sha256);
   return { name: RESTORE, fingerprint, check: 'true', steps: [{ name: 'put back', script, files }] };
@@ -79,29 +85,63 @@ export function nothingToRestore(why: string, attempt: number): ModulePlan {
 const LIST = '.jobctl/modules/restore.list';
 
 /**
- * The list for the host: seven fields of each entry, with NUL behind each: KIND FOLDER PATH SHA256|TARGET SIZE MODE TIME. A
- * character of the text is a byte of the list.
+ * The list for the host: eight fields of each entry, with NUL behind each: KIND FOLDER PATH SHA256|TARGET SIZE MODE TIME JOB. A
+ * character of the text is a byte of the list. @param job the one that stored them
  */
-export function restoreList(entries: readonly OutputEntry[]): string {
+export function restoreList(entries: readonly OutputEntry[], job: string): string {
   const fields = entries.map((entry) => {
     const place = [entry.kind, entry.isInOutputDir ? 'dir' : 'base', entry.path];
-    if (entry.kind === 'folder') return [...place, '', '', '', ''];
-    if (entry.kind === 'link') return [...place, entry.target, '', '', ''];
+    if (entry.kind === 'folder') return [...place, '', '', '', '', job];
+    if (entry.kind === 'link') return [...place, entry.target, '', '', '', job];
     const { sha256, size, mode, modifiedAt } = entry;
-    return [...place, sha256, String(size), mode.toString(8), (modifiedAt / 1000).toFixed(3)];
+    return [...place, sha256, String(size), mode.toString(8), (modifiedAt / 1000).toFixed(3), job];
   });
   return fields.map((row) => row.map((field) => `${field}\0`).join('')).join('');
 }
 
-function settings({ job, attempt, outputs, contentUrl, isForAnybody }: RestoreOf, round: RestoredRound): string {
-  if (/[\s"\\]/.test(contentUrl)) throw new RangeError('URL of outputs: it has a space, a quote or a backslash');
+function settings({ job, attempt, outputs, contents, isForAnybody }: RestoreOf, round: RestoredRound): string {
   const { files, bytes } = round;
+  const { folder, base, as, host } = outputs;
   const what = `${count(files, 'file')} (${sizeText(bytes)}) of attempt ${round.attempt}`;
-  return `job=${shellQuote(job)} attempt=${attempt} stored_by=${round.attempt} host=${outputs.host} bytes=${bytes}
-what=${shellQuote(what)} stored_at=${shellQuote(new Date(round.at).toISOString())}
-as=${outputs.as} object=${shellQuote(contentUrl)} store=${shellQuote(outputs.place)} for_anybody=${isForAnybody ? 'yes' : 'no'}
-dir=${shellPath(outputs.folder)} base=${shellPath(outputs.base)}
-list=$HOME/${LIST}
+  const done = `${what} ${PUT_BACK} ${host} stored them at ${new Date(round.at).toISOString()}`;
+  const laying = { label: 'restore', what, done, stage: restoreFolder(job), list: LIST, folder, base, as } as const;
+  // With the attempt's number, so that it is another plan for each attempt.
+  return `job=${shellQuote(job)} attempt=${attempt} stored_by=${round.attempt} host=${host}
+keeps() {
+${RAN_HERE}  echo "restore: ${KEPT} $ran ran here as host $host, and its files are on this host"
+${DONE}}
+${layingSettings({ ...laying, contents, rights: isForAnybody ? 'a+rwX' : '' })}`;
+}
+
+/** Settings of `LAY_FILES`. */
+export interface Laying {
+  /** Begins each line of its output. */
+  readonly label: string;
+  /** The files, in words, and the last line of its output. */
+  readonly what: string;
+  readonly done: string;
+  /** Below the login user's home: the folder that collects contents, and the list. */
+  readonly stage: string;
+  readonly list: string;
+  /** Folders for entries `dir` and `base` of the list. */
+  readonly folder: string;
+  readonly base: string;
+  /** Who reads the contents. `worker`: they are on the host already. */
+  readonly as: string;
+  readonly contents: StoredContents;
+  /** Rights that all files of `folder` get, for chmod. Empty: their own. */
+  readonly rights: '' | 'a+rwX' | 'a+rX';
+}
+
+/** The function `keeps` is to be defined before: it ends the script if the host has newer files. */
+export function layingSettings(laying: Laying): string {
+  const { label, what, done, stage, list, folder, base, as, contents, rights } = laying;
+  if (/[\s"\\]/.test(contents.url)) throw new RangeError('URL of outputs: it has a space, a quote or a backslash');
+  return `label=${label} what=${shellQuote(what)} told=${shellQuote(done)}
+as=${as} object=${shellQuote(contents.url)} store=${shellQuote(contents.place)} rights=${rights}
+dir=${shellPath(folder)} base=${shellPath(base)}
+stage=$HOME/${stage}
+list=$HOME/${list}
 `;
 }
 
@@ -118,23 +158,21 @@ done
 `;
 
 /**
- * Uses bash and curl, like the program that stores them (runner/outputs-program.ts). Contents gather in a separate folder: the
- * next try continues a failed one. Nothing is written through a symbolic link. A subshell, because steps share a login shell.
+ * Lays down the files of a list (`layingSettings`). Uses bash and curl, like the program that stores them
+ * (runner/outputs-program.ts). Contents gather in a separate folder: the next try continues a failed one. Nothing is written through a symbolic link. A subshell, because steps share a login shell.
  */
-const RESTORE_SCRIPT = `(
+export const LAY_FILES = `(
 set -u
 export LC_ALL=C
-stage=$HOME/.jobctl/restore/$job
-fail() { echo "restore: $*"; exit 1; }
+fail() { echo "$label: $*"; exit 1; }
 full() { fail "no space left on device: $what do not fit on this host"; }
 
-${RAN_HERE}  echo "restore: ${KEPT} $ran ran here as host $host, and its files are on this host"
-${DONE}
-kinds=() roots=() paths=() sums=() sizes=() modes=() times=()
+keeps
+kinds=() roots=() paths=() sums=() sizes=() modes=() times=() jobs=()
 while IFS= read -r -d '' kind && IFS= read -r -d '' root && IFS= read -r -d '' path && IFS= read -r -d '' sum &&
-  IFS= read -r -d '' size && IFS= read -r -d '' mode && IFS= read -r -d '' time; do
+  IFS= read -r -d '' size && IFS= read -r -d '' mode && IFS= read -r -d '' time && IFS= read -r -d '' job; do
   [ "$root" = dir ] && root=$dir || root=$base
-  kinds+=("$kind") roots+=("$root") paths+=("$path") sums+=("$sum") sizes+=("$size") modes+=("$mode") times+=("$time")
+  kinds+=("$kind") roots+=("$root") paths+=("$path") sums+=("$sum") sizes+=("$size") modes+=("$mode") times+=("$time") jobs+=("$job")
 done < "$list" || fail "the list of files, $list, cannot be read"
 
 # What stands in the way is said before anything is fetched.
@@ -159,14 +197,14 @@ exec 8> "$stage.lock"
 flock 8
 
 # Files that are there as they were stored: of an earlier try, or of the bundle.
-declare -A wanted=() of_sum=() size_of=() in_place=() left=() uses=()
+declare -A wanted=() of_sum=() job_of=() size_of=() in_place=() left=() uses=()
 same=()
 while IFS= read -r -d '' size && IFS= read -r -d '' file; do size_of["$file"]=$size; done \\
   < <(for at in "\${!paths[@]}"; do [ "\${kinds[at]}" != file ] || printf '%s\\0' "\${roots[at]}/\${paths[at]}"; done |
     xargs -0 -r sh -c 'find "$@" -maxdepth 0 -type f -printf "%s\\0%p\\0"' sh 2> /dev/null)
 for at in "\${!paths[@]}"; do
   [ "\${kinds[at]}" = file ] || continue
-  wanted["\${sums[at]}"]=\${sizes[at]} of_sum["\${sums[at]}"]=\${paths[at]}
+  wanted["\${sums[at]}"]=\${sizes[at]} of_sum["\${sums[at]}"]=\${paths[at]} job_of["\${sums[at]}"]=\${jobs[at]}
   file=\${roots[at]}/\${paths[at]}
   [ "\${size_of["$file"]:-}" != "\${sizes[at]}" ] || same+=("$file")
 done
@@ -182,9 +220,10 @@ free=$(df -Pk "$stage" | awk 'NR == 2 { print $4 }')
 [ $((need / 1024)) -le "\${free:-$need}" ] || full
 
 ${CURLRC}
+place_of() { echo "\${store/SOURCEJOB/\${job_of["$1"]}}contents/$1"; }
 wrong() {
   rm -f "$stage/$1.part"
-  fail "\${of_sum["$1"]}: what is stored is not what its host stored (SHA-256): somebody has changed \${store}contents/$1"
+  fail "\${of_sum["$1"]}: what is stored is not what its host stored (SHA-256): somebody has changed $(place_of "$1")"
 }
 
 # Whole parts with the right content become contents.
@@ -207,12 +246,13 @@ take_parts() {
 
 # STRIDE NUMBER: curl's configuration for every STRIDE-th of the contents that are left. URLs and the token are in no command line.
 requests() {
-  local number
+  local number url
   for ((number = $2; number < \${#queue[@]}; number += $1)); do
     sum=\${queue[number]}
+    url=\${object/SHA256/$sum}
     [ $number = $2 ] || echo next
     printf '%s\\nsilent\\nshow-error\\nfail\\ngloboff\\nconnect-timeout = 5\\nspeed-limit = 1\\nspeed-time = 30\\n' "$curlrc"
-    printf 'url = "%s"\\noutput = "%s"\\ncontinue-at = -\\n' "\${object/SHA256/$sum}" "$stage/$sum.part"
+    printf 'url = "%s"\\noutput = "%s"\\ncontinue-at = -\\n' "\${url/SOURCEJOB/\${job_of["$sum"]}}" "$stage/$sum.part"
     printf 'write-out = "%s%%{http_code} %s\\\\n"\\n%s\\n' 'said ' "$sum" "$header"
   done
 }
@@ -241,8 +281,8 @@ while [ \${#left[@]} -gt 0 ]; do
   while read -r said code sum; do
     case "$said $code" in
       'said 2'* | 'said 000') ;;
-      'said 401' | 'said 403') fail "this host may not read $store (HTTP $code)" ;;
-      'said 404') fail "\${of_sum["$sum"]}: its content is not in the store any more (\${store}contents/$sum, HTTP 404)" ;;
+      'said 401' | 'said 403') fail "this host may not read \${store/SOURCEJOB/\${job_of["$sum"]}} (HTTP $code)" ;;
+      'said 404') fail "\${of_sum["$sum"]}: its content is not in the store any more ($(place_of "$sum"), HTTP 404)" ;;
       # A part that is as long as the content, or longer.
       'said 416') rm -f "$stage/$sum.part" ;;
       said*) trouble="the store answers with HTTP $code" ;;
@@ -283,8 +323,8 @@ for mode in $(printf '%s\\n' "\${modes[@]}" | sort -u); do
   for at in "\${!paths[@]}"; do [ "\${modes[at]}" != "$mode" ] || printf '%s\\0' "\${roots[at]}/\${paths[at]}"; done |
     xargs -0 -r chmod "$mode" -- || fail "mode $mode could not be set"
 done
-[ $for_anybody = no ] || [ ! -d "$dir" ] || chmod -R a+rwX "$dir" 2> /dev/null
+[ -z "$rights" ] || [ ! -d "$dir" ] || chmod -R "$rights" "$dir" 2> /dev/null
 rm -rf "$stage" "$stage.lock" "$list"
-echo "restore: $what ${PUT_BACK} $host stored them at $stored_at"
+echo "$label: $told"
 )
 `;

@@ -63,6 +63,36 @@ export function registerGroups(serve: Serve, { client, gate, signer }: Services)
     },
     asksItself,
   );
+
+  serve(
+    'stopGroup',
+    async ({ call, params: { id }, body: { from, release } }) => {
+      await gate.about(call, 'stop', objectOf(await client.group(id)));
+      const wish = { ...(from !== undefined && { from }), ...(release !== undefined && { release }) };
+      return { message: await client.stopGroup(id, call.caller.id, wish) };
+    },
+    asksItself,
+  );
+
+  serve(
+    'groupPriority',
+    async ({ call, params: { id }, body: { priority } }) => {
+      const row = await client.group(id);
+      await gate.about(call, 'priority', objectOf(row));
+      // The call is made in the user's name, and the pool's history records the caller.
+      return { message: await client.quota(row.pool).setGroupPriority(id, priority, row.user, call.caller.id) };
+    },
+    asksItself,
+  );
+
+  serve(
+    'resumeGroup',
+    async ({ call, params: { id }, body: { from } }) => {
+      await gate.about(call, 'resume', objectOf(await client.group(id)));
+      return { message: await client.resumeGroup(id, call.caller.id, from === undefined ? {} : { from }) };
+    },
+    asksItself,
+  );
 }
 
 /** Temporal's value for an attribute that a workflow does not have. */

@@ -145,6 +145,7 @@ describe('a file that does not arrive', () => {
         ],
         caller: { on: (_: unknown, work: (to: HostConnection) => unknown) => work(connection) },
         patience: { heard: () => undefined },
+        files: [],
         signal: over.signal,
       } as unknown as HostSetUpContext;
       const setUp = new HostSetUp(context, { target, number: 0 });

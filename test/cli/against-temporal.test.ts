@@ -393,13 +393,11 @@ describe('verbs against a real Temporal server without any worker', function () 
     const [one] = (JSON.parse((await run('status', group, '--output', 'json')).stdout) as { members: object[] })
       .members;
     assert.deepEqual(one, { index: 0, id: `${group}-0`, parameters: { N: 1 }, phase: 'not known' });
-    const nothing = await run('stop', group, '--yes');
-    assert.deepEqual(
-      [nothing.exitCode, nothing.stderr.split('\n')[1]],
-      [ExitCode.Refused, `jobctl stop: no member of group ${group} is in a phase for that. Nothing was changed`],
-    );
     const beside = await run('stop', group, gone, '--yes');
-    assert.match(beside.stderr, new RegExp(`^${group}: jobctl stop: no member of group ${group} is in a phase`, 'm'));
+    assert.match(
+      beside.stderr,
+      new RegExp(`^${group}: no worker answered for group ${group} within 5 s.*may still be done`, 'm'),
+    );
     const edited = await run('resume', group, '--set', 'env.A=1');
     assert.match(edited.stderr, /--set env\.A=1 changes the file of one job, and .* is a group/);
     const exported = await run('export', group);

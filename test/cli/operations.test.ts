@@ -11,6 +11,7 @@ const SAID: Readonly<Partial<Record<OperationName, string>>> = {
   listGroups: 'list',
   retryGroup: 'retry',
   beginGroup: 'restart',
+  ...{ stopGroup: 'stop', resumeGroup: 'resume', groupPriority: 'quota set-priority' },
   createSchedule: 'schedule create',
   schedules: 'schedule ls',
   schedule: 'schedule status',

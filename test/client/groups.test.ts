@@ -85,16 +85,16 @@ describe('groups of a client', function () {
       rejects(jobs.submit({ job: jobOf(more), ...(id !== undefined && { name: id }) }), 'JobInvalid', why));
 
   it('are listed without a worker, by one call, with what they last told', async () => {
-    for (const name of ['seen-a', 'seen-b']) await jobs.submit({ job: jobOf(ARRAY), name, user: 'zoe' });
-    await jobs.submit({ job: jobOf(), name: 'seen-c', user: 'zoe' });
+    for (const name of ['seen-a', 'seen-b']) await jobs.submit({ job: jobOf(ARRAY), name, user: 'yara' });
+    await jobs.submit({ job: jobOf(), name: 'seen-c', user: 'yara' });
     await client.workflow.getHandle(groupWorkflowId('seen-a')).terminate('test');
-    const listed = (filter: GroupFilter) => jobs.groups({ user: 'zoe', ...filter });
+    const listed = (filter: GroupFilter) => jobs.groups({ user: 'yara', ...filter });
     await until('Visibility has both', async () => {
       const ends = (await listed({})).map(({ id, end }) => `${id} ${end ?? 'open'}`);
       return ends.join() === 'seen-b open,seen-a terminated';
     });
     const [row] = await listed({ group: 'seen-b' });
-    assert.deepEqual([row?.id, row?.user, row?.members, row?.counts], ['seen-b', 'zoe', 3, undefined]);
+    assert.deepEqual([row?.id, row?.user, row?.members, row?.counts], ['seen-b', 'yara', 3, undefined]);
     const idsOf = async (filter: GroupFilter) => (await listed(filter)).map(({ id }) => id);
     assert.deepEqual(await idsOf({ name: 'seen-?', endedSince: Date.now() + 60_000 }), ['seen-b']);
     assert.deepEqual(await idsOf({ name: 'een-a' }), []);

@@ -54,6 +54,7 @@ const UPDATES: Readonly<Record<string, Verdict>> = {
   ...Object.fromEntries(JOB_VERBS.map((verb) => [verb, 'kept' as const])),
   retry: 'removed',
   begin: 'removed',
+  ...{ stopMembers: 'removed', resumeMembers: 'removed' },
   ...{ apply: 'removed', admission: 'removed', priority: 'removed', release: 'removed' },
 };
 const ACTIVITIES: Readonly<
@@ -71,6 +72,8 @@ const ACTIVITIES: Readonly<
     Verdict
   >
 > = {
+  askMembers: 'removed',
+  findInputs: 'kept',
   ...{ acceptJob: 'kept', claimWorker: 'kept', recordAttempt: 'kept', recordOutcome: 'kept', findDoneTwice: 'kept' },
   ...{ setUpHosts: 'kept', setUpAgain: 'kept', stopSetUp: 'kept', superviseAttempt: 'kept', stopAttempt: 'kept' },
   ...{ runHook: 'kept', holdSlices: 'kept', joinBuild: 'kept', sendLease: 'kept', tellGroup: 'kept' },

@@ -30,6 +30,9 @@ export const SAMPLE_BODIES = {
   pageSession: { code: HEX },
   retryGroup: { from },
   beginGroup: { from },
+  stopGroup: { from, release: true },
+  resumeGroup: { from },
+  groupPriority: { priority: 3 },
   createSchedule: {
     job: { project: 'vision', tpu: { accelerator: 'v5litepod-1', zone: 'us-central1-a' }, command: { run: 'true' } },
     ...{ name: 'nightly', cron: '30 2 * * *', timeZone: 'America/New_York', overlap: 'skip' },

@@ -20,6 +20,7 @@ const KEYS = [
     'max_unattended',
     'max_cost',
     'after',
+    'inputs',
     'notify',
     'job',
     ...SECTION_NAMES,

@@ -36,6 +36,21 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
     [{ detail: 'waits for a node' }, 'waits for a node'],
     [{ isOver: true }, ''],
   ],
+  'inputs-found': [
+    [
+      {
+        found: [
+          { name: 'data', job: 'prep-7f3k', files: 12, bytes: 3_100_000, jobs: 1 },
+          { name: 'all', job: 'exp-7f3k', files: 3, bytes: 30, jobs: 3 },
+        ],
+      },
+      'inputs: data: 12 files (3.1 MB) of prep-7f3k; all: 3 files (30 B) of exp-7f3k, from 3 members',
+    ],
+  ],
+  'inputs-not-read': [
+    [{ reason: '503' }, 'its inputs cannot be looked for: 503'],
+    [{ isOver: true }, ''],
+  ],
   'image-built': [[{ image: 'r/t@sha256:9c' }, 'its image is r/t@sha256:9c']],
 
   provisioning: [

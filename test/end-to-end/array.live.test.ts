@@ -123,7 +123,7 @@ describe('an array of twelve, on the local stack', function () {
 
     const ended = await user.here('stop', id);
     assert.equal(ended.code, 4);
-    assert.match(ended.stderr, new RegExp(`no member of group ${id} is in a phase for that`));
+    assert.match(ended.stderr, new RegExp(`group ${id} has ended: there is nothing to stop`));
 
     const purged = await user.here('delete', id, '--purge', '--yes');
     assert.equal(purged.code, 0, purged.stderr);
@@ -132,7 +132,7 @@ describe('an array of twelve, on the local stack', function () {
     assert.deepEqual(left.flat(), []);
   });
 
-  it('leaves nothing when it is cancelled in the middle, with its worker killed meanwhile', async () => {
+  it('is stopped as a whole, goes on, and leaves nothing when it is cancelled, with its worker killed each time', async () => {
     const array = { matrix: { i: '1..12' }, max_parallel: 3 };
     const { id, members } = await stack.jobs.submit({
       job: jobFile('sleep 600', { tpu: { accelerator: 'v5litepod-1' }, array }),
@@ -145,10 +145,19 @@ describe('an array of twelve, on the local stack', function () {
     assert.match(deleted.stderr, new RegExp(`group ${id} goes on`));
     const stopped = await user.here('stop', id, '--yes');
     assert.equal(stopped.code, 0, stopped.stderr);
-    assert.equal(stopped.stdout.split('\n').filter(Boolean).length, 3, stopped.stdout);
+    assert.match(stopped.stdout, /3 members stopped, or about to be; 0 had nothing to stop\n$/);
+    await stack.killWorker();
+    await stack.startWorker();
     await until('three are paused', async () => (await inPhase('paused')) === 3, 60_000);
-    const resumed = await user.here('resume', id);
+    assert.match((await user.here('list', '--group', id)).stdout, /stopped by .*: 3 open, 9 waiting$/m);
+    // Another would begin in its place.
+    await stack.jobs.cancel(`${id}-1`);
+    await until('its group knows', async () => (await stack.jobs.group(id)).counts?.['open'] === 2, 60_000);
+    assert.equal((await stack.jobs.group(id)).counts?.['waiting'], 9);
+    const resumed = await user.here('resume', id, '--output', 'json');
     assert.equal(resumed.code, 0, resumed.stderr);
+    const { done, left, failed } = JSON.parse(resumed.stdout) as Record<string, unknown>;
+    assert.deepEqual([done, left, failed], [2, 0, []]);
     await until('three run again', async () => (await inPhase('running')) === 3, 60_000);
     await stack.killWorker();
     await stack.startWorker();
@@ -157,7 +166,7 @@ describe('an array of twelve, on the local stack', function () {
     await until('all have ended', async () => (await stack.jobs.group(id)).endedAt !== undefined, 120_000);
     const { counts } = await statusOf(id);
     assert.deepEqual([counts['cancelled'], counts['open'], counts['waiting']], [12, 0, 0]);
-    assert.equal((await stack.jobs.count({ group: id })).total, 3);
+    assert.equal((await stack.jobs.count({ group: id })).total, 4);
     const isLeft = async (): Promise<boolean> =>
       (await stack.client.workflow.count(`WorkflowType = '${WorkflowType.Slice}' AND ExecutionStatus = 'Running'`))
         .count > 0;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { outputContentObject } from '../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { jobFile } from './job-files.js';
@@ -33,10 +34,17 @@ describe('jobs that wait for others, on the local stack', function () {
 
   it('a chain of three with an array in its middle, in one file, whose worker is killed', async () => {
     const jobs = [
-      jobFile('echo report', { name: 'report', ...TPU, after: { ok: 'sweep' } }),
+      jobFile('cd "$JOBCTL_INPUT_ALL" && find . -type f | sort | xargs head -v -n 9', {
+        ...{ name: 'report', ...TPU, after: { ok: 'sweep' }, inputs: { all: 'sweep' } },
+      }),
       jobFile('echo blame', { name: 'blame', ...TPU, after: { not_ok: 'sweep' } }),
-      jobFile('echo prep; sleep 5', { name: 'prep', ...TPU }),
-      jobFile('echo ${array.seed}', { name: 'sweep', ...TPU, after: 'prep', array: { matrix: { seed: '1..3' } } }),
+      jobFile('mkdir "$JOBCTL_OUTPUT_DIR/tokens"; echo words > "$JOBCTL_OUTPUT_DIR/tokens/a"; sleep 5', {
+        ...{ name: 'prep', ...TPU },
+      }),
+      jobFile('sed "s/$/ of ${array.seed}/" "$JOBCTL_INPUT_DATA/a" > "$JOBCTL_OUTPUT_DIR/said"', {
+        ...{ name: 'sweep', ...TPU, array: { matrix: { seed: '1..3' } } },
+        inputs: { data: { job: 'prep', path: 'tokens' } },
+      }),
     ];
     writeFileSync(file, jobs.map((job) => stringify(job)).join('---\n'));
     const submitted = await user.here('submit', file);
@@ -55,6 +63,11 @@ describe('jobs that wait for others, on the local stack', function () {
     await stack.startWorker();
     const waited = await user.here('wait', report);
     assert.equal(waited.code, 0, waited.stderr);
+    const log = await user.here('logs', report);
+    const said = [1, 2, 3].map((seed) => `==> ./${seed - 1}/said <==\nwords of ${seed}\n`).join('\n');
+    assert.ok(log.stdout.includes(said), log.stdout);
+    const story = await user.here('logs', report, '--job');
+    assert.match(story.stdout, new RegExp(`inputs: all: 3 files \\(\\d+ B\\) of ${sweep}, from 3 members`));
     const members = await stack.jobs.find({ group: sweep });
     assert.equal(members.length, 3);
     const ended = (await rowOf(prep)).endedAt ?? Infinity;
@@ -100,6 +113,27 @@ describe('jobs that wait for others, on the local stack', function () {
     assert.match((await stack.jobs.wait(never)).cause?.message ?? '', new RegExp(`${fails} failed`));
     await stack.client.workflow.getHandle(dies).terminate('by a test');
     assert.equal((await stack.jobs.wait(cleans)).result, 'succeeded');
+  });
+
+  it('a job whose inputs are not stored, or not any more, fails before it asks for chips', async () => {
+    const { id: stores } = await stack.jobs.submit({ job: jobFile('echo x > "$JOBCTL_OUTPUT_DIR/x"', TPU) });
+    const { id: idle } = await stack.jobs.submit({ job: jobFile('true', TPU) });
+    const causeOf = async (inputs: object): Promise<string> => {
+      const { id } = await stack.jobs.submit({ job: jobFile('true', { ...TPU, inputs }) });
+      const { result, attempts, cause } = await stack.jobs.wait(id);
+      assert.deepEqual([result, attempts], ['failed', 0], JSON.stringify(cause));
+      return cause?.message ?? '';
+    };
+    assert.match(await causeOf({ data: idle }), new RegExp(`input data: no outputs of ${idle} are stored`));
+    assert.match(await causeOf({ data: { job: stores, path: 'y' } }), /has stored files, and none at 'y'/);
+    const contents = await stack.store.list(outputContentObject(stores, ''));
+    for (const { name } of contents) await stack.store.remove(name);
+    assert.match(
+      await causeOf({ data: stores }),
+      new RegExp(`'x' of ${stores} is not in the store any more .*run ${stores} again`),
+    );
+    const open = { data: { job: 'never-was', wait: false } };
+    assert.match(await causeOf(open), /never-was has no stored outcome: it has not ended/);
   });
 
   it('a group is listed while it waits, and begins when a person lets it', async () => {

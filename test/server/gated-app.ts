@@ -210,6 +210,14 @@ export class GatedApp {
         this.told.push({ verb: 'beginGroup', id, by, ...wish });
         return 'its members begin';
       },
+      stopGroup: async (id: string, by: string, wish: object) => {
+        this.told.push({ verb: 'stopGroup', id, by, ...wish });
+        return 'it is stopped';
+      },
+      resumeGroup: async (id: string, by: string, wish: object) => {
+        this.told.push({ verb: 'resumeGroup', id, by, ...wish });
+        return 'it goes on';
+      },
       // Each job of `rows` is also a schedule of its id.
       schedules: () => ({
         create: async ({ authorize, ...wish }: ScheduleWish) => {

@@ -46,7 +46,7 @@ describe('a group over HTTP', () => {
     assert.match(text, /no group 'none'/);
   });
 
-  for (const what of ['cancel', 'retry', 'begin'])
+  for (const what of ['cancel', 'retry', 'begin', 'stop', 'resume'])
     it(`${what} is refused to others, and written into the audit log`, async () => {
       const before = app.told.length;
       const answer = await app.call('mallory', 'POST', `/v1/groups/mine/${what}`, {});
@@ -66,6 +66,39 @@ describe('a group over HTTP', () => {
     const { status, text } = await app.call('alice', 'POST', '/v1/groups/mine/begin', { from: 'wks' });
     assert.equal(status, 200, text);
     assert.deepEqual(app.told.at(-1), { verb: 'beginGroup', id: 'mine', by: 'alice@example.org', from: 'wks' });
+  });
+
+  it("is stopped and goes on in the caller's name", async () => {
+    const stopped = await app.call('alice', 'POST', '/v1/groups/mine/stop', { from: 'wks', release: true });
+    assert.equal(stopped.status, 200, stopped.text);
+    assert.deepEqual(app.told.at(-1), {
+      ...{ verb: 'stopGroup', id: 'mine', by: 'alice@example.org', from: 'wks', release: true },
+    });
+    const resumed = await app.call('alice', 'POST', '/v1/groups/mine/resume');
+    assert.equal(resumed.status, 200, resumed.text);
+    assert.deepEqual(app.told.at(-1), { verb: 'resumeGroup', id: 'mine', by: 'alice@example.org' });
+  });
+
+  it('gives another job its outputs only if the caller may read them', async () => {
+    const submit = (who: string, of: string, project = 'vision') =>
+      app.call(who, 'POST', '/v1/jobs', {
+        job: {
+          ...{
+            project,
+            tpu: { accelerator: 'v5litepod-1', zone: 'us-central1-a' },
+            command: { run: 'true' },
+          },
+          inputs: { data: of },
+        },
+      });
+    const own = await submit('alice', 'mine');
+    assert.equal(own.status, 201, own.text);
+    const others = await submit('mallory', 'mine', 'speech');
+    assert.equal(others.status, 403, others.text);
+    assert.match(others.text, /job mine of alice@example.org: mallory@example.org may not read the outputs/);
+    const none = await submit('alice', 'none');
+    assert.equal(none.status, 422, none.text);
+    assert.match(none.text, /inputs: there is no job or group 'none'/);
   });
 
   it('is signed for a retry as the server signed the group itself', async () => {

@@ -35,6 +35,7 @@ export function plainActivities(taskQueue: string, timings: Timings): ScriptedAc
     holdSlices: async () => [],
     recordAttempt: async () => undefined,
     findDoneTwice: async () => ({}),
+    findInputs: async () => assert.fail('the job has no inputs'),
     recordOutcome: async () => undefined,
     sendLease: (message) => answerLease(message),
     createSlice: async () => ({ kind: 'accepted' }),

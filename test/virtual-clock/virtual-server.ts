@@ -100,6 +100,11 @@ export class VirtualServer {
     return this.#open.has(id);
   }
 
+  /** The present run of an open workflow: another one after each continue-as-new. */
+  runOf(id: string): string | undefined {
+    return this.#open.get(id)?.runId;
+  }
+
   /** Resolves when the workflow is closed. */
   async start(type: string, id: string, ...args: readonly unknown[]): Promise<Ended> {
     const ended = new Promise<Ended>((resolve) => this.#ends.set(id, resolve));

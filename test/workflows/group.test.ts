@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { AfterActivities } from '../../contract/after.js';
 import type { JobAuthorization } from '../../contract/authorization.js';
 import {
   type GroupActivities,
@@ -7,8 +8,10 @@ import {
   type GroupView,
   type MemberNews,
   memberNewsSignal,
+  resumeGroupUpdate,
   retryUpdate,
   describeGroupQuery,
+  stopGroupUpdate,
   UNSEEN,
 } from '../../contract/group.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
@@ -57,6 +60,13 @@ class Members {
   calls = 0;
   comparisons = 0;
   mostBytes = 0;
+  /** Each `verb id` that a member took, once for each id of an update. */
+  readonly asked: string[] = [];
+  /** Members that do not answer, and calls that did not come through. */
+  readonly silent = new Set<string>();
+  unansweredCalls = 0;
+  /** Updates that members have taken: `id updateId`. */
+  readonly #taken = new Set<string>();
   readonly cancelled: { readonly id: string; readonly by: string | undefined }[] = [];
   end: (Ended & { readonly at: number }) | undefined;
   readonly #life: (index: number, round: number) => Life;
@@ -93,6 +103,13 @@ class Members {
     return this;
   }
 
+  /** The state of each job that the group waits for. */
+  other: 'open' | 'succeeded' = 'open';
+
+  update(name: string, call: object = {}): Promise<string> {
+    return this.server.update(ID, name, call);
+  }
+
   get result(): GroupResult {
     assert.equal(this.end?.kind, 'completed', String(this.end?.error));
     return this.end?.value as GroupResult;
@@ -107,7 +124,8 @@ class Members {
   }
 
   #serve(): void {
-    const activities: GroupActivities = {
+    const activities: GroupActivities & AfterActivities = {
+      lookAtOthers: async ({ ids }) => ids.map((id) => ({ id, state: this.other, workflow: id })),
       startMembers: async (input) => {
         this.#see(input);
         this.signed.push(input.submission.authorization?.job);
@@ -134,6 +152,22 @@ class Members {
           rounds[member.index] = member.round.toString(36);
         }
         return { marks: marks.join(''), rounds: rounds.join('') };
+      },
+      askMembers: async (input) => {
+        this.#see(input);
+        const done: number[] = [];
+        const unanswered: [number, string][] = [];
+        for (const { index, id } of input.members) {
+          if (this.silent.has(id)) unanswered.push([index, 'no answer']);
+          else if (this.marks.get(id) === MemberMark.Open) {
+            const update = `${id} ${input.updateId}`;
+            if (!this.#taken.has(update)) this.asked.push(`${input.verb} ${id}`);
+            this.#taken.add(update);
+            done.push(index);
+          }
+        }
+        if (unanswered.length === input.members.length) this.unansweredCalls += 1;
+        return { done, unanswered };
       },
       tellGroup: async () => undefined,
     };
@@ -377,6 +411,110 @@ describe('a group of members', function () {
       assert.equal(members.end?.kind, 'failed');
       assert.match(String(members.end?.error?.message), why);
     }
+  });
+
+  describe('that a person stops', () => {
+    const stop = stopGroupUpdate.name;
+    const resume = resumeGroupUpdate.name;
+    const view = (members: Members) => members.server.query<GroupView>(ID, describeGroupQuery.name);
+
+    it('asks the open members, and begins no other until it goes on', async () => {
+      const members = await Members.of(() => succeeds(10 * MINUTE));
+      members.start(inputOf({ matrix: { i: '0..5' }, max_parallel: 2 }));
+      await members.until(MINUTE);
+      const message = await members.update(stop, { from: 'wks' });
+      assert.match(message, /^group exp is stopped: 2 open members are asked to stop, and no other begins until/);
+      // The members end meanwhile.
+      await members.until(60 * MINUTE);
+      assert.deepEqual(members.asked, ['stop exp-0', 'stop exp-1']);
+      assert.deepEqual(members.started, ['exp-0', 'exp-1']);
+      const { stopped, stopRound, state } = await view(members);
+      assert.equal(state.marks, 'sswwww');
+      assert.deepEqual(stopped, { by: 'alice', from: 'wks', at: START + MINUTE });
+      assert.deepEqual(
+        { ...stopRound, asker: undefined },
+        { verb: 'stop', asker: undefined, left: 0, done: 2, idle: 0, failed: [] },
+      );
+      assert.equal(members.end, undefined);
+      await members.update(resume);
+      await members.until(120 * MINUTE);
+      assert.equal(members.result.state.marks, 'ssssss');
+      assert.equal(members.asked.length, 2);
+    });
+
+    it('before its first member begins none, and a cancel ends it', async () => {
+      const members = await Members.of(() => succeeds(MINUTE));
+      members.start({ v: 1, submission: { v: 1, job: { ...fileOf({ matrix: { i: '0..2' } }), after: 'prep' } } });
+      await members.until(MINUTE);
+      await members.update(stop);
+      members.other = 'succeeded';
+      await members.until(24 * 60 * MINUTE);
+      assert.deepEqual(members.started, []);
+      members.server.cancel(ID);
+      await members.until(25 * 60 * MINUTE);
+      assert.deepEqual(members.counts(), { c: 3 });
+    });
+
+    it('asks members too that were being started at that moment', async () => {
+      const members = await Members.of(() => succeeds(10 * MINUTE));
+      let asked: Promise<unknown> | undefined;
+      const onStart = members.started.push.bind(members.started);
+      members.started.push = (...ids) => {
+        asked ??= members.update(stop);
+        return onStart(...ids);
+      };
+      members.start(inputOf({ matrix: { i: '0..149' } }));
+      await members.until(5 * MINUTE);
+      await asked;
+      assert.equal(members.started.length, 100);
+      assert.equal(members.asked.length, 100);
+    });
+
+    it('asks again those that do not answer, gives them up after a while, and says which', async () => {
+      const members = await Members.of(() => succeeds(600 * MINUTE));
+      members.start(inputOf({ matrix: { i: '0..249' } }));
+      await members.until(MINUTE);
+      for (const id of ['exp-7', 'exp-8']) members.silent.add(id);
+      await members.update(stop);
+      await members.until(2 * MINUTE);
+      assert.equal(members.asked.length, 248);
+      assert.equal((await view(members)).stopRound?.left, 2);
+      members.silent.delete('exp-7');
+      await members.until(60 * MINUTE);
+      assert.ok(members.asked.includes('stop exp-7'));
+      assert.deepEqual((await view(members)).stopRound?.failed, [[8, 'no answer']]);
+      assert.ok(members.unansweredCalls <= 25, `${members.unansweredCalls} calls of which nobody answered`);
+    });
+
+    it('is still stopped, and still asks, after a continue-as-new', async () => {
+      const members = await Members.of(() => succeeds(900 * MINUTE));
+      members.start(inputOf({ matrix: { i: '0..4' }, max_parallel: 2 }));
+      members.silent.add('exp-1');
+      await members.until(MINUTE);
+      await members.update(stop);
+      const run = members.server.runOf(ID);
+      // Each is an event of the history, and more.
+      for (let sent = 0; sent < 4_500; sent++)
+        members.server.at(START + 2 * MINUTE + sent * 10, () => members.server.signal(ID, memberNewsSignal.name, []));
+      await members.until(4 * MINUTE);
+      const { stopped, stopRound } = await view(members);
+      assert.deepEqual([stopped?.by, stopRound?.left, stopRound?.done], ['alice', 1, 1]);
+      assert.notEqual(members.server.runOf(ID), run);
+      members.silent.clear();
+      await members.until(10 * MINUTE);
+      assert.deepEqual(members.asked, ['stop exp-0', 'stop exp-1']);
+      assert.deepEqual(members.started, ['exp-0', 'exp-1']);
+    });
+
+    it('takes no call in another form, and none while it is cancelled', async () => {
+      const members = await Members.of(() => succeeds(10 * MINUTE));
+      members.start(inputOf({ matrix: { i: '0..1' } }));
+      await members.until(MINUTE);
+      await assert.rejects(members.update(stop, { release: 'yes' }), /form/);
+      members.server.cancel(ID);
+      await members.until(MINUTE + 500);
+      await assert.rejects(members.update(resume), /is being cancelled/);
+    });
   });
 });
 

@@ -130,7 +130,19 @@ describe('a pool', function () {
     assert.match((await by('bob', 2)).message, /priority 2/);
     await until('the job heard', async () => (await live.view(job)).priority === 2, SOON_MS);
     assert.match((await by('alice', 1)).message, /priority 1/);
-    await live.finish(job);
+    const ofBob = { demand: { project: 'owner', user: 'bob', priority: 3, units: { v4: 16 } } };
+    const crew = [await live.tenant('crew-0', 'owner', ofBob), await live.tenant('crew-1', 'owner', ofBob)];
+    const group = crew[0]?.replace(/-0$/, '') ?? '';
+    const all = (who: string, priority = 2, of = group) =>
+      live
+        .handle()
+        .executeUpdate(priorityUpdate, { args: [{ v: 1, by: who, job: of, isGroup: true as const, priority }] });
+    await until('both wait', async () => (await live.state())?.waiting.length === 2, SOON_MS);
+    await assert.rejects(all('mallory'), refused(/of user 'bob', and 'mallory' is no admin/));
+    await assert.rejects(all('bob', 2, job), refused(/no member of group .* waits in pool/));
+    assert.match((await all('bob')).message, /^2 members of group .* have priority 2/);
+    for (const id of crew) await until('it heard', async () => (await live.view(id)).priority === 2, SOON_MS);
+    for (const id of [job, ...crew]) await live.finish(id);
   });
 
   it('frees a lease on an admin’s word, once the deletion of its slices is stuck, and grants its chips', async () => {

@@ -42,6 +42,10 @@ export class MemberMarks {
     return this.#marks.flatMap((mark, index) => (mark === wanted ? [index] : []));
   }
 
+  get open(): readonly number[] {
+    return this.indexesOf(MemberMark.Open);
+  }
+
   roundOf(index: number): number {
     return Number.parseInt(this.#rounds[index] ?? '0', 36);
   }

@@ -42,6 +42,7 @@ import { jobDetails } from './details.js';
 import { Gang } from './gang.js';
 import { Interruptions } from './interruption.js';
 import { JobFile } from './job-file.js';
+import { JobInputs } from './inputs.js';
 import { SliceKeeper } from './keep-slices.js';
 import { LandlordHold } from './landlord.js';
 import { LeaseHold } from './lease.js';
@@ -77,6 +78,7 @@ export interface Job {
   readonly attempt: Attempt;
   readonly answers: ZoneAnswers;
   readonly others: Others;
+  readonly inputs: JobInputs;
   readonly followers: Followers;
   // Parts that act on it.
   readonly notices: Notices;
@@ -123,8 +125,17 @@ export function openJob(carried: JobCarry, input: JobInput, isWarm: boolean): Jo
   const notices = new Notices(known, carried.notices);
   const lease = new LeaseHold(known.file.spec.pool, demandOf(carried), known.slices, carried.lease);
   const image = new ImageBuild(known.story);
+  const inputs = new JobInputs(known, carried.inputs);
   const usage = new JobUsage({ ...known, lease }, carried.usage);
-  const held = { ...known, notices, image, lease, usage, interruptions: new Interruptions(lease, known.requests) };
+  const held = {
+    ...known,
+    notices,
+    image,
+    inputs,
+    lease,
+    usage,
+    interruptions: new Interruptions(lease, known.requests),
+  };
   const gang = new Gang(held, carried.gang.zoneTry, carried.gang.zones);
   const race = new ZoneRace({ ...held, gang });
   const wait = new Wait({ ...held, gang, race }, carried);
@@ -153,6 +164,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
   const notices = job.notices.carry();
   const others = job.others.carry();
   const followers = job.followers.carry;
+  const inputs = job.inputs.carry();
   const { kept } = job.inbox;
   return {
     v: 1,
@@ -172,6 +184,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
     ...(job.answers.asked.length === 0 ? {} : { askedZones: job.answers.asked }),
     ...(notices === undefined ? {} : { notices }),
     ...(others === undefined ? {} : { others }),
+    ...(inputs === undefined ? {} : { inputs }),
     ...(followers.length === 0 ? {} : { followers }),
     ...(kept.length === 0 ? {} : { kept }),
   };

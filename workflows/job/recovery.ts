@@ -136,6 +136,11 @@ export class Recovery {
     return this.#failed(by, [`its image was not built: ${message}`, ...lines].join('\n'));
   }
 
+  /** The outcome of a job whose inputs are not stored (any more), so nothing of it has run, or runs again. */
+  withoutInputs(why: string): Outcome {
+    return this.#failed('task', `it cannot begin: ${why}`);
+  }
+
   /** Facts by which the job decides what follows if an attempt ends now. */
   facts(result: AttemptResult): Facts<'attempt ended'> {
     const { file, lease, requests, attempt } = this.#parts;

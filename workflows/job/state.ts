@@ -41,6 +41,8 @@ export interface JobCarry {
   readonly waitingSince?: EpochMs;
   /** Others that it waits for, or waited for. Absent: none, or it has not looked yet. */
   readonly others?: OthersCarry;
+  /** Absent: it has no inputs, or they were not found yet. */
+  readonly inputs?: InputsCarry;
   /** Workflows that wait for its end. Absent: none. */
   readonly followers?: readonly string[];
   /** The machine on which its command failed last. Absent: no machine is suspect. */
@@ -58,6 +60,13 @@ export interface JobCarry {
   readonly notices?: NoticesCarry;
   /** Messages of a version that this worker does not know. Absent: none. */
   readonly kept?: readonly KeptMessage[];
+}
+
+/** The last look for the job's inputs. */
+export interface InputsCarry {
+  /** When the inputs were last found, and the attempts that there were then. */
+  readonly at: EpochMs;
+  readonly attempts: number;
 }
 
 /** A job's demand on its pool, as long as the job is open. */

@@ -29,6 +29,8 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
       putEditInForce(job);
       const others = await waitForOthers(job);
       if (others !== 'ended') return others === 'unwanted' ? undefined : others;
+      const inputs = await job.inputs.find(job.recovery, () => job.requests.current !== undefined);
+      if (inputs !== 'there') return inputs === 'unwanted' ? undefined : inputs;
       const image = await buildImage(job);
       if (image === 'there') return waitForLease(job);
       return image === 'unwanted' ? undefined : image;

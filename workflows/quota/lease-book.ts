@@ -244,6 +244,11 @@ export class LeaseBook {
   }
 
   /** All rows of a job: it may have one that it holds and one that drains. */
+  /** Ids of the jobs that have a row. */
+  get jobs(): readonly string[] {
+    return [...new Set(this.#rows.all().map(({ lease }) => lease.job))];
+  }
+
   allOfJob(job: string): readonly LeaseRow[] {
     return this.#rows.ofJob(job);
   }

@@ -15,7 +15,8 @@ import {
 } from '../../contract/quota.js';
 import { leaseKey } from '../../domain/lease.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import type { EpochMs } from '../../domain/units.js';
+import { memberWithId } from '../../domain/array/group-state.js';
+import { count, type EpochMs } from '../../domain/units.js';
 import { givableSlices, type LeaseRow } from './lease-row.js';
 import type { PoolRecords } from './pool-records.js';
 
@@ -99,16 +100,25 @@ async function admit(records: PoolRecords, context: UpdateContext, call: Admissi
   return { message };
 }
 
-function setPriority(
-  records: PoolRecords,
-  context: UpdateContext,
-  { job, priority, by, askedBy = by }: PriorityCall,
-): { message: string } {
+function setPriority(records: PoolRecords, context: UpdateContext, call: PriorityCall): { message: string } {
+  const { job, priority, by, askedBy = by, isGroup } = call;
   const now = Date.now();
-  if (!records.book.setPriority(job, priority, now, askedBy)) throw refusal(notHere(records, job));
+  const meant = meantBy(records, call);
+  if (meant.length === 0) throw refusal(notHere(records, job, isGroup));
+  for (const id of meant) records.book.setPriority(id, priority, now, askedBy);
   records.touch(now);
   context.wake();
+  if (isGroup)
+    return {
+      message: `${count(meant.length, 'member')} of group ${job} ${meant.length === 1 ? 'has' : 'have'} priority ${priority} of 1 (first) to 5 from now on`,
+    };
   return { message: `job ${job} has priority ${priority} of 1 (first) to 5 from now on` };
+}
+
+/** The jobs of a call that wait in the pool or hold a lease of it. */
+function meantBy({ book }: PoolRecords, { job, isGroup }: PriorityCall): readonly string[] {
+  const isOfGroup = (id: string): boolean => memberWithId(job, id) !== undefined;
+  return (isGroup ? book.jobs.filter(isOfGroup) : [job]).filter((id) => book.ofJob(id) !== undefined);
 }
 
 /** Frees leases that wait for slices whose deletion does not end. Repeating is safe. */
@@ -174,19 +184,20 @@ function mustBeAdmin(records: PoolRecords, by: string, what: string): void {
   throw refusal(`'${by}' is no admin of pool ${records.pool} and may not ${what}; ${adminsOf(records)}`);
 }
 
-function mustBeAllowedPriority(
-  records: PoolRecords,
-  { isReady }: UpdateContext,
-  { job, by, priority }: PriorityCall,
-): void {
+function mustBeAllowedPriority(records: PoolRecords, { isReady }: UpdateContext, call: PriorityCall): void {
+  const { by, priority, isGroup } = call;
   if (!isReady()) throw refusal(`pool ${records.pool} is being rebuilt: repeat in a moment`);
-  const row = records.book.ofJob(job);
-  if (!row) throw refusal(notHere(records, job));
-  mustBeUnderFloor(records, row.demand.project, priority);
-  if (row.demand.user === by || isAdmin(records.facts?.config, by)) return;
-  throw refusal(
-    `job ${job} is of user '${row.demand.user}', and '${by}' is no admin of pool ${records.pool}; ${adminsOf(records)}`,
-  );
+  const meant = meantBy(records, call);
+  if (meant.length === 0) throw refusal(notHere(records, call.job, isGroup));
+  for (const job of meant) {
+    const row = records.book.ofJob(job);
+    if (row === undefined) continue;
+    mustBeUnderFloor(records, row.demand.project, priority);
+    if (row.demand.user === by || isAdmin(records.facts?.config, by)) continue;
+    throw refusal(
+      `job ${job} is of user '${row.demand.user}', and '${by}' is no admin of pool ${records.pool}; ${adminsOf(records)}`,
+    );
+  }
 }
 
 /** Applies to admins too: if none is named every user is one, and an admin may change the file. */
@@ -211,5 +222,5 @@ const adminNames = (config: QuotaConfig | undefined): readonly string[] =>
 const adminsOf = ({ facts }: PoolRecords): string =>
   `its admins are ${adminNames(facts?.config).join(', ')} (pool file, admins)`;
 
-const notHere = ({ pool }: PoolRecords, job: string): string =>
-  `no job ${job} waits in pool ${pool} or holds a lease of it`;
+const notHere = ({ pool }: PoolRecords, job: string, isGroup?: true): string =>
+  `no ${isGroup ? 'member of group' : 'job'} ${job} waits in pool ${pool} or holds a lease of it`;

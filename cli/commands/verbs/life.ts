@@ -23,7 +23,15 @@ export function stop(jobs: readonly string[], flags: StopFlags): Promise<number>
     verb: 'stop',
     act: 'stop',
     among: { state: 'open' },
-    groups: 'members',
+    groups: async (client, group, by) =>
+      (await import('../../jobs/groups/stop.js')).stopGroup(client, group, by, release),
+    // A group that continues would start another member for each one that is stopped.
+    ...(jobs.length === 0 && {
+      before: async (client, rows, by) =>
+        (await import('../../jobs/groups/changes.js')).endGroupsOf(client, rows, {
+          ...{ by, isWhole: flags.phase === undefined, verb: 'stop', release },
+        }),
+    }),
     isMeant: ({ phase }) => STOPPABLE.has(phase) || (release && phase === 'paused'),
     answer: async (client, { id }, { by, from }) => {
       const wish = { ...(from !== undefined && { from }), ...(release && { release }) };
@@ -43,7 +51,7 @@ export async function resume(job: string, flags: EditFlags): Promise<number> {
     async (id) => {
       const wrong = editFlagsOf(flags)[0];
       if (wrong !== undefined) throw forOneJob('resume', id, wrong);
-      return (await import('../../jobs/groups/changes.js')).resumeMembers(id, flags);
+      return (await import('../../jobs/groups/stop.js')).resumeGroup(id, flags);
     },
   );
 }
@@ -118,9 +126,8 @@ export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<numbe
     // A filter covers groups too: a group that continues would start another member for each one that is cancelled.
     ...(jobs.length === 0 && {
       before: async (client, rows, by) =>
-        (await import('../../jobs/groups/changes.js')).cancelGroupsOf(client, rows, {
-          by,
-          isWhole: flags.phase === undefined,
+        (await import('../../jobs/groups/changes.js')).endGroupsOf(client, rows, {
+          ...{ by, isWhole: flags.phase === undefined, verb: 'cancel' },
         }),
     }),
     answer: async (client, row, by) => {

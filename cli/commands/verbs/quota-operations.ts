@@ -1,3 +1,4 @@
+import { orGroup } from '../../jobs/groups/or-group.js';
 import { count } from '../../../domain/units.js';
 import type { Admission } from '../../../client/pool-client.js';
 import { askerAt } from '../../place/asker.js';
@@ -69,18 +70,26 @@ export interface QuotaPriorityFlags extends ContextFlags, OutputFlag {
   readonly by?: string;
 }
 
-/** `quota set-priority JOB N`, in the pool that the job was submitted to. @throws CliError if the job has ended */
+/** `quota set-priority JOB N`, in the pool that the job was submitted to. @throws CliError if the job or group has ended */
 export function quotaPriority(job: string, priority: number, flags: QuotaPriorityFlags): Promise<number> {
   const context = contextToChange(flags);
   return withClient(context, async (client) => {
     const { by } = await askerAt(client, flags.by, context);
-    const { pool, phase, endedAt } = await client.row(job);
-    if (endedAt !== undefined) {
-      throw new CliError(ExitCode.Refused, `${job} has ended already: ${phase}`, 'nothing was changed');
-    }
-    const message = await client.quota(pool).setPriority(job, priority, by);
-    const text = flags.output === 'json' ? JSON.stringify({ job, pool, priority, message }, null, 2) : message;
-    printOut(`${text}\n`);
-    return ExitCode.Done;
+    const told = (pool: string, message: string): number => {
+      printOut(`${flags.output === 'json' ? JSON.stringify({ job, pool, priority, message }, null, 2) : message}\n`);
+      return ExitCode.Done;
+    };
+    const ended = (how: string): CliError =>
+      new CliError(ExitCode.Refused, `${job} has ended already${how}`, 'nothing was changed');
+    const ofJob = async (): Promise<number> => {
+      const { pool, phase, endedAt } = await client.row(job);
+      if (endedAt !== undefined) throw ended(`: ${phase}`);
+      return told(pool, await client.quota(pool).setPriority(job, priority, by));
+    };
+    return orGroup(ofJob, async (group) => {
+      const { pool, endedAt } = await client.group(group);
+      if (endedAt !== undefined) throw ended('');
+      return told(pool, await client.quota(pool).setGroupPriority(group, priority, by));
+    });
   });
 }

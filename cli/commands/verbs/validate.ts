@@ -2,6 +2,7 @@ import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain
 import { jobDocuments } from '../../../domain/job-file/documents.js';
 import { choicesOf } from '../../../domain/job-choices.js';
 import { tooFewMachines } from '../../../domain/machine-kinds/machines/choice.js';
+import { inputVariable, type InputSpec } from '../../../domain/inputs.js';
 import { inputSizeProblem } from '../../../domain/bounds.js';
 import { formatProblem, formatProblems } from '../../../domain/problem.js';
 import { assignmentAt, assignmentText, type JobArray, memberIndexes } from '../../../domain/array/array.js';
@@ -159,10 +160,15 @@ export function jobEssentials({
     ...kind.requestFacts(spec, orPools),
     ...(ends === undefined ? [] : [['ends', ends] as const]),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
+    ...Object.entries(spec.inputs ?? {}).map(([name, input]) => ['input', inputSummary(name, input)] as const),
     ['command', commandSummary(spec)],
   ];
   return renderTable(rows.map(([key, value]) => [`  ${key}`, value]));
 }
+
+/** `data: tokens of prep, in $JOBCTL_INPUT_DATA`. */
+const inputSummary = (name: string, { job, path }: InputSpec): string =>
+  `${name}: ${path === undefined ? 'all' : path} of ${job}, in $${inputVariable(name)}`;
 
 function arrayEssentials(array: JobArray): readonly (readonly [string, string])[] {
   const indexes = memberIndexes(array);

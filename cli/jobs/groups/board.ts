@@ -49,9 +49,10 @@ export function groupLines(groups: readonly GroupRow[], now: EpochMs, look: Look
 }
 
 /** The state of a group, from its row alone: `waits for prep-7f3k to succeed`, `2h 10m ago: 10 succeeded, 2 failed`. */
-export function stateText({ counts, awaited, endedAt, end }: GroupRow, now: EpochMs): string {
-  if (awaited !== undefined) return `waits for ${awaited}`;
-  const last = counts === undefined ? '' : countsText(counts);
+export function stateText({ counts, awaited, stopped, endedAt, end }: GroupRow, now: EpochMs): string {
+  if (awaited !== undefined && stopped === undefined) return `waits for ${awaited}`;
+  const held = stopped === undefined ? '' : `stopped by ${stopped}: `;
+  const last = counts === undefined ? '' : `${held}${countsText(counts)}`;
   if (endedAt === undefined) return last === '' ? 'not begun: no worker has taken it yet' : last;
   return `${formatDuration(now - endedAt)} ago: ${end === undefined ? last : endText(end, last)}`;
 }

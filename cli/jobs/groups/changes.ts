@@ -9,7 +9,7 @@ import { type ContextFlags, contextToChange } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
-import { type ChosenJobs, chooseJobs, forEachJob, type JobAnswer } from '../many/chosen-jobs.js';
+import type { ChosenJobs, JobAnswer } from '../many/chosen-jobs.js';
 
 /** `cancel GROUP`, beside other ids too. */
 export async function cancelGroup(client: JobClient, { id }: GroupRow, by: Asker): Promise<JobAnswer> {
@@ -23,14 +23,22 @@ export async function cancelGroup(client: JobClient, { id }: GroupRow, by: Asker
   return { text, json: { state } };
 }
 
+interface EndOfGroups {
+  readonly by: Asker;
+  readonly isWhole: boolean;
+  readonly verb: 'cancel' | 'stop';
+  /** For `stop`: slices and leases go back too. */
+  readonly release?: boolean;
+}
+
 /**
- * Cancels the groups of members that a filter found, before these: a group starts another member in the place of each that ends.
- * @param isWhole false if the filter means some members of a group and not others; then it is only said which groups go on
+ * Cancels or stops the groups of members that a filter found, before these: a group starts another member in the place of each
+ * that ends. @param isWhole false if the filter means some members of a group and not others; then it is only said which groups go on
  */
-export async function cancelGroupsOf(
+export async function endGroupsOf(
   client: JobClient,
   rows: readonly Pick<JobRow, 'id'>[],
-  { by, isWhole }: { readonly by: Asker; readonly isWhole: boolean },
+  { by, isWhole, verb, release }: EndOfGroups,
 ): Promise<void> {
   const ids = new Set(rows.flatMap(({ id }) => groupOfMember(id) ?? []));
   for (const id of ids) {
@@ -40,10 +48,16 @@ export async function cancelGroupsOf(
       throw error;
     });
     if (group === undefined || group.endedAt !== undefined) continue;
-    if (isWhole) await client.cancelGroup(id, { ...by, verb: 'cancel' });
+    if (isWhole && verb === 'cancel') await client.cancelGroup(id, { ...by, verb });
+    else if (isWhole)
+      await client.stopGroup(id, by.by, {
+        ...(by.from !== undefined && { from: by.from }),
+        ...(release && { release }),
+      });
+    const [done, all] = verb === 'cancel' ? ['cancelled', 'ends them all'] : ['stopped', 'stops them all'];
     const said = isWhole
-      ? `group ${id}: its cancel is recorded, and no other member begins`
-      : `group ${id} goes on: its other members are not cancelled; \`jobctl cancel ${id}\` ends them all`;
+      ? `group ${id}: its ${verb} is recorded, and no other member begins`
+      : `group ${id} goes on: its other members are not ${done}; \`jobctl ${verb} ${id}\` ${all}`;
     printErr(`${asTyped(said)}\n`);
   }
 }
@@ -104,24 +118,5 @@ function askGroup(
     const message = await call(client, await askerAt(client, flags.by, context));
     printOut(flags.output === 'json' ? `${JSON.stringify({ id, message }, null, 2)}\n` : `${message}\n`);
     return ExitCode.Done;
-  });
-}
-
-/** Phases of a stopped job. */
-const STOPPED: ReadonlySet<string> = new Set(['paused', 'released']);
-
-/** `resume GROUP`: continues its stopped members, each with the file that it has. */
-export function resumeMembers(id: string, flags: ChangeFlags): Promise<number> {
-  const context = contextToChange(flags);
-  return withClient(context, async (client) => {
-    const { by, from } = await askerAt(client, flags.by, context);
-    const chosen = await chooseJobs(client, {
-      ...{ verb: 'resume', ids: [id], flags: {}, filter: { state: 'open' }, groups: 'members' },
-      isMeant: ({ phase }) => STOPPED.has(phase),
-    });
-    return forEachJob(chosen, flags, async (row) => {
-      const message = await client.resume(row.id, by, from === undefined ? {} : { from });
-      return { text: message, json: { message } };
-    });
   });
 }

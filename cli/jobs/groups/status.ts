@@ -17,6 +17,7 @@ import {
   roundAt,
   wordOfMark,
 } from '../../../domain/array/group-state.js';
+import { askerText } from '../../../domain/job-state.js';
 import type { JobMetrics, MetricsChoice } from '../../../client/job-metrics.js';
 import type { MetricPoint } from '../../../domain/job-metrics/metric-series.js';
 import { eachOf } from '../../../domain/semaphore.js';
@@ -72,12 +73,14 @@ export async function groupStatus(
     const table = memberTable(view.array, await withMetrics(view, shown, metrics), metrics);
     return { text: [...headLines(row, view), '', ...table, ...more].join('\n'), json: {} };
   }
-  const { isCancelling, awaited, isFromLists } = view;
+  const { isCancelling, awaited, stopped, stopRound, isFromLists } = view;
   const counts = Object.fromEntries(namedCounts(view.state));
-  const { awaited: _, ...known } = row;
+  const { awaited: _, stopped: __, ...known } = row;
   const now = {
     ...(isCancelling && { isCancelling }),
     ...(awaited !== undefined && { awaited }),
+    ...(stopped !== undefined && { stopped }),
+    ...(stopRound !== undefined && { stopRound }),
     ...(isFromLists && { isFromLists }),
   };
   return { text: '', json: { ...known, ...now, counts, members: await withMetrics(view, members, metrics) } };
@@ -114,7 +117,7 @@ function membersOf(
 }
 
 function headLines({ id, user, project, pool, members, endedAt, counts }: GroupRow, view: GroupView): string[] {
-  const { array, state, isCancelling, awaited, isFromLists } = view;
+  const { array, state, isCancelling, awaited, stopped, stopRound, isFromLists } = view;
   const { maxParallel, isFailFast } = array;
   const how = [
     ...(maxParallel === undefined ? [] : [`${maxParallel} at a time`]),
@@ -135,6 +138,18 @@ function headLines({ id, user, project, pool, members, endedAt, counts }: GroupR
           `  no member begins yet: the group waits for ${awaited}`,
           asTyped(`  jobctl restart ${id} --set after=null   begins without waiting on`),
         ]),
+    ...(stopped === undefined || isCancelling
+      ? []
+      : [
+          `  stopped by ${askerText(stopped)}: no member begins`,
+          asTyped(`  jobctl resume ${id}   lets it go on, and its stopped members`),
+        ]),
+    ...((stopRound?.left ?? 0) === 0
+      ? []
+      : [`  ${count(stopRound?.left ?? 0, 'member')} still to be asked to ${stopRound?.verb}`]),
+    ...(stopRound?.failed.length
+      ? [`  ${count(stopRound.failed.length, 'member')} did not answer to ${stopRound.verb}`]
+      : []),
     ...(isWorthARetry ? [asTyped(`  jobctl retry ${id} --failed   runs the failed members again`)] : []),
   ];
 }

@@ -136,7 +136,7 @@ clear_runs() {
     name_ended $(members "JOBCTL_RUN_DIR=$each" | sort -n)
     (verb_stop "$run_id" "$1" '{"v":1,"cause":"cancel","reason":"the machine is given back","graceSeconds":'$(($1 / 1000))'}') > /dev/null || exit 70
     # Its outputs are stored, or went with the machine as they do with a VM.
-    rm -rf "$each" "$base/outputs/\${run_id%-a*}"
+    rm -rf "$each" "$base/outputs/\${run_id%-a*}" "$base/inputs/\${run_id%-a*}"
   done
 }
 

@@ -339,6 +339,18 @@ class AsyncClient:
         """A group that waits for others (`after`) begins without them."""
         return await self._run(self._calls.ask(routes.BEGIN_GROUP, Message, group, body=self._asked()))
 
+    async def stop_group(self, group: str, *, release: bool = False) -> Message:
+        """Stops the open members, and lets no other begin until `resume_group`. `release`: slices and leases go back too."""
+        return await self._run(self._calls.ask(routes.STOP_GROUP, Message, group, body=self._asked(release=release or None)))
+
+    async def resume_group(self, group: str) -> Message:
+        """Lets a stopped group go on, and its stopped members."""
+        return await self._run(self._calls.ask(routes.RESUME_GROUP, Message, group, body=self._asked()))
+
+    async def group_priority(self, group: str, priority: int) -> Message:
+        """Gives the members that wait in the pool, or hold a lease of it, another priority: 1 (first) to 5."""
+        return await self._run(self._calls.ask(routes.GROUP_PRIORITY, Message, group, body={"priority": priority}))
+
     # Schedules ----------------------------------------------------------------------------------------------------------
 
     async def create_schedule(

@@ -222,6 +222,8 @@ class Group:
     counts: Optional[Mapping[str, int]] = None
     # Others that it waits for before it starts a member.
     awaited: Optional[str] = None
+    # The person who stopped it: no member begins.
+    stopped: Optional[str] = None
     # It left no state. None: it is open, or ended by itself.
     end: Optional[Literal["terminated", "refused"]] = None
     raw: Json = field(default_factory=dict, repr=False, compare=False)
@@ -241,6 +243,10 @@ class GroupDescription:
     state: Json
     notes: Tuple[Any, ...]
     awaited: Optional[str] = None
+    # The person who stopped it, and since when: no member begins.
+    stopped: Optional[Json] = None
+    # How far the last `stop` or `resume` is: `verb`, `left`, `done`, `idle`, `failed`.
+    stop_round: Optional[Json] = None
     # True: no worker answered, and members that lists do not know count as waiting.
     is_from_lists: Optional[bool] = None
     raw: Json = field(default_factory=dict, repr=False, compare=False)
