@@ -1,3 +1,4 @@
+import { inItsTurn } from '../cloud/temporal/early-query.js';
 import { Context, log } from '@temporalio/activity';
 import { ApplicationFailure, WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
@@ -91,7 +92,7 @@ function audienceOf(id: string): BuildAudience {
   return {
     waiters: async () => {
       try {
-        known = await client.workflow.getHandle(id).query(buildWaitersQuery);
+        known = await inItsTurn(() => client.workflow.getHandle(id).query(buildWaitersQuery));
       } catch (error) {
         log.warn(`asking who waits for ${id}: ${messageOf(error)}`);
       }

@@ -1,3 +1,4 @@
+import { inItsTurn } from '../cloud/temporal/early-query.js';
 import type { QueryDefinition } from '@temporalio/common';
 import { JobPhase } from '../domain/job-state.js';
 import { leaseKey, type LeaseId } from '../domain/lease.js';
@@ -148,5 +149,5 @@ export function queryPages(
   query: QueryDefinition<TextPage, [page: number]>,
 ): Promise<unknown> {
   const handle = temporal.workflow.getHandle(workflowId);
-  return readPages((page) => handle.query(query, page), `query '${query.name}' of ${workflowId}`);
+  return readPages((page) => inItsTurn(() => handle.query(query, page)), `query '${query.name}' of ${workflowId}`);
 }

@@ -3,6 +3,7 @@ import { explainGaps, searchAttributeGaps, serverTooOld } from '../domain/tempor
 import { IS_A_WORKER_UP, NoWorkerAnswers, TemporalRefused, TemporalUnreachable, WaitInterrupted } from './errors.js';
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { FailureType } from '../domain/errors.js';
+import { inItsTurn } from '../cloud/temporal/early-query.js';
 import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
 import type { EpochMs } from '../domain/units.js';
 import { toldOnce, toldWait, type Waiter } from './wait-notes.js';
@@ -52,14 +53,20 @@ export class TemporalCalls {
    * @param polls of the workers that should answer
    */
   async query<T>(call: () => Promise<T>, { whom, polls }: Pick<UpdateErrors, 'whom' | 'polls'>): Promise<T> {
+    const asked = (): Promise<T> => this.bounded(() => inItsTurn(call));
     try {
-      return await this.bounded(call);
+      return await asked();
     } catch (error) {
       if (!(error instanceof TemporalUnreachable)) throw error;
       const known = await polls().catch(() => undefined);
       if (known === undefined) throw error;
-      const queue = isPolled(known, Date.now()) ? '' : `: no worker polls ${queueText(known)}`;
-      throw new NoWorkerAnswers(`no worker answered for ${whom}${queue}`, IS_A_WORKER_UP);
+      const noAnswer = (why: string): Error =>
+        new NoWorkerAnswers(`no worker answered for ${whom}${why}`, IS_A_WORKER_UP);
+      if (!isPolled(known, Date.now())) throw noAnswer(`: no worker polls ${queueText(known)}`);
+      // A worker that has just come may have dropped it.
+      return asked().catch((again: unknown) => {
+        throw again instanceof TemporalUnreachable ? noAnswer('') : again;
+      });
     }
   }
 

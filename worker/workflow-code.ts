@@ -32,7 +32,8 @@ export const SHARED_MODULES: readonly string[] = [
 /** A busy computer takes longer than the SDK's 5 s to load the workflows, and a worker would end at its start. */
 export const LOADING = { isolateExecutionTimeout: '1m' } as const;
 
-export const INTERCEPTORS: readonly string[] = [module('workflows/flood')];
+/** The first one sees an activation first. */
+export const INTERCEPTORS: readonly string[] = ['workflows/early-query', 'workflows/flood'].map(module);
 
 /** The bundle that the build made or, from source, the workflows themselves. A bundle contains its converters. */
 export function workflowCode({

@@ -1,3 +1,4 @@
+import { inItsTurn } from '../../../cloud/temporal/early-query.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
 import type { AuditedResource, OnUnread } from '../../../cloud/machines/audited-resource.js';
@@ -226,7 +227,9 @@ async function heldLeases(temporal: Client, onUnread: OnUnread): Promise<readonl
 export async function leasesOf(temporal: Client, quotaWorkflow: string): Promise<readonly HeldLease[]> {
   const pool = temporal.workflow.getHandle(quotaWorkflow);
   const page = (number: number) =>
-    temporal.connection.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () => pool.query(holdersQuery, number));
+    temporal.connection.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
+      inItsTurn(() => pool.query(holdersQuery, number)),
+    );
   const holders = (await readPages(page, `the leases of ${quotaWorkflow}`)) as readonly Holder[];
   return holders.flatMap(toHeldLease);
 }

@@ -168,7 +168,7 @@ function barOf(row: ReportRow, name: ReportName, y: number, scale: number): stri
 const partStretches = (parts: Parts) => PARTS.map((part) => ({ colour: COLOURS[part], length: parts[part] }));
 
 function endText(row: ReportRow, name: ReportName): string {
-  if (name === 'cost') return row.usd === undefined ? 'price unknown' : `${usdText(row.usd)}`;
+  if (name === 'cost') return row.usd === undefined ? 'price unknown' : usdText(row.usd);
   if (name === 'availability') return formatDuration(1000 * (meanWaitOf(row) ?? 0));
   const goodput = goodputOf(row);
   return name === 'usage' || goodput === undefined ? `${hours(row.charged)} h` : percent(goodput);
