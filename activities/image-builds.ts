@@ -1,4 +1,5 @@
-import { inItsTurn } from '../cloud/temporal/early-query.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inItsTurn } from '../contract/early-query.js';
 import { Context, log } from '@temporalio/activity';
 import { ApplicationFailure, WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
@@ -92,7 +93,7 @@ function audienceOf(id: string): BuildAudience {
   return {
     waiters: async () => {
       try {
-        known = await inItsTurn(() => client.workflow.getHandle(id).query(buildWaitersQuery));
+        known = await inItsTurn(() => client.workflow.getHandle(id).query(buildWaitersQuery), pause);
       } catch (error) {
         log.warn(`asking who waits for ${id}: ${messageOf(error)}`);
       }

@@ -1,4 +1,5 @@
-import { inItsTurn } from '../cloud/temporal/early-query.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inItsTurn } from '../contract/early-query.js';
 import type { QueryDefinition } from '@temporalio/common';
 import { JobPhase } from '../domain/job-state.js';
 import { leaseKey, type LeaseId } from '../domain/lease.js';
@@ -149,5 +150,8 @@ export function queryPages(
   query: QueryDefinition<TextPage, [page: number]>,
 ): Promise<unknown> {
   const handle = temporal.workflow.getHandle(workflowId);
-  return readPages((page) => inItsTurn(() => handle.query(query, page)), `query '${query.name}' of ${workflowId}`);
+  return readPages(
+    (page) => inItsTurn(() => handle.query(query, page), pause),
+    `query '${query.name}' of ${workflowId}`,
+  );
 }

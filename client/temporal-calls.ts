@@ -1,9 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, Connection } from '@temporalio/client';
 import { explainGaps, searchAttributeGaps, serverTooOld } from '../domain/temporal-server.js';
 import { IS_A_WORKER_UP, NoWorkerAnswers, TemporalRefused, TemporalUnreachable, WaitInterrupted } from './errors.js';
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { FailureType } from '../domain/errors.js';
-import { inItsTurn } from '../cloud/temporal/early-query.js';
+import { inItsTurn } from '../contract/early-query.js';
 import { ownerOfQueue } from '../cloud/temporal/queue-claim.js';
 import type { EpochMs } from '../domain/units.js';
 import { toldOnce, toldWait, type Waiter } from './wait-notes.js';
@@ -53,7 +54,7 @@ export class TemporalCalls {
    * @param polls of the workers that should answer
    */
   async query<T>(call: () => Promise<T>, { whom, polls }: Pick<UpdateErrors, 'whom' | 'polls'>): Promise<T> {
-    const asked = (): Promise<T> => this.bounded(() => inItsTurn(call));
+    const asked = (): Promise<T> => this.bounded(() => inItsTurn(call, pause));
     try {
       return await asked();
     } catch (error) {

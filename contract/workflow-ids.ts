@@ -30,6 +30,3 @@ export interface JobRef {
   /** First run id of the chain. */
   readonly run: string;
 }
-
-/** The failure of a query that came before the workflow task of events that it saw. It can be asked again at once (docs/adr/0174). */
-export const EARLY_QUERY = 'the query came before its turn: ask it again';

@@ -1,5 +1,5 @@
 import type { WorkflowInterceptors } from '@temporalio/workflow';
-import { EARLY_QUERY } from '../contract/workflow-ids.js';
+import { EARLY_QUERY } from '../contract/early-query.js';
 
 /** The facts of an activation that differ between a workflow task and events that came without one. */
 interface Seen {
@@ -23,7 +23,7 @@ export function interceptors(): WorkflowInterceptors {
       {
         activate(input, next) {
           const { jobs, historyLength, historySizeBytes, timestamp } = input.activation;
-          if (jobs?.every(({ queryWorkflow }) => queryWorkflow != null) !== false) return next(input);
+          if (jobs?.every(({ queryWorkflow }) => queryWorkflow) !== false) return next(input);
           const seen: Seen = {
             length: historyLength ?? 0,
             time: `${timestamp?.seconds?.toString()}.${timestamp?.nanos}`,

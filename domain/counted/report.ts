@@ -19,7 +19,7 @@ export interface ReportRow {
   readonly preemptions: number;
   /** Chips (or hosts) that these jobs asked for, each job once. */
   readonly asked: number;
-  /** Of these jobs, those that ended before their command ever ran. */
+  /** Number of these jobs that ended before their command ever ran. */
   readonly unstarted: number;
   readonly parts: Parts;
   readonly charged: number;

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import { inItsTurn } from '../../cloud/temporal/early-query.js';
+import { inItsTurn } from '../../contract/early-query.js';
 import { INTERCEPTORS, LOADING } from '../../worker/workflow-code.js';
 import { TEMPORAL_START_MS, testServer, type TestServer } from '../temporal-server.js';
 import { QUIET } from '../workflow-bundle.js';
@@ -48,7 +48,7 @@ describe('a signal that comes while queries wait for a worker', function () {
     const wrong: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const handle = await client.workflow.start('waitsByTime', { workflowId: `early-${round}`, taskQueue: QUEUE });
-      const seen = () => inItsTurn(() => handle.query<number[]>('seen'));
+      const seen = () => inItsTurn(() => handle.query<number[]>('seen'), pause);
       await (await worker()).runUntil(seen);
       // The SDK drops those of them that stand behind a refused one, and their callers' time runs out (docs/adr/0174).
       const waiting = Array.from({ length: QUERIES }, () =>

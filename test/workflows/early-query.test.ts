@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ActivateInput } from '@temporalio/workflow';
-import { inItsTurn } from '../../cloud/temporal/early-query.js';
-import { EARLY_QUERY } from '../../contract/workflow-ids.js';
+import { EARLY_QUERY, inItsTurn } from '../../contract/early-query.js';
 import { interceptors } from '../../workflows/early-query.js';
 
 /** An activation: its jobs, the length of the history that it knows, and what came with the event that began its task. */
@@ -64,6 +63,7 @@ describe('an activation for which no workflow task has begun', () => {
 });
 
 describe('a query that came before its turn', () => {
+  const atOnce = async (): Promise<void> => {};
   const failing = (errors: Error[]) => async (): Promise<string> => {
     const error = errors.shift();
     if (error !== undefined) throw error;
@@ -71,13 +71,13 @@ describe('a query that came before its turn', () => {
   };
   it('is made again, whatever the SDK wraps its failure in', async () => {
     const wrapped = new Error('Failed to query Workflow', { cause: new Error(`3 INVALID_ARGUMENT: ${EARLY_QUERY}`) });
-    assert.equal(await inItsTurn(failing([wrapped, new Error(EARLY_QUERY)])), 'answer');
+    assert.equal(await inItsTurn(failing([wrapped, new Error(EARLY_QUERY)]), atOnce), 'answer');
   });
   it('is not made again for another failure', () =>
-    assert.rejects(inItsTurn(failing([new Error('no such query')])), /no such query/));
+    assert.rejects(inItsTurn(failing([new Error('no such query')]), atOnce), /no such query/));
   it('fails in the end', () =>
     assert.rejects(
-      inItsTurn(failing(Array.from({ length: 9 }, () => new Error(EARLY_QUERY)))),
+      inItsTurn(failing(Array.from({ length: 9 }, () => new Error(EARLY_QUERY))), atOnce),
       new RegExp(EARLY_QUERY),
     ));
 });

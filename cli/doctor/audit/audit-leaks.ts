@@ -1,4 +1,5 @@
-import { inItsTurn } from '../../../cloud/temporal/early-query.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inItsTurn } from '../../../contract/early-query.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
 import type { AuditedResource, OnUnread } from '../../../cloud/machines/audited-resource.js';
@@ -228,7 +229,7 @@ export async function leasesOf(temporal: Client, quotaWorkflow: string): Promise
   const pool = temporal.workflow.getHandle(quotaWorkflow);
   const page = (number: number) =>
     temporal.connection.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
-      inItsTurn(() => pool.query(holdersQuery, number)),
+      inItsTurn(() => pool.query(holdersQuery, number), pause),
     );
   const holders = (await readPages(page, `the leases of ${quotaWorkflow}`)) as readonly Holder[];
   return holders.flatMap(toHeldLease);
