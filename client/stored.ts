@@ -1,4 +1,4 @@
-import type { StoreReader } from '../cloud/store/port.js';
+import { MOST_RECORD_BYTES, ObjectTooLong, readAtMost, StoreRefused, type StoreReader } from '../cloud/store/port.js';
 import type { Owner } from '../domain/counted/report.js';
 import { StorageSums } from '../domain/counted/storage.js';
 import { eachOf } from '../domain/semaphore.js';
@@ -41,10 +41,20 @@ export async function ownersOf(store: StoreReader, jobs: readonly string[]): Pro
   for (const record of records) add(record.job, record);
   const others = jobs.filter((job) => !owners.has(job));
   await eachOf(others, READS_AT_A_TIME, async (job) => {
-    const owner = readOwner((await store.read(jobOwnerObject(job)))?.toString('utf8'));
+    const owner = readOwner(await textOf(store, job));
     if (owner !== undefined) add(job, owner);
   });
   return owners;
+}
+
+/** Undefined also for what the store does not read as an object, such as a link in a folder. */
+async function textOf(store: StoreReader, job: string): Promise<string | undefined> {
+  try {
+    return (await readAtMost(store, jobOwnerObject(job), MOST_RECORD_BYTES))?.toString('utf8');
+  } catch (error) {
+    if (error instanceof StoreRefused || error instanceof ObjectTooLong) return undefined;
+    throw error;
+  }
 }
 
 /** Undefined for what is no record of an owner: without a second bucket, hosts may write beside it. */

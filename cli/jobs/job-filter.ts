@@ -134,6 +134,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}
  */
 export function sinceOption(text: string): EpochMs {
   const at = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (at > Date.now()) throw new InvalidArgumentError('It lies in the future.');
   if (!Number.isNaN(at)) return at;
   try {
     return Date.now() - durationOption(text);

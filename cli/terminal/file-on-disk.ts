@@ -26,7 +26,7 @@ import { printErr, printOut } from './print.js';
  * @param mode absent: that of the earlier file, or the usual one
  * @throws CliError
  */
-export function writeWhole(file: string, text: string, mode?: number): void {
+export function writeWhole(file: string, text: string | Uint8Array, mode?: number): void {
   try {
     const found = statSync(file, { throwIfNoEntry: false });
     // A device, or a pipe; a folder is refused.
@@ -58,7 +58,7 @@ export function writeNew(file: string, text: string, mode: number): void {
   }
 }
 
-function replace(file: string, text: string, mode = 0o666): void {
+function replace(file: string, text: string | Uint8Array, mode = 0o666): void {
   const draft = `${file}.${process.pid}.new`;
   try {
     writeFileSync(draft, text, { mode });
@@ -77,7 +77,7 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array, at: number):
 
 // Errors --------------------------------------------------------------------------------------------------------------
 
-export const notWritten = (error: unknown, file: string, text: string): CliError =>
+export const notWritten = (error: unknown, file: string, text: string | Uint8Array): CliError =>
   new CliError(
     isFull(error) ? ExitCode.Failed : ExitCode.Usage,
     `${file}: cannot be written: ${writeErrorWords(error, file, Buffer.byteLength(text))}`,

@@ -1,3 +1,4 @@
+import { isValidJobId } from '../identity.js';
 import type { EpochMs } from '../units.js';
 import { isIn, type Owner } from './report.js';
 
@@ -7,8 +8,11 @@ export type StorageGrouping = (typeof STORAGE_GROUPINGS)[number];
 
 /** Parts of a job's objects. `records`: the job file, set-up, ends, and whatever has no part of its own. */
 type JobPart = 'logs' | 'outputs' | 'metrics' | 'records';
-/** Parts that are of no job: what submitters uploaded, by content, for any number of jobs; and the installation's own objects. */
-type SharedPart = 'uploads' | 'installation';
+/**
+ * Parts that are of no job: what submitters uploaded, by content, for any number of jobs; the installation's own objects; and
+ * objects among those of jobs whose names no jobctl makes.
+ */
+type SharedPart = 'uploads' | 'installation' | 'foreign';
 
 /** Object counts and bytes; `oldest` and `newest`: when an object of them was last written. */
 export interface Stored {
@@ -41,8 +45,13 @@ export class StorageSums {
 
   add(object: Listed): void {
     const [, job, part = 'records'] = OF_JOB.exec(object.name) ?? [];
-    if (job === undefined) {
-      addTo(this.#shared, UPLOADS.test(object.name) ? 'uploads' : 'installation', ofObject(object));
+    if (job === undefined || !isValidJobId(job)) {
+      const shared = UPLOADS.test(object.name)
+        ? 'uploads'
+        : object.name.startsWith('jobs/')
+          ? 'foreign'
+          : 'installation';
+      addTo(this.#shared, shared, ofObject(object));
       return;
     }
     const parts = this.#jobs.get(job) ?? new Map<JobPart, Stored>();
@@ -64,9 +73,11 @@ export class StorageSums {
     filter: Parameters<typeof isIn>[1] = {},
   ): readonly StorageRow[] {
     const rows = new Map<string, StorageRow>();
-    const add = (key: string, stored: Stored, jobs: number): void => {
-      const before = rows.get(key);
-      rows.set(key, { key, jobs: (before?.jobs ?? 0) + jobs, ...(before ? sum(before, stored) : stored) });
+    // No name of a project or user, whatever it is, falls together with a row of its own kind.
+    const add = (key: string, stored: Stored, jobs: number, kind = 'named'): void => {
+      const id = `${kind} ${key}`;
+      const before = rows.get(id);
+      rows.set(id, { key, jobs: (before?.jobs ?? 0) + jobs, ...(before ? sum(before, stored) : stored) });
     };
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     for (const [job, parts] of this.#jobs) {
@@ -74,12 +85,13 @@ export class StorageSums {
       if (isFiltered && (owner === undefined || !isIn(owner, filter))) continue;
       let isNew = true;
       for (const [part, stored] of parts) {
-        const key = by === 'part' ? part : by === 'job' ? job : (owner?.[by] ?? UNKNOWN_OWNER);
-        add(key, stored, by === 'part' || isNew ? 1 : 0);
+        const key = by === 'part' ? part : by === 'job' ? job : owner?.[by];
+        add(key ?? UNKNOWN_OWNER, stored, by === 'part' || isNew ? 1 : 0, key === undefined ? 'special' : 'named');
         isNew = false;
       }
     }
-    if (!isFiltered) for (const [part, stored] of this.#shared) add(by === 'part' ? part : `(${part})`, stored, 0);
+    if (!isFiltered)
+      for (const [part, stored] of this.#shared) add(by === 'part' ? part : `(${part})`, stored, 0, 'special');
     return [...rows.values()].toSorted((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
   }
 }

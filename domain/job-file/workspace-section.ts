@@ -21,8 +21,9 @@ export function resolveWorkspace(
   form: JobFile,
   report: Report,
 ): { readonly workspace: WorkspaceSpec; readonly command: CommandSpec } | undefined {
-  const section = given(form.workspace);
-  if (section === undefined) return undefined;
+  if (form.workspace === undefined) return undefined;
+  // With all of its keys commented out it is a workspace too.
+  const section = form.workspace ?? { idle: undefined };
   const against = (path: readonly string[], value: unknown, why: string, hint: string): void => {
     if (given(value) !== undefined && value !== false)
       report.problem(path, value, `is not for a workspace: ${why}`, hint);

@@ -173,7 +173,7 @@ describe('jobctl init', function () {
   it('says what comes after a job for own machines, and refuses what is no number of a type', async () => {
     const folder = folderOf('rack', { 'train.py': PROGRAM });
     const { stdout } = await jobctl(['init', folder, '--machines', 'h100:8']);
-    assert.match(stdout, /\n {2}1 machine of 8 h100\n[^]*\n {2}jobctl dev up .*--pool-file pool\.toml\n/);
+    assert.match(stdout, /\n {2}1 machine of 8 h100\n[^]*\n {2}jobctl dev up --machines pool\.toml\n/);
     assert.ok(!/simulated|\bTPU\b|rehearse/.test(stdout), stdout);
     const other = folderOf('rack-2', { 'train.py': PROGRAM });
     const wrong: Readonly<Record<string, RegExp>> = {

@@ -1,5 +1,17 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -139,6 +151,66 @@ describe('names of hosts for ssh', () => {
     assert.equal(readFileSync(file, 'utf8'), `${includeLine(env)}\n\nHost *\n  User bob\n`);
     assert.equal(statSync(file).mode & 0o777, 0o640);
   });
+
+  it('keep bytes of the user’s file that are not UTF-8, and are not there below a Host', () => {
+    addInclude(env);
+    const file = join(home, '.ssh/config');
+    const bytes = Buffer.concat([
+      Buffer.from('# M'),
+      Buffer.from([0xfc]),
+      Buffer.from(`ller\nHost x\n  ${includeLine(env)}\n`),
+    ]);
+    writeFileSync(file, bytes);
+    assert.equal(isIncluded(env), false);
+    addInclude(env);
+    assert.deepEqual(readFileSync(file), Buffer.concat([Buffer.from(`${includeLine(env)}\n\n`), bytes]));
+    assert.equal(isIncluded(env), true);
+  });
+
+  it('are not added in the place of a link whose file is away', () => {
+    mkdirSync(join(home, '.ssh'));
+    symlinkSync(join(home, 'dotfiles/config'), join(home, '.ssh/config'));
+    assert.throws(() => addInclude(env), /is a link to a file that is not there/);
+    assert.ok(lstatSync(join(home, '.ssh/config')).isSymbolicLink());
+  });
+
+  const UNWRITABLE: Readonly<Record<string, readonly [RegExp, () => unknown]>> = {
+    'a user of two lines': [
+      /^--login: .*is no name of a user/,
+      () => writeAliases(reachAs('x\n  ProxyCommand touch /tmp/pwned'), {}, env),
+    ],
+    'no user': [/^--login: /, () => writeAliases(reachAs(''), {}, env)],
+    'a proxy command of two lines': [
+      /^--proxy-command: .*line break/,
+      () => writeAliases(reachOf('k'), { proxyCommand: 'nc\nHost *' }, env),
+    ],
+    'a variable of two lines': [
+      /^JOBCTL_SSH_PROXY_COMMAND: .*line break/,
+      () => writeAliases(reachOf('k'), {}, { ...env, JOBCTL_SSH_PROXY_COMMAND: 'a\nb' }),
+    ],
+    'a key whose path has a quote': [
+      /^--identity: .*cannot stand in/,
+      () => writeAliases(reachOf('k', { text: 'KEY', file: '/home/ann/my "key"' }), {}, env),
+    ],
+    ...Object.fromEntries(
+      ['"', '\n', '${HOME}', '[ab]', '\\'].map((part) => [
+        `a state folder with ${JSON.stringify(part)}`,
+        [
+          /^JOBCTL_HOME: .*cannot stand in/,
+          () => writeAliases(reachOf('k'), {}, { ...env, JOBCTL_HOME: join(home, `s${part}`) }),
+        ] as const,
+      ]),
+    ),
+  };
+  const reachAs = (user: string): SshReach => {
+    const reach = reachOf('k');
+    return { ...reach, hosts: reach.hosts.map((host) => ({ ...host, target: { ...host.target, user } })) } as SshReach;
+  };
+  for (const [name, [wanted, writing]] of Object.entries(UNWRITABLE))
+    it(`are refused, and nothing is written, with ${name}`, () => {
+      assert.throws(writing, { message: wanted });
+      assert.deepEqual(readdirSync(home), []);
+    });
 
   it('are removed with the key when the job has ended, and stay where nobody knows it', async () => {
     for (const job of ['open-1', 'ended-1', 'elsewhere-1'])

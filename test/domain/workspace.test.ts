@@ -20,6 +20,16 @@ const idle = (idleMs: number, last = 'login from 10.0.0.3'): HostUse => ({ kind:
 const unknown = (why = 'nvidia-smi does not answer'): HostUse => ({ kind: 'unknown', why });
 const on = (...uses: readonly HostUse[]): UseOfHost[] => uses.map((use, host) => ({ slice: 0, host, use }));
 
+describe('a workspace section without a word', () => {
+  for (const written of [null, {}, { idle: null }])
+    it(`is a workspace of the usual time: ${JSON.stringify(written)}`, () => {
+      const file = { tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a' }, workspace: written };
+      const resolved = resolveJob(file);
+      assert.ok(resolved.ok);
+      assert.deepEqual(resolved.spec.workspace, { idleSeconds: 3600 });
+    });
+});
+
 describe('the idleness of a workspace', () => {
   const look = (before: UseWatch, now: number, ...uses: readonly HostUse[]) =>
     afterLook(before, on(...uses), { limitMs: HOUR, now, slices: 1 });

@@ -38,6 +38,8 @@ interface Host {
   readonly open?: readonly (keyof typeof ESTABLISHED)[];
   readonly isPod?: boolean;
   readonly isWhole?: boolean;
+  /** A glance between two looks. */
+  readonly isGlance?: boolean;
   /** Whether /proc/net/tcp can be read. */
   readonly hasTcp?: boolean;
 }
@@ -80,12 +82,12 @@ function write(proc: string, processes: Readonly<Record<number, Process>>, host:
   }
 }
 
-function lookAt(folder: string, { isPod = false, isWhole = true }: Host): string {
+function lookAt(folder: string, { isPod = false, isWhole = true, isGlance = false }: Host): string {
   const script = `set -u
     in_pod() { ${isPod ? 'true' : 'false'}; }
     ${USE}
     proc=${folder}/proc run=${folder} use_whole=${isWhole ? 'yes' : 'no'} in_use= unseen=
-    if look_at_processes 60000; then echo "use: $in_use"; else echo "unseen: $unseen"; fi`;
+    if look_at_processes 60000 ${isGlance ? 'glance' : ''}; then echo "use: $in_use"; else echo "unseen: $unseen"; fi`;
   const { stdout, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
   assert.equal(stderr, '');
   return stdout.trim();
@@ -101,6 +103,21 @@ describe('whether anybody uses a host of a workspace', () => {
     const shell = { 50: { words: ['-bash'], env: [alice] }, 51: { words: ['tmux'], env: [alice] } };
     assert.deepEqual(looks({ open: [worker, alice] }, shell), ['use: login from 10.0.0.3']);
     assert.deepEqual(looks({}, shell), [NOBODY]);
+  });
+
+  it('is a login at a glance too, which leaves no trace and knows no load', () => {
+    const shell = { 50: { words: ['-bash'], env: [alice], spent: 900 } };
+    assert.deepEqual(looks({ open: [worker, alice], isGlance: true }, {}, shell), [NOBODY, 'use: login from 10.0.0.3']);
+    assert.deepEqual(looks({ isGlance: true }, { 50: { env: [alice] } }, shell), [NOBODY, NOBODY]);
+  });
+
+  it('is a login that was there between two looks', () => {
+    const script = `set -u
+      seconds_of() { echo 0.01; }
+      ${USE}
+      seen=0; look_at_processes() { seen=$((seen + 1)); [ "$2" = glance ] && [ $seen = 2 ] && in_use='login from x'; return 0; }
+      every_ms=30000 glance_ms=2000 in_use=; rest_and_glance; echo "$seen $glanced"`;
+    assert.equal(spawnSync('sh', ['-c', script], { encoding: 'utf8' }).stdout, '14 login from x\n');
   });
 
   it('is neither the worker’s connection between two calls, nor its programs beside a call', () => {

@@ -122,6 +122,11 @@ export class Command {
    */
   async #stop(input: AttemptInput, watching: Promise<Watched>, notice: StopNotice): Promise<OwnEnd | undefined> {
     await this.#stopOnHosts(input, notice);
+    // Nothing runs that could print or store anything, and the supervision of nothing does not end.
+    if (input.spec.command === undefined) {
+      this.#parts.attempt.stopped();
+      return undefined;
+    }
     const late = async (): Promise<'late'> => {
       await sleep(LAST_LINES_MS, { summary: 'time for the last lines' });
       if (this.#parts.attempt.isStoringOutputs)

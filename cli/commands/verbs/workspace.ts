@@ -20,7 +20,7 @@ import { type ContextFlags, resolveContext } from '../../place/context.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { watchEnd } from '../../terminal/interruptions.js';
 import type { OutputFlag } from '../../terminal/options.js';
-import { asTyped, printOut, shortPath } from '../../terminal/print.js';
+import { asTyped, printErr, printOut, shortPath } from '../../terminal/print.js';
 import { withoutSsh } from './on-hosts.js';
 import { checkFlags, type SubmitFlags, submitRead } from './submit.js';
 
@@ -54,7 +54,12 @@ export async function workspace(file: string | undefined, flags: WorkspaceFlags)
   if (code !== ExitCode.Done || id === undefined) return code;
   // The stack's name, because another context may be the current one.
   const reach: SshConfigFlags = flags.local === true ? { ...flags, context: LOCAL_CONTEXT } : flags;
-  return (await untilRunning(id, reach)) ?? nameHosts(id, reach);
+  const ended = await untilRunning(id, reach);
+  if (ended === undefined) return nameHosts(id, reach);
+  if (ended !== ExitCode.Done) return ended;
+  // A script goes on to log in.
+  printErr(asTyped(`${id} has ended, so there is no workspace; for a new one choose another --name, or none\n`));
+  return ExitCode.Failed;
 }
 
 /** Names the hosts of a job for OpenSSH. */

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeFolderSync } from '../../../cloud/folders.js';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
+import { messageOf } from '../../../domain/errors.js';
 import { showValue } from '../../../domain/problem.js';
 import { shellWords } from '../../../domain/shell-quote.js';
 import { JobNotFound } from '../../../client/errors.js';
@@ -40,6 +41,7 @@ export interface SshAliases {
 export function writeAliases(reach: SshReach, flags: ReachFlags, env: Environment = process.env): SshAliases {
   const { job, hosts, key } = reach;
   const folder = folderOf(job, env);
+  refuseUnwritable(reach, flags, env);
   makeFolderSync(folder, 0o700);
   const identity = key.file === undefined ? join(folder, 'identity') : resolve(key.file);
   refreshAliases(reach, env);
@@ -79,7 +81,7 @@ export function refreshAliases({ job, keys, key }: SshReach, env: Environment = 
 
 /** Several connections begin at once, and one of them may be reading. */
 function writeIfNew(file: string, text: string): void {
-  if (textOf(file) !== text) writePrivate(file, text);
+  if (textOf(file) !== inBytes(text)) writePrivate(file, text);
 }
 
 /** Removes the names, and keys, of jobs that have ended. Jobs of other servers are not found there, and their files stay. */
@@ -97,15 +99,48 @@ export async function removeEnded(client: Pick<JobClient, 'row'>, env: Environme
 
 const hostKeyName = (job: string, number: number): string => `jobctl-${job}-${number}`;
 const lined = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
-const quoted = (path: string): string => `"${path}"`;
+/** With the escape of OpenSSH's tokens. Other characters that it reads in a way of its own are refused before. */
+const quoted = (path: string): string => `"${path.replaceAll('%', '%%')}"`;
 
+/** What OpenSSH reads as the end of a word or a line, as a variable, or in an Include line as a pattern. */
+const UNWRITABLE = /["\\$*?[\]\p{Cc}]/u;
+const USER = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,255}$/;
+
+/** @throws CliError before anything is written: one bad line stops every ssh of the user who includes it */
+function refuseUnwritable({ hosts, key }: SshReach, flags: ReachFlags, env: Environment): void {
+  const refuse = (what: string, value: string, why: string, remedy: string): never => {
+    throw new CliError(ExitCode.Usage, `${what}: ${showValue(value)} ${why}`, remedy);
+  };
+  const paths = {
+    JOBCTL_HOME: stackHome(env).root,
+    ...(key.file !== undefined && { '--identity': resolve(key.file) }),
+  };
+  for (const [what, path] of Object.entries(paths))
+    if (UNWRITABLE.test(path))
+      refuse(
+        what,
+        path,
+        'cannot stand in a configuration of ssh',
+        'name a path without " \\ $ * ? [ ] and control characters',
+      );
+  for (const { target } of hosts)
+    if (!USER.test(target.user))
+      refuse('--login', target.user, 'is no name of a user', 'letters, digits and . _ @ -, such as alice');
+  for (const [name, value] of [...placesOf(env), ...FLAGS.map((flag) => [flagOf(flag), flags[flag]] as const)])
+    if (typeof value === 'string' && /\p{Cc}/u.test(value))
+      refuse(name, value, 'holds a line break or another control character', 'leave it out');
+}
+
+/** Undefined: there is no such file. One character for each byte: what is not UTF-8 stays as it is. */
 function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
+    return readFileSync(file, 'latin1');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new CliError(ExitCode.Failed, `${file} cannot be read, and is left as it is: ${messageOf(error)}`);
   }
 }
+const inBytes = (text: string): string => Buffer.from(text).toString('latin1');
 
 // The command that connects --------------------------------------------------------------------------------------------
 
@@ -119,12 +154,14 @@ const PLACE_VARIABLES: readonly string[] = [
 /** Programs that run ssh, such as editors, have another environment and another current folder. */
 const PATHS: readonly string[] = ['JOBCTL_HOME', 'JOBCTL_SSH_PRIVATE_KEY_FILE'];
 
-function proxyCommand(job: string, host: number, flags: ReachFlags, env: Environment): string {
-  const variables = PLACE_VARIABLES.flatMap((name) => {
+const placesOf = (env: Environment): readonly (readonly [name: string, value: string])[] =>
+  PLACE_VARIABLES.flatMap((name) => {
     const value = env[name];
-    if (value === undefined || value === '') return [];
-    return [`${name}=${PATHS.includes(name) ? resolve(value) : value}`];
+    return value === undefined || value === '' ? [] : [[name, value] as const];
   });
+
+function proxyCommand(job: string, host: number, flags: ReachFlags, env: Environment): string {
+  const variables = placesOf(env).map(([name, value]) => `${name}=${PATHS.includes(name) ? resolve(value) : value}`);
   const program = [process.execPath, ...process.execArgv, process.argv[1] ?? ''];
   const words = ['env', ...variables, ...program, 'ssh', job, '--host', String(host), '--stdio', ...flagWords(flags)];
   return shellWords(words).replaceAll('%', '%%');
@@ -136,11 +173,13 @@ const FLAGS: readonly (keyof ReachFlags)[] = [
   ...(['identity', 'login', 'sshPort', 'internalIp', 'proxyCommand'] as const),
 ];
 
+const flagOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
 /** The flags of this command line that say where a job is, and how its hosts are reached. */
 function flagWords(flags: ReachFlags): readonly string[] {
   return FLAGS.flatMap((name) => {
     const value = flags[name];
-    const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = flagOf(name);
     if (value === undefined) return [];
     if (value === true) return [flag];
     return [flag, name === 'identity' ? expandHome(String(value)) : String(value)];
@@ -155,14 +194,25 @@ export const includeLine = (env: Environment = process.env): string =>
 
 const userConfig = (env: Environment): string => join(env['HOME'] ?? homedir(), '.ssh', 'config');
 
-export const isIncluded = (env: Environment = process.env): boolean =>
-  (textOf(userConfig(env)) ?? '').split('\n').some((line) => line.trim() === includeLine(env));
+/** Whether the line stands above each `Host` and `Match`: below one it would be for that host alone. */
+export function isIncluded(env: Environment = process.env): boolean {
+  const lines = (textOf(userConfig(env)) ?? '').split('\n').map((line) => line.trim());
+  const first = lines.findIndex((line) => /^(?:host|match)[\s=]/i.test(line));
+  return lines.slice(0, first < 0 ? lines.length : first).includes(inBytes(includeLine(env)));
+}
 
-/** Adds the line at the top, because below a `Host` it would be for that host alone. @throws CliError */
+/** Adds the line at the top. @throws CliError */
 export function addInclude(env: Environment = process.env): void {
   if (isIncluded(env)) return;
   const file = userConfig(env);
   const text = textOf(file);
-  if (text === undefined) writePrivate(file, `${includeLine(env)}\n`);
-  else writeWhole(file, `${includeLine(env)}\n\n${text}`);
+  const line = includeLine(env);
+  if (text !== undefined) writeWhole(file, Buffer.concat([Buffer.from(`${line}\n\n`), Buffer.from(text, 'latin1')]));
+  else if (lstatSync(file, { throwIfNoEntry: false }) === undefined) writePrivate(file, `${line}\n`);
+  else
+    throw new CliError(
+      ExitCode.Failed,
+      `${file} is a link to a file that is not there`,
+      `make that file, and begin it with: ${line}`,
+    );
 }

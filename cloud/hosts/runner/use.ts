@@ -1,6 +1,6 @@
 /**
  * The command of a workspace: it looks every half minute at most whether anybody uses the host, and keeps what it saw in `use` of
- * its run, from where `status` reads it (docs/adr/0166). Use is a login, a process that uses an accelerator, or a load of the
+ * its run, from where `status` reads it (docs/adr/0166). Between two looks it glances at the logins, since an rsync takes a second. Use is a login, a process that uses an accelerator, or a load of the
  * processor by processes of people. What cannot be looked at is reported as such.
  *
  * A login is an open SSH connection with a process of its own. Processes are told by `SSH_CONNECTION` in their environment, which
@@ -37,11 +37,11 @@ seen_processes() {
 }
 
 # Who uses the host by its processes, into 'in_use'; empty: nobody. Fails where that cannot be seen, for the reason in 'unseen'. The
-# first look knows no load.
+# first look knows no load. With a second word only logins count, and the look leaves no trace.
 look_at_processes() {
   kind=ssh
   ! in_pod || kind=pod
-  found=$(seen_processes | LC_ALL=C awk -v kind=$kind -v ms="$1" -v ticks="$run/ticks.new" '
+  found=$(seen_processes | LC_ALL=C awk -v kind=$kind -v ms="$1" -v glance="\${2-}" -v ticks="$run/ticks.new" '
     function pid_in(path) { match(path, /\\/[0-9]+\\/(environ|cmdline|cgroup)/); path = substr(path, RSTART + 1); sub(/\\/.*/, "", path); return path }
     function below_runner(pid, steps) {
       for (steps = 0; steps < 64 && pid > 1; steps++) { if (pid in verb) return 1; pid = parent[pid] }
@@ -88,6 +88,7 @@ look_at_processes() {
           if ((port(at[4]) ":" port(at[2])) in open) logins[connection[pid]] = at[1]
         }
         key = pid " " start[pid]
+        if (glance) continue
         print key, time[pid] > ticks
         if (isOurs || !isPersons || !isLater) continue
         spent = time[pid] - ((key in before) ? before[key] : 0)
@@ -107,7 +108,7 @@ look_at_processes() {
     seen*) in_use=$(printf '%s\\n' "$found" | sed -n '2p' | tr -d '\\000-\\037\\177' | cut -c1-200) ;;
     *) unseen='its processes cannot be read in /proc'; return 1 ;;
   esac
-  mv -f "$run/ticks.new" "$run/ticks" 2> /dev/null
+  [ -n "\${2-}" ] || mv -f "$run/ticks.new" "$run/ticks" 2> /dev/null
   return 0
 }
 
@@ -139,16 +140,17 @@ verb_use() {
   find_root
   find_root() { return 0; }
   every_ms=$((use_idle_ms > 0 && use_idle_ms < 300000 ? use_idle_ms / 10 : 30000))
+  glance_ms=$((every_ms < 6000 ? every_ms / 3 : 2000))
   begun=$(uptime_ms)
   looked=$begun seen=$begun used=$begun last='its start' told=no was=
   rm -f "$run/ticks"
   keep_use "$looked" "$seen" "$used" "$last"
   trap 'end_use' TERM
   while :; do
-    sleep "$(seconds_of "$every_ms")" &
-    { wait $!; } 2> /dev/null
+    rest_and_glance
     passed=$(($(uptime_ms) - looked)) looked=$(uptime_ms)
     if look_for_use "$passed"; then
+      : "\${in_use:=$glanced}"
       # Nobody knows what was in a long gap.
       [ $((looked - seen)) -le $((every_ms * 10)) ] || { used=$looked last='a time in which it could not be looked at'; }
       [ -z "$in_use" ] || used=$looked last=$in_use
@@ -158,6 +160,19 @@ verb_use() {
     keep_use "$looked" "$seen" "$used" "$words"
     say_use
     say_end
+  done
+}
+
+# A login that was there between two looks, into 'glanced'.
+rest_and_glance() {
+  glanced= left_ms=$every_ms
+  while :; do
+    sleep "$(seconds_of "$((left_ms > glance_ms ? glance_ms : left_ms))")" &
+    { wait $!; } 2> /dev/null
+    left_ms=$((left_ms - glance_ms))
+    [ "$left_ms" -gt 0 ] || return 0
+    in_use=
+    ! look_at_processes 0 glance || [ -z "$in_use" ] || glanced=$in_use
   done
 }
 
@@ -181,11 +196,15 @@ say_end() {
   tell_terminals "the time of this workspace is over in $((left > 120000 ? left / 60000 : left / 1000)) $([ "$left" -gt 120000 ] && echo min || echo s); it is then given back with its disk"
 }
 
-# Whoever ends it without a stop is a person who ends all of his processes: it fails, and is started again.
+# Without a stop it comes from a machine that shuts down, or from a person who ends all of his processes. It stays: people's programs
+# use the time of a notice, and the machine is let go once its command has ended.
 end_use() {
   why=
   [ ! -f "$run/notice" ] || why=$(sed -n 's/.*"reason":"\\([^"]*\\)".*/\\1/p' "$run/notice" | cut -c1-200)
-  [ -f "$run/stop" ] || exit 143
+  if [ ! -f "$run/stop" ]; then
+    [ -z "$why" ] || tell_terminals "this machine is taken away: $why"
+    return 0
+  fi
   tell_terminals "this workspace ends: \${why:-its job was told to end}"
   exit 0
 }
