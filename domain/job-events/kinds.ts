@@ -195,7 +195,7 @@ export const KINDS = {
 
   // Their set-up.
   'setting-up': ({ modules, hosts }: { readonly modules: readonly string[]; readonly hosts: number }) =>
-    `modules ${modules.join(', ')} on ${count(hosts, 'host')}`,
+    `${modules.length === 0 ? 'no modules' : `modules ${modules.join(', ')}`} on ${count(hosts, 'host')}`,
   'hosts-renumbered': () =>
     'the provider lists hosts in another order than that of their workers: they are numbered by worker now',
   restored: ({ text }: { readonly text: string }) => text,

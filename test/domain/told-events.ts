@@ -188,7 +188,7 @@ const SAID: { readonly [K in EventKind]: readonly (readonly [facts: FactsOf<K>, 
 
   'setting-up': [
     [{ modules: ['ssh', 'venv'], hosts: 4 }, 'modules ssh, venv on 4 hosts'],
-    [{ modules: [], hosts: 1 }, 'modules  on 1 host'],
+    [{ modules: [], hosts: 1 }, 'no modules on 1 host'],
   ],
   'hosts-renumbered': [
     [{}, 'the provider lists hosts in another order than that of their workers: they are numbered by worker now'],
