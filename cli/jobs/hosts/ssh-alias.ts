@@ -102,7 +102,7 @@ const lined = (text: string): string => (text.endsWith('\n') ? text : `${text}\n
 /** With the escape of OpenSSH's tokens. Other characters that it reads in a way of its own are refused before. */
 const quoted = (path: string): string => `"${path.replaceAll('%', '%%')}"`;
 
-/** What OpenSSH reads as the end of a word or a line, as a variable, or in an Include line as a pattern. */
+/** Characters that OpenSSH reads as the end of a word or a line, as a variable, or in an Include line as a pattern. */
 const UNWRITABLE = /["\\$*?[\]\p{Cc}]/u;
 const USER = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,255}$/;
 
