@@ -204,7 +204,7 @@ describe('names of hosts for ssh', () => {
   };
   const reachAs = (user: string): SshReach => {
     const reach = reachOf('k');
-    return { ...reach, hosts: reach.hosts.map((host) => ({ ...host, target: { ...host.target, user } })) } as SshReach;
+    return { ...reach, hosts: reach.hosts.map((host) => ({ ...host, target: { ...host.target, user } })) };
   };
   for (const [name, [wanted, writing]] of Object.entries(UNWRITABLE))
     it(`are refused, and nothing is written, with ${name}`, () => {
