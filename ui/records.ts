@@ -1,4 +1,5 @@
 import type { JobView } from '../contract/job.js';
+import { usdText } from './words.js';
 
 /**
  * Objects that jobctl and its hosts store of a job, as the page shows them. Hosts may write anything there, and a server may be
@@ -145,7 +146,7 @@ export const percent = (share: number): string => `${(100 * share).toFixed(1)} %
 export function costWords({ usd, unpriced, unit }: Account): string {
   const without = unpriced === undefined ? '' : `${(unpriced / 3_600).toFixed(3)} ${unit}-hours have no known price`;
   if (usd === undefined) return without === '' ? 'nothing was charged' : `unknown: ${without}`;
-  return `$${usd.toFixed(2)}${without === '' ? '' : ` and more: ${without}`}`;
+  return `${usdText(usd)}${without === '' ? '' : ` and more: ${without}`}`;
 }
 
 // A set-up ------------------------------------------------------------------------------------------------------------

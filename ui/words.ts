@@ -41,6 +41,10 @@ export function sizeText(bytes: number): string {
   return `${power === 0 ? bytes : (bytes / 1_024 ** power).toFixed(1)} ${SIZES[power]}`;
 }
 
+/** `$12.34`; less than a cent with two digits that count, as `usdText` of domain/units.ts. */
+export const usdText = (usd: number): string =>
+  `$${usd > 0 && usd < 0.01 ? usd.toFixed(Math.min(20, 1 - Math.floor(Math.log10(usd)))) : usd.toFixed(2)}`;
+
 export const unitsText = (units: Readonly<Record<string, number>>): string =>
   Object.entries(units)
     .map(([type, amount]) => `${amount} ${type}`)

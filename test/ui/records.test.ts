@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { PART_WORDS } from '../../cli/terminal/render/report.js';
 import { NO_PARTS, PARTS as COUNTED, CHARGED_PARTS } from '../../domain/counted/usage.js';
+import { usdText } from '../../domain/units.js';
 import {
   accountIn,
   costWords,
@@ -11,6 +13,7 @@ import {
   PARTS,
   setUpIn,
 } from '../../ui/records.js';
+import { usdText as shown } from '../../ui/words.js';
 
 const SHA = 'a'.repeat(64);
 const lines = (...all: readonly object[]): string => all.map((each) => JSON.stringify(each)).join('\n');
@@ -110,12 +113,22 @@ describe('the account of a job on the page', () => {
     assert.equal(goodputWords({ ...account, charged: 0 }), 'unknown: nothing was charged');
     assert.equal(costWords(account), 'nothing was charged');
     assert.equal(costWords({ ...account, usd: 2.5 }), '$2.50');
+    assert.equal(costWords({ ...account, usd: 0.0036 }), '$0.0036');
     assert.equal(costWords({ ...account, unpriced: 1_800 }), 'unknown: 0.500 chip-hours have no known price');
     assert.equal(
       costWords({ ...account, usd: 2.5, unpriced: 1_800 }),
       '$2.50 and more: 0.500 chip-hours have no known price',
     );
   });
+});
+
+describe('words that the page and the command line both have', () => {
+  it('are the same for dollars', () => {
+    for (const usd of [0, 1e-30, 0.000_9, 0.0036, 0.009_999, 0.01, 0.996, 12, 1e6])
+      assert.equal(shown(usd), usdText(usd));
+  });
+  it('are the same for the parts of chip-time', () =>
+    assert.deepEqual(Object.fromEntries(PARTS.map(([part, words]) => [part, words])), PART_WORDS));
 });
 
 describe('a set-up on the page', () => {
