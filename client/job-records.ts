@@ -1,4 +1,5 @@
 import {
+  pagesOf,
   MOST_WHOLE_BYTES,
   objectPlace,
   ObjectTooLong,
@@ -146,7 +147,6 @@ export interface Purged {
 
 /** Objects that are removed at the same time. */
 const REMOVALS = 16;
-const PAGE = 1000;
 
 /**
  * Removes everything that the bucket holds of one job: file, records, logs, outcome. Content-addressed objects (`files/`) stay,
@@ -158,17 +158,13 @@ export async function purgeJob(store: Pick<StorePort, 'list' | 'remove'>, job: s
   // job.
   const taken = runObject(job);
   let [objects, bytes, isTaken] = [0, 0, false];
-  // Only one page of objects is in memory, regardless of their number.
-  for (let from: string | undefined = jobPrefix(job); from !== undefined;) {
-    const page = await store.list(jobPrefix(job), from, PAGE);
+  for await (const page of pagesOf(store, jobPrefix(job))) {
     objects += page.length;
     bytes += page.reduce((sum, { size }) => sum + size, 0);
     isTaken ||= page.some(({ name }) => name === taken);
     const others = page.filter(({ name }) => name !== taken);
     for (let at = 0; at < others.length; at += REMOVALS)
       await Promise.all(others.slice(at, at + REMOVALS).map(({ name }) => store.remove(name)));
-    const last = page.at(-1);
-    from = page.length < PAGE || last === undefined ? undefined : `${last.name}\u0000`;
   }
   if (isTaken) await store.remove(taken);
   return { objects, bytes };

@@ -1,12 +1,17 @@
-import { MOST_RECORD_BYTES, ObjectTooLong, readAtMost, StoreRefused, type StoreReader } from '../cloud/store/port.js';
+import {
+  MOST_RECORD_BYTES,
+  ObjectTooLong,
+  pagesOf,
+  readAtMost,
+  StoreRefused,
+  type StoreReader,
+} from '../cloud/store/port.js';
 import type { Owner } from '../domain/counted/report.js';
 import { StorageSums } from '../domain/counted/storage.js';
 import { eachOf } from '../domain/semaphore.js';
 import { jobOwnerObject, OWN_FOLDERS } from '../domain/store-layout.js';
 import { readDayFiles } from './counted.js';
 
-/** Objects of one request, in all stores. */
-const PAGE = 1_000;
 const READS_AT_A_TIME = 32;
 
 /**
@@ -21,14 +26,9 @@ export async function storageOf(
   const sums = new StorageSums();
   let objects = 0;
   for (const folder of OWN_FOLDERS)
-    for (let from: string | undefined; ;) {
-      const page = await store.list(folder, from, PAGE);
+    for await (const page of pagesOf(store, folder)) {
       for (const object of page) sums.add(object);
       onPage((objects += page.length));
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) break;
-      // The least name after it.
-      from = `${last.name}\u0000`;
     }
   return sums;
 }

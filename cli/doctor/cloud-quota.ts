@@ -2,7 +2,7 @@ import type { GoogleProjectPort, QuotaLimit, RegionQuota, TpuNodes } from '../..
 import { acceleratorNamed, quotaUnitsOf } from '../../domain/accelerators.js';
 import { messageOf } from '../../domain/errors.js';
 import { regionOf } from '../../domain/job-file/cloud-path.js';
-import { effectiveLimit, metricOf } from './place-checks.js';
+import { effectiveLimit, generalLimit, metricOf, scopeOf } from './place-checks.js';
 
 /** A quota of Google's in one place. */
 export interface CloudQuotaRow {
@@ -73,23 +73,19 @@ function tpuRows(
 ): readonly CloudQuotaRow[] {
   return limits.flatMap((limit) => {
     const quota = limit.metric.slice(limit.metric.lastIndexOf('/') + 1);
-    const isRegional = limit.unit.includes('{region}');
-    const places = isRegional ? [...new Set(zones.map(regionOf))] : limit.unit.includes('{zone}') ? zones : [];
+    const scope = scopeOf(limit);
+    const placeOf = (zone: string): string => (scope === 'region' ? regionOf(zone) : zone);
+    const places = scope === 'project' ? [] : [...new Set(zones.map(placeOf))];
     const rows = places.flatMap((place): readonly CloudQuotaRow[] => {
-      const inside = isRegional ? zones.filter((zone) => regionOf(zone) === place) : [place];
-      const [zone = place] = inside;
-      const most = effectiveLimit(limit, zone);
+      const inside = zones.filter((zone) => placeOf(zone) === place);
+      const most = effectiveLimit(limit, inside[0] ?? place);
       if (most === undefined) return [];
       const isMissing = inside.some((one) => listed?.unreachable.includes(one));
       const inUse = listed === undefined || isMissing ? {} : { inUse: usageOf(limits, limit.metric, listed, inside) };
       return [{ place, quota, ...(most >= 0 && { limit: most }), ...inUse }];
     });
-    const general = limit.buckets.find(({ dimensions }) => Object.keys(dimensions).length === 0)?.effectiveLimit;
-    const place = isRegional
-      ? 'any other region'
-      : places.length > 0 || limit.unit.includes('{zone}')
-        ? 'any other zone'
-        : 'project';
+    const general = generalLimit(limit);
+    const place = scope === 'project' ? scope : `any other ${scope}`;
     // Google leaves a limit of 0 out.
     return general === undefined ? rows : [...rows, { place, quota, ...(general >= 0 && { limit: general }) }];
   });

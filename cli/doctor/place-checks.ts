@@ -152,16 +152,20 @@ export function metricOf(
   return names.find((name) => isKind.test(name) === isOfKind) ?? names[0];
 }
 
-/** The most specific bucket that applies to the zone; -1: no limit. */
-export function effectiveLimit({ unit, buckets }: QuotaLimit, zone: string): number | undefined {
-  const place = unit.includes('{zone}')
-    ? { key: 'zone', value: zone }
-    : unit.includes('{region}')
-      ? { key: 'region', value: regionOf(zone) }
-      : undefined;
-  const specific = place && buckets.find(({ dimensions }) => dimensions[place.key] === place.value);
-  const general = buckets.find(({ dimensions }) => Object.keys(dimensions).length === 0);
-  return (specific ?? general)?.effectiveLimit;
+/** The places that a limit is for, one by one. */
+export const scopeOf = ({ unit }: Pick<QuotaLimit, 'unit'>): 'zone' | 'region' | 'project' =>
+  unit.includes('{zone}') ? 'zone' : unit.includes('{region}') ? 'region' : 'project';
+
+/** The limit of every place that has none of its own; -1: no limit. */
+export const generalLimit = ({ buckets }: Pick<QuotaLimit, 'buckets'>): number | undefined =>
+  buckets.find(({ dimensions }) => Object.keys(dimensions).length === 0)?.effectiveLimit;
+
+/** The most specific limit that applies to the zone; -1: no limit. */
+export function effectiveLimit(limit: QuotaLimit, zone: string): number | undefined {
+  const scope = scopeOf(limit);
+  const place = scope === 'zone' ? zone : regionOf(zone);
+  const specific = limit.buckets.find(({ dimensions }) => scope !== 'project' && dimensions[scope] === place);
+  return specific?.effectiveLimit ?? generalLimit(limit);
 }
 
 /** Checks whether zones have the wanted VMs, and whether the project's quota is large enough. */

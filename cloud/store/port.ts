@@ -114,6 +114,24 @@ export async function readAtMost(
   throw new ObjectTooLong(`${name} is longer than ${most} bytes, which no jobctl writes`);
 }
 
+/** Objects of one request, in all stores. */
+const PAGE = 1_000;
+
+/** All objects with a prefix, a request at a time: only one page of them is in memory, regardless of their number. */
+export async function* pagesOf(
+  store: Pick<StoreReader, 'list'>,
+  prefix: string,
+): AsyncGenerator<readonly StoredObject[], void> {
+  for (let from = prefix; ;) {
+    const page = await store.list(prefix, from, PAGE);
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    // The least name after it.
+    from = `${last.name}\u0000`;
+  }
+}
+
 /** The place of an object, for people. */
 export const objectPlace = ({ bucket }: Pick<StoreReader, 'bucket'>, name: string): string =>
   placeOfObject(bucket, name);

@@ -98,7 +98,11 @@ async function untilRunning(id: string, flags: ContextFlags & OutputFlag): Promi
 
 async function nameHosts(id: string, flags: SshConfigFlags): Promise<number> {
   const isJson = flags.output === 'json';
-  if ((await withClient(resolveContext(flags), (client) => kindOfHosts(client, id))) === 'pod') {
+  const kind = await withClient(resolveContext(flags), async (client) => {
+    await removeEnded(client);
+    return kindOfHosts(client, id);
+  });
+  if (kind === 'pod') {
     if (flags.sshConfig === true) throw withoutSsh(id);
     if (isJson) printJson({ id, hosts: [] });
     else
@@ -126,7 +130,6 @@ async function nameHosts(id: string, flags: SshConfigFlags): Promise<number> {
 }
 
 async function kindOfHosts(client: JobClient, id: string): Promise<'pod' | 'ssh'> {
-  await removeEnded(client);
   const { hosts } = await hostsOfJob(client, id);
   return hosts.some(({ target }) => target.reach === 'pod') ? 'pod' : 'ssh';
 }
@@ -134,8 +137,9 @@ async function kindOfHosts(client: JobClient, id: string): Promise<'pod' | 'ssh'
 function namedLines(id: string, { config, aliases }: SshAliases): readonly string[] {
   const [, ...others] = aliases;
   const also = others.length === 0 ? '' : ` (other hosts: ${others.map(({ alias }) => alias).join(', ')})`;
-  const ssh = isIncluded() ? 'ssh' : `ssh -F ${shellQuote(config)}`;
-  const usable = isIncluded()
+  const isNamed = isIncluded();
+  const ssh = isNamed ? 'ssh' : `ssh -F ${shellQuote(config)}`;
+  const usable = isNamed
     ? [`VS Code:  code --remote ssh-remote+${id} ~`, `files:    rsync -a work/ ${id}:work/`]
     : [
         `for VS Code, rsync and plain \`ssh ${id}\`, ${shortPath('~/.ssh/config')} has to begin with this line (--ssh-config adds it):`,

@@ -1,7 +1,8 @@
 /**
  * The command of a workspace: it looks every half minute at most whether anybody uses the host, and keeps what it saw in `use` of
- * its run, from where `status` reads it (docs/adr/0166). Between two looks it glances at the logins, since an rsync takes a second. Use is a login, a process that uses an accelerator, or a load of the
- * processor by processes of people. What cannot be looked at is reported as such.
+ * its run, from where `status` reads it (docs/adr/0166). Use is a login, a process that uses an accelerator, or a load of the
+ * processor by processes of people. What cannot be looked at is reported as such. Between two looks it glances at the logins, since
+ * an rsync takes a second.
  *
  * A login is an open SSH connection with a process of its own. Processes are told by `SSH_CONNECTION` in their environment, which
  * every SSH server sets, and connections by /proc/net/tcp: a program that was left running by a login that is over is none. The
@@ -15,7 +16,7 @@ const LEAST_LOAD = 10;
 export const USE = `
 proc=/proc
 
-# What one look at the processes needs: parts behind a line of their name. Whose are read depends on our rights.
+# What one look at the processes needs: parts behind a line of their name. Whose are read depends on our rights. A glance needs no load.
 seen_processes() {
   echo part tcp
   cat "$proc/net/tcp" "$proc/net/tcp6" 2> /dev/null
@@ -27,11 +28,11 @@ seen_processes() {
   echo part calls
   [ $kind = ssh ] || grep -lsa '\\.jobctl/runner-[0-9a-f]*\\.sh' "$proc"/[0-9]*/cmdline
   echo part sessions
-  [ "$use_whole" = no ] || grep -lsE '/user\\.slice/|docker|libpod|containerd|kubepods' "$proc"/[0-9]*/cgroup
+  [ "$use_whole" = no ] || [ -n "$1" ] || grep -lsE '/user\\.slice/|docker|libpod|containerd|kubepods' "$proc"/[0-9]*/cgroup
   echo part forwards
   grep -lszE "^sshd(-session)?: $(id -un)(@internal-sftp)?$" "$proc"/[0-9]*/cmdline
   echo part before
-  [ ! -f "$run/ticks" ] || cat "$run/ticks"
+  [ -n "$1" ] || [ ! -f "$run/ticks" ] || cat "$run/ticks"
   echo part stat
   cat "$proc"/[0-9]*/stat 2> /dev/null
 }
@@ -41,7 +42,7 @@ seen_processes() {
 look_at_processes() {
   kind=ssh
   ! in_pod || kind=pod
-  found=$(seen_processes | LC_ALL=C awk -v kind=$kind -v ms="$1" -v glance="\${2-}" -v ticks="$run/ticks.new" '
+  found=$(seen_processes "\${2-}" | LC_ALL=C awk -v kind=$kind -v ms="$1" -v glance="\${2-}" -v ticks="$run/ticks.new" '
     function pid_in(path) { match(path, /\\/[0-9]+\\/(environ|cmdline|cgroup)/); path = substr(path, RSTART + 1); sub(/\\/.*/, "", path); return path }
     function below_runner(pid, steps) {
       for (steps = 0; steps < 64 && pid > 1; steps++) { if (pid in verb) return 1; pid = parent[pid] }
@@ -171,8 +172,10 @@ rest_and_glance() {
     { wait $!; } 2> /dev/null
     left_ms=$((left_ms - glance_ms))
     [ "$left_ms" -gt 0 ] || return 0
+    # One login that was seen is enough.
+    [ -z "$glanced" ] || continue
     in_use=
-    ! look_at_processes 0 glance || [ -z "$in_use" ] || glanced=$in_use
+    ! look_at_processes 0 glance || glanced=$in_use
   done
 }
 

@@ -270,7 +270,7 @@ function acceleratorsOf({ accelerators = {} }: InventoryForm[number], path: Path
   return accelerators;
 }
 
-/** Maker and model of its accelerators, if it has any. */
+/** Maker and model of its accelerators, if it has some. */
 function namedBy(form: InventoryForm[number], path: Path, report: Report): Pick<OwnMachine, 'maker' | 'model'> {
   const { accelerators = {}, maker, model } = form;
   for (const [key, value] of Object.entries({ maker, model }))
