@@ -216,17 +216,21 @@ export class TemporalSchedules implements SchedulesClient {
   // ------------------------------------------------------------------------------------------------------------------
 
   #describe(name: string): Promise<ScheduleDescription> {
-    return this.#of(name, (schedule) => schedule.describe());
+    return this.#of(
+      name,
+      (schedule) => schedule.describe(),
+      (call) => this.#parts.calls.askedAgain(call),
+    );
   }
 
   /** @throws ScheduleNotFound */
-  async #of<T>(name: string, call: (schedule: ScheduleHandle) => Promise<T>): Promise<T> {
+  async #of<T>(name: string, call: (schedule: ScheduleHandle) => Promise<T>, made?: MakeCall): Promise<T> {
     const { ScheduleNotFoundError } = await import('@temporalio/client');
     const { temporal, where } = this.#parts;
     // A name that no schedule can have might name another object of Temporal's.
     if (!isScheduleName(name)) throw new ScheduleNotFound(name, where);
     try {
-      return await this.#call(() => call(temporal.schedule.getHandle(scheduleId(name))));
+      return await this.#call(() => call(temporal.schedule.getHandle(scheduleId(name))), made);
     } catch (error) {
       if (error instanceof ScheduleNotFoundError) throw new ScheduleNotFound(name, where);
       throw error;
@@ -234,9 +238,9 @@ export class TemporalSchedules implements SchedulesClient {
   }
 
   /** @throws TemporalRefused if the server has no schedules */
-  async #call<T>(call: () => Promise<T>): Promise<T> {
+  async #call<T>(call: () => Promise<T>, made: MakeCall = (each) => this.#parts.calls.bounded(each)): Promise<T> {
     try {
-      return await this.#parts.calls.bounded(call);
+      return await made(call);
     } catch (error) {
       const { code } = ((error as Partial<Error>).cause ?? {}) as { readonly code?: unknown };
       if (code !== UNIMPLEMENTED) throw error;
@@ -276,6 +280,8 @@ export class TemporalSchedules implements SchedulesClient {
     return found;
   }
 }
+
+type MakeCall = <T>(call: () => Promise<T>) => Promise<T>;
 
 const UNIMPLEMENTED = 12;
 /** Reasons why Temporal leaves a firing out, by the policy. */

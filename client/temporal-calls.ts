@@ -11,6 +11,8 @@ import { toldOnce, toldWait, type Waiter } from './wait-notes.js';
 import { largest } from '../domain/extremes.js';
 
 const DEADLINE_MS = 10_000;
+/** Time for a server to show that it is there. */
+const ALIVE_MS = 2_000;
 
 /** Calls to one Temporal server. Every call has a deadline, and each failure says what to do. */
 export class TemporalCalls {
@@ -44,6 +46,24 @@ export class TemporalCalls {
       return await this.#temporal.connection.withDeadline(Date.now() + deadlineMs, call);
     } catch (error) {
       throw (await this.#refusalOf(error)) ?? error;
+    }
+  }
+
+  /**
+   * Makes a call that reads, and that the server answers by asking a worker of its own, as it does for a schedule. It loses such a
+   * question now and then for seconds (two of 600 here, 2026-11-30, server 1.31). A server that answers another call is asked again.
+   */
+  async askedAgain<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await this.bounded(call);
+    } catch (error) {
+      if (!(error instanceof TemporalUnreachable)) throw error;
+      const isThere = await this.bounded(() => this.#temporal.workflowService.getSystemInfo({}), ALIVE_MS).then(
+        () => true,
+        () => false,
+      );
+      if (!isThere) throw error;
+      return this.bounded(call);
     }
   }
 

@@ -5,6 +5,7 @@ import { DEFAULT_SETTINGS } from '../tpu/settings.js';
 import { replay } from './journal-replay.js';
 import type { RehearsalProcess } from './rehearsal-process.js';
 import { startRehearsalProcess } from './rehearsal-process.js';
+import { until } from '../../test/until.js';
 import { scratchFolder, SUBNET_OCTET } from './scratch.js';
 import type { Line } from './stepped-rehearsal.js';
 import { PARENT } from './stepped-rehearsal.js';
@@ -25,8 +26,16 @@ describe('the journal of a rehearsal that is killed', function () {
     await killAmidCalls(await startRehearsalProcess(stateDir, SSH_PORT));
     rehearsal = await startRehearsal({ stateDir, sshPort: SSH_PORT, subnetOctet: SUBNET_OCTET });
     const { admin } = rehearsal.endpoints;
-    const lines = await linesOf(`${admin}/admin/journal`);
-    const dump = await linesOf(`${admin}/admin/dump`);
+    const journal = (): Promise<readonly Line[]> => linesOf(`${admin}/admin/journal`);
+    let lines = await journal();
+    let dump: readonly Line[] = [];
+    // A deletion may end between the two answers.
+    await until('nothing has happened while the state was read', async () => {
+      const before = lines.length;
+      dump = await linesOf(`${admin}/admin/dump`);
+      lines = await journal();
+      return lines.length === before;
+    });
     const replayed = replay(lines, DEFAULT_SETTINGS as unknown as Line);
     // In real time what was due is told some ms, after a restart some seconds later than calls that came since.
     const faults = replayed.faults.filter((fault) => !/is of \d+ ms before the line above$/.test(fault));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Client } from '@temporalio/client';
-import { NoWorkerAnswers } from '../../client/errors.js';
+import { NoWorkerAnswers, TemporalUnreachable } from '../../client/errors.js';
 import { TemporalCalls } from '../../client/temporal-calls.js';
 import { explainRefusal } from '../../cloud/temporal/explain-refusal.js';
 
@@ -30,5 +30,29 @@ it('a query for which no worker has asked for a while says so, and that Temporal
     assert.ok(error instanceof NoWorkerAnswers && error.isTemporalThere);
     assert.equal(error.message, 'Temporal at A answers, and no worker does');
     return true;
+  });
+});
+
+describe('a question that the server lost', () => {
+  const lost = answered(4, 'Deadline exceeded');
+  function asked(isThere: boolean) {
+    let times = 0;
+    const connection = { withDeadline: (_: number, call: () => Promise<unknown>) => call() };
+    const workflowService = { getSystemInfo: () => (isThere ? Promise.resolve({}) : Promise.reject(lost)) };
+    const client = { connection, workflowService, options: { namespace: 'ml' } } as unknown as Client;
+    const calls = new TemporalCalls(client, 'Temporal at A');
+    const answer = calls.askedAgain(() => (++times === 1 ? Promise.reject(lost) : Promise.resolve('answer')));
+    return { answer, times: () => times };
+  }
+
+  it('is asked again of one that answers another call', async () => {
+    const { answer, times } = asked(true);
+    assert.deepEqual([await answer, times()], ['answer', 2]);
+  });
+
+  it('is not asked again of one that answers nothing', async () => {
+    const { answer, times } = asked(false);
+    await assert.rejects(answer, TemporalUnreachable);
+    assert.equal(times(), 1);
   });
 });
