@@ -5,7 +5,7 @@ import { join } from 'node:path';
  * Prints the test files of one or more suites, for mocha, which gives them to its processes in this order. Files that take
  * longest come first, so that none of them runs alone at the end. Files that start many processes come next, and files that fill
  * the memory last: to start a process, Node copies its own page tables, which takes 1 ms of a processor at 50 MB and 36 ms at 1
- * GB.
+ * GB. Files that wait most of their time are spread over the others: six of them at once leave the processors idle.
  *   tsx scripts/test-files.ts short      every file that is neither under long/ nor named .live.test.ts: `npm test`
  *   tsx scripts/test-files.ts live       a step of .ci/run: what it alone can judge, once for each road (docs/adr/0134)
  *   tsx scripts/test-files.ts histories  those that record every kind of history: `npm run record:histories`
@@ -17,6 +17,8 @@ interface Suite {
   /** Beginnings of the names of files that start many processes; `filling`: of those that fill the memory. */
   readonly forking?: readonly string[];
   readonly filling?: readonly string[];
+  /** Beginnings of the names of files that mostly wait, the longest first. */
+  readonly waiting?: readonly string[];
 }
 
 /** Tests that take minutes, or need a program that README's commands do not install: gcloud, zsh, fish, OpenSSH's server. */
@@ -30,6 +32,11 @@ const SHORT: Suite = {
     ...['test/hosts/', 'rehearsal/test/', 'test/login/', 'test/end-to-end/', 'test/dev/'],
   ],
   filling: ['test/domain/', 'test/quota/', 'test/architecture/workflow-bundle', 'test/server/worst-input'],
+  waiting: [
+    ...['test/worker/stranger', 'test/cli/against-temporal', 'test/cloud/permanent-answers', 'test/hosts/pod-agent'],
+    ...['test/client/schedules', 'test/client/job-board', 'test/temporal/refusals', 'test/activities/'],
+    ...['test/cli/contexts', 'test/cli/bucket-regions', 'test/cli/doctor-server', 'rehearsal/test/vm.test'],
+  ],
 };
 
 /**
@@ -85,7 +92,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   histories: RECORDED,
 };
 
-function filesOf({ isMeant, first, forking = [], filling = [] }: Suite): readonly string[] {
+function filesOf({ isMeant, first, forking = [], filling = [], waiting = [] }: Suite): readonly string[] {
   const files = ['test', 'rehearsal/test']
     .flatMap((folder) => readdirSync(folder, { encoding: 'utf8', recursive: true }).map((name) => join(folder, name)))
     .filter((file) => file.endsWith('.test.ts') && isMeant(file));
@@ -96,8 +103,22 @@ function filesOf({ isMeant, first, forking = [], filling = [] }: Suite): readonl
     if (at >= 0) return at;
     return filling.some((start) => file.startsWith(start)) ? forking.length + 1 : forking.length;
   };
+  const waits = (file: string): number => waiting.findIndex((start) => file.startsWith(start));
   const others = files.filter((file) => !first.includes(file)).sort();
-  return [...first, ...others.toSorted((a, b) => rank(a) - rank(b))];
+  const busy = others.filter((file) => waits(file) < 0).toSorted((a, b) => rank(a) - rank(b));
+  const idle = others.filter((file) => waits(file) >= 0).toSorted((a, b) => waits(a) - waits(b));
+  return [...first, ...spread(idle, busy)];
+}
+
+/** Part of a suite over which its waiting files are spread. */
+const SPREAD_OVER = 2 / 3;
+
+/** The busy ones in their order, and an idle one after each so many of them: the last has a third of the busy ones behind it. */
+function spread(idle: readonly string[], busy: readonly string[]): readonly string[] {
+  const each = Math.max(1, Math.floor((busy.length * SPREAD_OVER) / (idle.length + 1)));
+  const rest = [...idle];
+  const mixed = busy.flatMap((file, index) => [file, ...(index % each === 0 ? rest.splice(0, 1) : [])]);
+  return [...mixed, ...rest];
 }
 
 function suiteOf(name: string): Suite {
