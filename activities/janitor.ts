@@ -115,7 +115,7 @@ interface Judged {
   /** Run of the slice's workflow. */
   readonly runId?: string;
   readonly memo?: SliceMemo;
-  /** For people. */
+  /** The reason, as a sentence for people. */
   readonly why: string;
 }
 

@@ -12,7 +12,7 @@ import type { JobMember } from '../domain/array/group-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { HostPlace } from '../domain/recovery/host-ends.js';
-import type { SetUpRecord } from '../domain/setup-record.js';
+import type { SetUpRecord } from '../domain/set-up-record.js';
 import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Pricing, RefusalScope, SliceHost, TierPurchase } from '../domain/slice.js';
@@ -88,7 +88,7 @@ export type JobNotice = AboutJob &
     | { readonly result: JobResult; readonly outcome: Outcome }
     | { readonly result: 'refused'; readonly message: string }
   );
-/** The one argument of that signal for an event before the job's end. */
+/** Argument of the same signal when `notify` reports an event before the job's end. */
 export type EventNotice = AboutJob & { readonly event: ToldEvent };
 
 interface AboutJob {

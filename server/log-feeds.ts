@@ -58,8 +58,9 @@ export class LogFeeds {
   }
 
   /**
-   * Follows until the job has ended and its log is sent, or until `signal` is aborted. @returns the last row @throws ApiError
-   * `too-many-requests`
+   * Follows until the job has ended and its log is sent, or until `signal` is aborted.
+   * @returns the last row
+   * @throws ApiError `too-many-requests`
    */
   async follow(subject: string, selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
     this.#enter(subject);

@@ -149,7 +149,7 @@ export class LogStream {
     return this.#dropped > 0 && !this.#hasSaidLimit;
   }
 
-  /** Stores everything held back. Rejects only when the signal ends the tries. */
+  /** Stores everything held back. Rejects only if the signal is aborted before that succeeds. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

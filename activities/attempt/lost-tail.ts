@@ -78,7 +78,10 @@ export class LastOutput {
     }
   }
 
-  /** Returns the end, with the sign of trouble that the host printed, if its command failed and it printed one. */
+  /**
+   * Adds to the end of a failed command the sign of trouble that its host printed, if there is one. Other ends are returned
+   * unchanged.
+   */
   with(host: AttemptHost, end: HostEnd | undefined): HostEnd | undefined {
     if (end?.kind !== 'failed') return end;
     const { chunks = [] } = this.#of.get(host) ?? {};

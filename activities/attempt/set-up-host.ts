@@ -11,7 +11,7 @@ import {
 } from '../../cloud/hosts/port.js';
 import { isOfStore } from '../../cloud/store/port.js';
 import { LAST_LINES } from '../../domain/output-lines.js';
-import { afterSetUpFailure, judgeSetUpFailure, CONNECT } from '../../domain/setup-record.js';
+import { afterSetUpFailure, judgeSetUpFailure, CONNECT } from '../../domain/set-up-record.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { ManifestWrong } from '../../domain/stored-outputs.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';

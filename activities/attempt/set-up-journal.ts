@@ -1,7 +1,7 @@
 import { log } from '@temporalio/activity';
 import { messageOf } from '../../domain/errors.js';
 import { readAtMost, type StorePort } from '../../cloud/store/port.js';
-import { CONNECT, readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../../domain/setup-record.js';
+import { CONNECT, readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../../domain/set-up-record.js';
 import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/job-events/causes.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { hostsOf, placeOf } from './attempt-hosts.js';

@@ -2,7 +2,7 @@ import { log } from '@temporalio/activity';
 import { type HostTarget, HostUnfit, wayOf } from '../../cloud/hosts/port.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { setUpProgressSignal } from '../../contract/job.js';
-import { CONNECT } from '../../domain/setup-record.js';
+import { CONNECT } from '../../domain/set-up-record.js';
 import { setUpAgainObject, setUpObject, hostKeyObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { StorePort } from '../../cloud/store/port.js';

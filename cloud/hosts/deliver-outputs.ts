@@ -13,7 +13,7 @@ const SMALL_BYTES = 1024 * 1024;
 const SMALL_AT_ONCE = 8;
 /** Bytes requested at a time of a larger content. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** Limit of contents that the runner offers in one `contents`. */
+/** Limit of files that the runner offers in one `contents` message. */
 const MOST_OFFERED = 1000;
 
 interface Offer {
@@ -218,8 +218,8 @@ export class Talk {
   }
 
   /**
-   * Returns the next line, or undefined if the command has ended. Waits for as long as the command runs. @throws HostUnfit for a
-   * line of another form
+   * Returns the next line, or undefined if the command has ended. Waits for as long as the command runs.
+   * @throws HostUnfit for a line of another form
    */
   async line(): Promise<string | undefined> {
     let line = Buffer.alloc(0);

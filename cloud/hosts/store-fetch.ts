@@ -122,7 +122,7 @@ function told({ size }: FileSource, since: number): string {
   return `${(size / 1e6).toFixed(1)} MB in ${((Date.now() - since) / 1000).toFixed(1)} s`;
 }
 
-/** Repeats tries that failed in a way that may pass, as long as they make progress. */
+/** Retries transient failures. The limit of attempts starts anew whenever an attempt gets further than those before. */
 async function persistently(signal: AbortSignal, attempt: () => Promise<FetchAnswer>): Promise<FetchAnswer> {
   let best = 0;
   for (let tries = 1; ; tries++) {

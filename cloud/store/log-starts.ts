@@ -33,7 +33,8 @@ const FROM_BEGINNING: LogStart = { offset: 0, chunk: 0 };
 
 /**
  * Finds the beginning of the wanted lines of one host. It reads backwards from the end and no more than it needs, so the cost
- * grows with the wanted lines and not with the log. @param prefix the stream's (`logPrefix`)
+ * grows with the wanted lines and not with the log.
+ * @param prefix the stream's (`logPrefix`)
  */
 export async function logStart(
   store: Pick<StoreReader, 'list' | 'read'>,

@@ -157,7 +157,7 @@ function bytesOf(size: string | number): number {
 
 // Plan ---------------------------------------------------------------------------------------------------------------
 
-/** Checks the program `ray` in PATH, in the environment of the command. setup-record.ts recognizes its messages. */
+/** Checks the program `ray` in PATH, in the environment of the command. set-up-record.ts recognizes its messages. */
 function checkScript(enter: string | undefined, version: string | undefined): string {
   const wanted = shellQuote(version ?? '');
   return `${enter === undefined ? '' : `${enter} || exit 1\n`}wanted=${wanted} oldest=${OLDEST_RAY} found=

@@ -219,7 +219,7 @@ function endFact(end: Watched): Fact<'command interrupted', 'end'> {
   }
 }
 
-/** Whether the supervision ended before the command. */
+/** Whether the supervision ended while the command still runs. */
 const isUnderWay = (end: AttemptEnd): end is UnderWay =>
   end.kind === 'still-running' || end.kind === 'handed-over' || end.kind === 'no-output' || end.kind === 'idle';
 

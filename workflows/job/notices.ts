@@ -58,7 +58,10 @@ export class Notices {
     this.#lines.resume();
   }
 
-  /** Tells the end, and waits a bounded time until that is done. @returns one event for each target, with the result */
+  /**
+   * Sends the notices of the job's end, and waits for their delivery for a bounded time.
+   * @returns one event for each target, with the result
+   */
   async tellEnd(outcome: Outcome): Promise<readonly Told[]> {
     if (this.#end !== undefined) this.#tell(this.#end, outcome);
     this.#isOver = true;

@@ -28,7 +28,7 @@ export interface SliceRecord {
   readonly at: EpochMs;
   /** Ordered by the number of the host. */
   readonly machines: readonly ChosenMachine[];
-  /** Other machines that may have a claim because their answer is missing. */
+  /** Other machines that were asked for a claim and did not answer, so they may hold one. */
   readonly maybe: readonly ChosenMachine[];
   /** Whether all machines have been claimed and inspected. */
   readonly isWhole: boolean;
