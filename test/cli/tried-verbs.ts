@@ -3,6 +3,8 @@ import { createProgram } from '../../cli/program.js';
 
 /** The id of the one job. */
 export const JOB = `verbs-${process.pid}`;
+/** The name of a schedule of another user. */
+export const SCHEDULE = `at-${JOB}`;
 export type Tried = readonly ['server' | 'nowhere', ...string[]];
 /**
  * Arguments with which each verb gets as far as it can in test/long/every-verb.test.ts. `server`: a Temporal with one job and no
@@ -109,6 +111,11 @@ export const ASKS: Readonly<Record<string, Asked | string>> = {
   'import launch': {
     args: ['-o', 'FOLDER/job.yaml', '--', '--instance_type=v4-8', '--', 'python3', 'x.py'],
   },
+  'schedule pause': { args: [SCHEDULE, '--by', 'somebody'] },
+  'schedule resume': { args: [SCHEDULE, '--by', 'somebody'] },
+  'schedule trigger': { args: [SCHEDULE, '--by', 'somebody'] },
+  'schedule delete': { args: [SCHEDULE, '--by', 'somebody'] },
+  contract: 'needs a Google project: test/doctor/contract.live.test.ts',
   'quota apply': 'needs a bucket: test/long/quota-verbs.test.ts',
   'quota drain': 'needs a published pool: test/long/quota-verbs.test.ts',
   'dev down': 'asks before it removes data alone, and there is no stack: test/dev',

@@ -11,7 +11,7 @@ import { programArguments } from '../built.js';
 import { onTerminal } from '../end-to-end/on-terminal.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { GOOD } from '../cli/bad-input.js';
-import { ASKS, JOB, type Tried, triedAs, VERBS } from '../cli/tried-verbs.js';
+import { ASKS, JOB, SCHEDULE, type Tried, triedAs, VERBS } from '../cli/tried-verbs.js';
 
 interface Ended {
   readonly code: number | null;
@@ -49,9 +49,13 @@ describe('every verb of the command line', function () {
     const job = ['submit', join(folder, 'job.yaml'), '--name', JOB, '--no-verdict'];
     const submitted = await run(job, { env: server });
     assert.equal(submitted.code, 0, submitted.stderr);
+    const schedule = ['schedule', 'create', SCHEDULE, join(folder, 'job.yaml'), '--cron', '@yearly', '--user', 'ann'];
+    const created = await run(schedule, { env: server });
+    assert.equal(created.code, 0, created.stderr);
   });
   after(async () => {
     await run(['cancel', JOB], { env: server });
+    await run(['schedule', 'delete', SCHEDULE, '--yes'], { env: server });
     rmSync(folder, { recursive: true, force: true });
   });
 
