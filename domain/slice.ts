@@ -115,7 +115,9 @@ export const reachFacts = (reach: Reach): ReachFacts => REACHES[reach];
 export const externalIpOf = (host: HostFacts): string | undefined => REACHES[host.reach].externalIp(host);
 export const ownHostOf = (host: HostFacts | undefined): OwnHost | undefined => host && REACHES[host.reach].own(host);
 
-/** The slot that a host of these is. Undefined: it is a whole machine, or no machine of a pool's own. */
+/**
+ * The slot of a shared machine that one of these hosts is. Undefined: the host is a whole machine, or belongs to a provider.
+ */
 export const slotOf = (hosts: readonly SliceHost[], host: number): MachineSlot | undefined =>
   ownHostOf(hosts.find(({ index }) => index === host))?.slot;
 

@@ -63,7 +63,7 @@ export interface UseWatch {
 
 export const UNWATCHED: UseWatch = { misses: 0 };
 
-/** Looks at which a host could not tell before the job says so. */
+/** Number of looks without an answer from a host after which the job says so. */
 export const MISSES_TOLD = 5;
 const MOST_WARNING_MS = 10 * 60_000;
 

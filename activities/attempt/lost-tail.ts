@@ -9,7 +9,7 @@ import type { AttemptHost } from './attempt-hosts.js';
 export const isOver = ({ kind }: AttemptEnd): boolean =>
   kind === 'slices-lost' || kind === 'exited' || kind === 'run-lost';
 
-/** Output arrives here at most this long after it was printed and read on its host. */
+/** Longest time between the printing of output on a host and its arrival here. */
 const ON_ITS_WAY_MS = 5_000;
 
 /** Time until which the output of one host is known here, whichever worker was told to start its command (docs/adr/0043). */

@@ -58,7 +58,7 @@ export class Misnumbered extends Error {
 /** The step that stands for the time before any step. */
 const ARRIVE = 'arrive';
 
-/** A code that `judgeSetUpFailure` takes for passing, whatever the text. */
+/** An exit code that `judgeSetUpFailure` always takes for a transient failure. */
 const PASSING_CODE = 255;
 
 type FailedModule = Extract<ModuleOutcome, { kind: 'failed' }>;

@@ -45,7 +45,10 @@ export class SetUpJournal {
     this.#timer = setInterval(() => this.#tick(), WRITE_MS);
   }
 
-  /** Goes on with another worker's record of this attempt, so that the number of tries of a step is not lost with its worker. */
+  /**
+   * Continues another worker's record of this attempt, so that the number of times that a step was tried is not lost with that
+   * worker.
+   */
   static async open(options: JournalOptions): Promise<SetUpJournal> {
     const stored = await readAtMost(options.store, options.object).catch((error: unknown) => {
       log.warn(`an earlier record of the set-up could not be read: ${messageOf(error)}`);

@@ -105,7 +105,7 @@ export async function setUpHosts(
   }
 }
 
-/** A new VM does not answer at once. */
+/** Time in which a new VM may start before its silence counts. */
 const BOOT_MS = 60_000;
 
 /** The modules that are wanted. If forced, their checks fail, so that their steps are done. */

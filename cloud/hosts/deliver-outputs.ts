@@ -175,7 +175,10 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 
 /** Limit of bytes that have arrived and are not read yet. */
 const MOST_BYTES = 1024 * 1024;
 const MOST_LINE_BYTES = 256;
-/** A transfer may wait this long in all, beyond its time at the slowest rate. A slower host is gone, or wants to block others. */
+/**
+ * Sum of a transfer's pauses, beyond its time at the slowest rate, at which it is given up. A slower host is gone, or wants to
+ * block others.
+ */
 const STALL_MS = 60_000;
 const SLOWEST_BYTES_A_MS = 16;
 

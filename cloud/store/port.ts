@@ -196,7 +196,7 @@ const literal = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g
 /** Orders names as a store does: by their bytes in UTF-8, which is not the order of JavaScript's strings. */
 export const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Tries of `replace` if another writer wrote in between. */
+/** Limit of attempts of `replace` if others write in between. */
 const REPLACE_TRIES = 5;
 
 /** Implements `StorePort.replace` by the other methods. @param place the object's place, for the error */

@@ -67,7 +67,7 @@ export class HostMetrics {
     this.#step = this.#series.get(STEP_METRIC)?.last.step;
   }
 
-  /** @param now the time of a line that tells none */
+  /** @param now the time for a line that contains none */
   take(told: ToldMetrics, now: EpochMs): void {
     const { step, at = now, values, refused } = told;
     this.#refused += refused;

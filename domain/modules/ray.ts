@@ -23,7 +23,10 @@ export interface RaySpec {
 /** The first version with token authentication (docs.ray.io, "Ray token authentication", read 2026-11-23). */
 const OLDEST_RAY = '2.52.0';
 
-/** On two cores a head is ready after about ten seconds. An image to pull, or a slow disk, takes longer. */
+/**
+ * Default time for the head and all workers to join. On two cores a head is ready after about ten seconds. An image to pull, or
+ * a slow disk, takes longer.
+ */
 const DEFAULT_JOIN_SECONDS = 300;
 const SHORTEST_JOIN_SECONDS = 10;
 

@@ -41,7 +41,7 @@ interface Next {
 const CONSEQUENCE_MS = 5_000;
 /** Time for which hosts that were told to stop are awaited: for their ends, then for their last lines. */
 export const LAST_LINES_MS = 10_000;
-/** ACPI's hard off follows its soft off by 30 s on a Spot VM. */
+/** Time between ACPI's soft off and hard off on a Spot VM. */
 const SHUTDOWN_GRACE_MS = 30_000;
 
 export const begin = (watched: Watched): Supervision => ({

@@ -112,7 +112,7 @@ export class Notices {
   }
 }
 
-/** Words of clouds and programs may be long, and many events wait for a receiver that is down. */
+/** Limit of a text in a notice. Texts of clouds and programs may be long, and many events wait for a receiver that is down. */
 const MOST_TEXT = 1_000;
 const MOST_FACTS = 2_000;
 
