@@ -111,6 +111,7 @@ const REACHES: { readonly [R in Reach]: ReachFacts } = {
   pod: { areContainers: true, externalIp: () => undefined, own: () => undefined },
 };
 
+export const REACH_WORDS = Object.keys(REACHES) as readonly Reach[];
 export const reachFacts = (reach: Reach): ReachFacts => REACHES[reach];
 export const externalIpOf = (host: HostFacts): string | undefined => REACHES[host.reach].externalIp(host);
 export const ownHostOf = (host: HostFacts | undefined): OwnHost | undefined => host && REACHES[host.reach].own(host);

@@ -11,7 +11,8 @@ import type { ServerConfig } from '../config.js';
 import type { Services } from '../services.js';
 import type { Serve, Served } from './serve.js';
 import { type HostKeyRecord, readHostKey } from '../../cloud/hosts/host-key-record.js';
-import { hostKeyPlace, type HostTarget, type SshTarget } from '../../cloud/hosts/port.js';
+import { hostKeyPlace, type SshTarget } from '../../cloud/hosts/port.js';
+import { wayOf } from '../../cloud/hosts/reaches.js';
 import { publicLineFingerprint } from '../../cloud/hosts/private-key.js';
 import { hostProblem, type JobHost, presentHosts } from '../../cloud/hosts/present-hosts.js';
 import type { JobKey } from '../../cloud/job-keys/port.js';
@@ -132,16 +133,6 @@ async function hostAccess({ client, store, jobKeys }: Services, job: string): Pr
 
 const hasLogin = (host: JobHost): host is JobHost<SshTarget> => host.target.reach === 'ssh';
 
-/** For each other way to reach hosts, why no key logs in to them, and the remedy. */
-const WITHOUT_LOGIN: {
-  readonly [R in Exclude<HostTarget['reach'], 'ssh'>]: (job: string) => readonly [why: string, remedy: string];
-} = {
-  pod: (job) => [
-    'its hosts are pods, which let in no key: they are reached by exec, with your own rights in Kubernetes',
-    `jobctl exec ${job} -- CMD by your kubeconfig, or kubectl exec`,
-  ],
-};
-
 /** @throws ApiError if the job has no hosts now, or its machines were not created with its key */
 function vmsOf(view: JobView, login: Login): readonly JobHost<SshTarget>[] {
   const { id, phase, why } = view;
@@ -156,8 +147,8 @@ function vmsOf(view: JobView, login: Login): readonly JobHost<SshTarget>[] {
       `see what it waits for: jobctl why ${id}`,
     );
   const made = hosts.filter(hasLogin);
-  const [without] = hosts.flatMap(({ target: { reach } }) => (reach === 'ssh' ? [] : [reach]));
-  if (without !== undefined) throw refusal(id, ...WITHOUT_LOGIN[without](id));
+  const [without] = hosts.flatMap(({ target }) => wayOf(target).withoutKey ?? []);
+  if (without !== undefined) throw refusal(id, ...without(id));
   if (made.every(({ target }) => target.own === undefined)) return made;
   throw refusal(
     id,
