@@ -147,7 +147,7 @@ export interface HostLogin {
   readonly user: string;
   /** OpenSSH line of the key that the hosts accept. */
   readonly publicKey: string;
-  /** The job whose key it is, if that lends the slices (docs/adr/0163). Absent: the job itself. */
+  /** The job that lends its slices to this one, whose key it then is (docs/adr/0163). Absent: the key is the job's own. */
   readonly landlord?: Landlord['job'];
 }
 /** Answer of the `describe` query. */

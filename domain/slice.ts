@@ -74,7 +74,7 @@ export interface OwnHost {
 export interface MachineSlot {
   /** From 0. */
   readonly number: number;
-  /** Slots of the machine. */
+  /** Number of slots of the machine. */
   readonly of: number;
   /** Indexes of its NVIDIA GPUs as nvidia-smi has them, which is their order on the PCI bus. Empty: it has none. */
   readonly gpus: readonly number[];

@@ -21,7 +21,7 @@ export interface ModuleSpan extends Span {
   readonly module: string;
   readonly outcome: 'unchanged' | 'done' | 'failed' | 'running';
   readonly steps: readonly SetUpStepRecord[];
-  /** Tries of the step with the most tries. */
+  /** The number of times that the step was tried that was tried most often. */
   readonly tries: number;
 }
 

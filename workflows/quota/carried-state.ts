@@ -41,7 +41,7 @@ export interface PoolCarry {
   readonly book: LeaseBookCarry;
   readonly memory: QuotaMemory;
   readonly history?: HistoryCarry;
-  /** Absent: nothing was seen, or only by a run from before it was kept. */
+  /** Absent: nothing was seen, or the state is that of a run which did not keep this yet. */
   readonly capacity?: CapacityCarry;
 }
 
