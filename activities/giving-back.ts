@@ -12,8 +12,8 @@ export type TellStuck = (deletion: StuckDeletion) => Promise<void>;
 /**
  * Deletes machines until they are seen gone. They are gone only if they were missing in two looks, some time apart, or in one
  * look while the provider says that the removal is done (docs/adr/0051), and not before `notBefore`. Machines of another owner
- * stay. A removal looks before it deletes, which counts as the first lookIf no request for a slice was ever accepted, a
- * provider that refuses to look has nothing of it. A deletion that takes long goes on, and the pool is told (docs/adr/0099)..
+ * stay. A removal looks before it deletes, which counts as the first look. If no request for a slice was ever accepted, a
+ * provider that refuses to look has nothing of it. A deletion that takes long goes on, and the pool is told (docs/adr/0099).
  */
 export async function deleteUntilGone(
   machines: Machines,

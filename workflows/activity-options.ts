@@ -248,7 +248,7 @@ export const ownMachines = calls<MachinesActivities>({
 });
 
 /**
- * One delivery of an event. The pauses between retries grow, anda receiver may ask for longer ones. They cost no history.
+ * One delivery of an event. The pauses between retries grow, and a receiver may ask for longer ones. They cost no history.
  * @param leftMs time until it is given up
  */
 export function delivery(leftMs: number, tries?: number): Calls<NoticesActivities> {

@@ -67,7 +67,7 @@ export class LogStream {
     this.#patience = patience ?? new StorePatience(signal);
   }
 
-  /** @param signal ends the attempts to reacha store that is away; bytes held back then are read again from the host */
+  /** @param signal ends the attempts to reach a store that is away; bytes held back then are read again from the host */
   static async open(shipping: Shipping, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
     const stream = new LogStream(shipping, prefix, String(host), signal);
     const chunks = await stream.#patience.through(() => stream.#lastChunks(0));

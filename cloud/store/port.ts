@@ -47,7 +47,7 @@ export interface StorePort {
   upload(name: string, source: FileSource): Promise<'uploaded' | 'exists'>;
   /**
    * Returns the address of an upload of `size` bytes. The upload creates the object only if no object has the name. It uses
-   * Cloud Storage'sresumable protocol, is valid for a week, and needs no login.
+   * Cloud Storage's resumable protocol, is valid for a week, and needs no login.
    * @throws StoreRefused if the store has no `uploadUrl`
    */
   uploadSession(name: string, size: number): Promise<string>;

@@ -67,8 +67,8 @@ export class Attempts {
   }
 
   /**
-   * Continues the open attempt, or begins a new oneOn a cancel the command is stopped before it throws.
-   * @param factsOf gives the facts by which the job decides after such an end, for the record.
+   * Continues the open attempt, or begins a new one. On a cancel the command is stopped before it throws.
+   * @param factsOf gives the facts by which the job decides after such an end, for the record
    */
   async run(slices: readonly ReadySlice[], factsOf: FactsOf): Promise<AttemptResult> {
     const { attempt } = this.#parts;
