@@ -21,7 +21,7 @@ export interface ModuleSpan extends Span {
   readonly module: string;
   readonly outcome: 'unchanged' | 'done' | 'failed' | 'running';
   readonly steps: readonly SetUpStepRecord[];
-  /** The number of times that the step was tried that was tried most often. */
+  /** Number of times that the most often retried step ran. */
   readonly tries: number;
 }
 
