@@ -55,8 +55,9 @@ export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput):
 }
 
 /**
- * The id that a signed statement admits: the job's own, that of a firing of its schedule, or for a member the group's with the
- * member's index. The file must have that member: `acceptJob` notices if not, when it takes the member's own file.
+ * The id of the one job that a signature permits. The signature names the job itself, or the schedule or group that starts it;
+ * the id is then made of that name with the firing's time or the member's index. Whether the file has such a member is checked
+ * later, when `acceptJob` takes the member's own file.
  */
 function signedId(signed: string, input: AcceptJobInput['input']): string {
   const { firing } = input;

@@ -31,7 +31,7 @@ interface Outside {
 /** Pauses between two looks, at first and later. A look is two reads and a query. */
 const LOOK_MS = 500;
 const LONGEST_LOOK_MS = 3_000;
-/** Each message to a job is three events of its history. */
+/** Shortest time between two messages to a job: each is three events of its history. */
 const TOLD_APART_MS = 10_000;
 
 /** Watches a try until it has ended, and ships its output. A failed call is not an answer. */
@@ -131,7 +131,7 @@ async function remove(builds: Builds, owned: OwnedBuild): Promise<void> {
     log.warn(`deleting the build's Job: ${answer.message}`);
 }
 
-/** A build that prints more is read on, and the rest is not kept. The kubelet keeps as much. */
+/** Limit of kept output of a build, the same as the kubelet's. The rest is read and dropped. */
 const MOST_BYTES = 10 * 1024 * 1024;
 /** Pause before a log that broke off is asked for again. */
 const AGAIN_MS = 1_000;

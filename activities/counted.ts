@@ -43,7 +43,10 @@ async function readBase(store: CountedStore, job: string): Promise<JobRecord | u
   return content && readRecord(content.toString('utf8'));
 }
 
-/** Writers of one line are a job's outcome and its slices' ends: few, and seldom at once. */
+/**
+ * Limit of attempts to change a line beside other writers. These are a job's outcome and the ends of its slices: few, and
+ * seldom at the same time.
+ */
 const TRIES = 10;
 
 /**
@@ -87,11 +90,11 @@ const AT_ONCE = 8;
 // Compaction ---------------------------------------------------------------------------------------------------------
 
 const DAY_MS = 86_400_000;
-/** A line whose slices are not seen gone after this time is compacted as it is. */
+/** Time after which a line is compacted even if its slices were not seen gone. */
 const LEAVING_MS = 7 * DAY_MS;
 /** Most objects that one pass makes one of. */
 const MOST_IN_ONE = 2_000;
-/** Fewer are left alone. */
+/** The least number of objects that are made one. */
 const LEAST = 2;
 
 /**

@@ -10,7 +10,7 @@ export type LogSides = (prefix: string, host: number, most: number) => Promise<B
 
 /** Bytes that are read from either side of an attempt's log: a counter is printed soon after a start, and until the end. */
 const SIDE_BYTES = 262_144;
-/** The last ones: a job may be preempted hundreds of times. */
+/** Limit of attempts that are compared, the last ones: a job may be preempted hundreds of times. */
 const MOST_ATTEMPTS = 40;
 /** Most programs count on the first host alone. */
 const HOST = 0;

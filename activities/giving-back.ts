@@ -12,8 +12,8 @@ export type TellStuck = (deletion: StuckDeletion) => Promise<void>;
 /**
  * Deletes machines until they are seen gone. They are gone only if they were missing in two looks, some time apart, or in one
  * look while the provider says that the removal is done (docs/adr/0051), and not before `notBefore`. Machines of another owner
- * stay. A removal looks before it deletes, so it is the first look. If no request for a slice was ever accepted, a provider that
- * refuses to look has nothing of it. A deletion that takes long goes on, and the pool is told (docs/adr/0099).
+ * stay. A removal looks before it deletes, which counts as the first look. If no request for a slice was ever accepted, a
+ * provider that refuses to look has nothing of it. A deletion that takes long goes on, and the pool is told (docs/adr/0099).
  */
 export async function deleteUntilGone(
   machines: Machines,
@@ -69,7 +69,7 @@ const BEAT_MS = 10_000;
  */
 const FIRST_PAUSE_MS = 300;
 
-/** Up to this pause between two looks, the next one must not wait for a quiet zone's listing. */
+/** Pause between two looks up to which a watch counts as urgent, because a quiet zone's listing would take longer. */
 const URGENT_PAUSE_MS = 2_500;
 
 /** Pause between two looks at a name that does not exist. */
@@ -190,11 +190,14 @@ class Deletion {
 }
 
 const AGAIN_MS = 5 * 60_000;
-/** An answer may change with each look, and each message is an event of the pool's history. */
+/**
+ * Shortest time between two messages. An answer may change with each look, and each message is an event of the pool's history.
+ */
 const CHANGED_MS = 60_000;
 
 /**
- * Looks by name cost two calls each, of a budget of five a second that all slices share; one listing tells of all in its zone.
+ * Number of slices up to which each is looked at by name. That costs two calls each, of a budget of five per second that all
+ * slices share, while one listing shows all slices of its zone.
  */
 const FEW = 8;
 

@@ -73,7 +73,7 @@ export const cancelMembers = (
     }),
   );
 
-/** 100 members, some at a time, are asked in less than the activity's 30 s, also if none answers. */
+/** Members that are asked at the same time. So 100 members take less than the activity's 30 s even if none answers. */
 const ASKED_AT_ONCE = 25;
 const ANSWER_MS = 5_000;
 

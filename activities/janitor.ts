@@ -115,7 +115,7 @@ interface Judged {
   /** Run of the slice's workflow. */
   readonly runId?: string;
   readonly memo?: SliceMemo;
-  /** For people. */
+  /** The reason, as a sentence for people. */
   readonly why: string;
 }
 
@@ -190,7 +190,10 @@ async function startPool(temporal: WorkflowClient, { taskQueue }: Installation, 
   await temporal.workflow.signalWithStart(WorkflowType.Quota, { ...quotaStart(pool, taskQueue), signal: wakeSignal });
 }
 
-/** Attempts of a workflow task. One fails when a worker is killed in the middle; a second failure is not such an accident. */
+/**
+ * Attempt of a workflow task from which it counts as failing. One attempt fails if a worker is killed in the middle; a second
+ * failure is no such accident.
+ */
 const FAILING_FROM_ATTEMPT = 3;
 /** Calls at one time: 10,000 open workflows take seconds, and no server limits calls this low. */
 const LOOKUPS_AT_A_TIME = 8;

@@ -209,7 +209,7 @@ const appliedName = (pool: string, kind: Kind): string => `${kind}.toml as appli
 /** Limit of applied files that are listed, of which a pool has two at most. */
 const MOST_APPLIED = 1_000;
 
-/** A thousand jobs that are accepted in one second look at an object once. */
+/** Time for which a look at an object counts, so that a thousand jobs that are accepted in one second share one. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Calls within `ms` share one reading, failures too. */

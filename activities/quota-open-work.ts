@@ -86,7 +86,7 @@ async function openSlices(temporal: WorkflowClient, pool: string): Promise<Omit<
   return slices;
 }
 
-/** Large pages, few calls: visibility allows 10 calls a second by default (docs/facts.md, "Temporal"). */
+/** Rows per page. Pages are large, because visibility allows only 10 calls a second by default (docs/facts.md, "Temporal"). */
 const PAGE = 1000;
 
 async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceMemo | undefined> {
@@ -138,7 +138,9 @@ export async function straysAmong(
 
 const byKey = (a: LeaseId, b: LeaseId): number => (leaseKey(a) < leaseKey(b) ? -1 : 1);
 
-/** For fewer rows, a look at each is exact and costs no more than two listings. */
+/**
+ * Number of rows from which a listing is cheaper. For fewer rows, a look at each is exact and costs no more than two listings.
+ */
 const WORTH_A_LIST = 10;
 
 const refKey = ({ id, run }: JobRef): string => `${id}/${run}`;

@@ -129,7 +129,7 @@ const QUERY_DEADLINE_MS = 20_000;
 
 /** Largest share of this worker's time that goes into lines: the supervision of slices comes first. */
 const MOST_OF_TIME_FOR_LINES = 1 / 10;
-/** After this long the worker's other work has its turn. */
+/** Time after which the worker's other work gets its turn. */
 const STEP_MS = 20;
 
 /**
@@ -232,7 +232,7 @@ function isNewer(content: Buffer | undefined, than: Dated): boolean {
 const MOST_PROJECTS = 50;
 /** Largest share of this worker's time that goes into counting. */
 const MOST_OF_TIME_FOR_GAUGES = 1 / 20;
-/** After this long a worker looks whether another one has published the pool since. */
+/** Time after which a worker checks whether another one has published the pool since. */
 const FORGET_AFTER_MS = 90_000;
 
 export type PoolMeter = Pick<WorkMeter, 'waitingJobs' | 'stuckDeletions' | 'leasedUnits'>;

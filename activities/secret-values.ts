@@ -51,8 +51,8 @@ export async function secretVariables(
 }
 
 /**
- * A store that is away for a moment must not end a job. This is longer than a heartbeat's timeout, so that an attempt whose
- * worker waits here is claimed again rather than failed.
+ * Time for which an outage of the secret store is waited for: it must not end a job. It is longer than a heartbeat's timeout,
+ * so that an attempt whose worker waits here is claimed again rather than failed.
  */
 const OUTAGE_MS = 90_000;
 const LONGEST_PAUSE_MS = 10_000;

@@ -189,7 +189,7 @@ function tellJob({ ref, ownership: { job: id, run } }: AwaitSliceInput): (detail
 }
 
 const BEFORE_TOLD_MS = 1_000;
-/** Each message to a job is three events of its history, and a thousand pods start one by one. */
+/** Shortest time between two messages to a job. Each is three events of its history, and a thousand pods start one by one. */
 const TOLD_APART_MS = 10_000;
 
 /**

@@ -88,7 +88,7 @@ export class UserJobsBook {
   }
 }
 
-/** Tries to write the count beside other workers. After these, Temporal tries the activity again. */
+/** Limit of attempts to write the count beside other workers. Then Temporal retries the activity. */
 const MOST_ROUNDS = 20;
 /** Calls to Temporal at one time. */
 const WIDTH = 10;

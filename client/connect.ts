@@ -125,7 +125,8 @@ function settingsWords({ message }: Error): string {
 /**
  * A data converter for a service that talks to jobctl's workflows with its own Temporal Client or Worker and must read
  * encrypted payloads: `new Client({ .., dataConverter: await jobDataConverter({ key: 'file:///etc/jobctl/key' }) })`
- * (docs/encryption.md). It also reads plain payloads. @throws CodecKeyError
+ * (docs/encryption.md). It also reads plain payloads.
+ * @throws CodecKeyError
  */
 export async function jobDataConverter(codec: CodecReferences): Promise<DataConverter> {
   const { openCodec } = await import('../cloud/codec/payload-codec.js');

@@ -70,8 +70,9 @@ export class Groups {
   }
 
   /**
-   * An open group answers through a worker. An ended one has left its state as its result, unless it was ended from outside. Without
-   * either, the view is made of the rows of its members. @throws GroupNotFound; JobRefused if a worker refused its input
+   * An open group answers through a worker. An ended one has left its state as its result, unless it was ended from outside.
+   * Without either, the view is made of the rows of its members.
+   * @throws GroupNotFound; JobRefused if a worker refused its input
    */
   async view(id: string): Promise<GroupView> {
     const execution = await this.#describe(id);

@@ -38,8 +38,9 @@ export interface JobCallsOptions extends TemporalAccess {
 }
 
 /**
- * Cancels an open workflow of jobctl. It first sends who cancels, and then Temporal's own request. The latter reaches a workflow
- * without a worker but has no name (docs/adr/0060). @returns `done` if the workflow has ended meanwhile
+ * Cancels an open workflow of jobctl. It first sends who cancels, and then Temporal's own request. The latter reaches a
+ * workflow without a worker but has no name (docs/adr/0060).
+ * @returns `done` if the workflow has ended meanwhile
  */
 export async function cancelOpen(
   { temporal, calls }: Pick<TemporalAccess, 'temporal' | 'calls'>,

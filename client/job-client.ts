@@ -170,8 +170,9 @@ export class JobClient {
   }
 
   /**
-   * Stops the open members of a group, and lets no other begin until `resumeGroup`. The group asks its members itself; `stopRound` of
-   * `describeGroup` tells how far it is. Repeating is safe. Returns a sentence. @throws JobRefused if it has ended; GroupNotFound
+   * Stops the open members of a group, and lets no other begin until `resumeGroup`. The group asks its members itself;
+   * `stopRound` of `describeGroup` tells how far it is. Repeating is safe. Returns a sentence.
+   * @throws JobRefused if it has ended; GroupNotFound
    */
   stopGroup(id: string, by: string, options?: StopOptions): Promise<string> {
     return this.#jobs.stopGroup(id, by, options);

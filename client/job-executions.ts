@@ -98,7 +98,10 @@ export async function failingTaskOf(
   };
 }
 
-/** The failed attempt is near the end of the history: only signals that arrived since come after it. */
+/**
+ * Number of events, from the end of the history, among which the failed attempt is sought. Only signals that arrived since come
+ * after it.
+ */
 const EVENTS_LOOKED_AT = 50;
 
 async function lastFailure(client: Client, workflowId: string, runId: string): Promise<string | undefined> {

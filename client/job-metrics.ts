@@ -36,7 +36,7 @@ export const DEFAULT_METRIC_POINTS = 500;
 const MOST_ATTEMPTS = 50;
 /** Objects that are read at the same time. */
 const WIDTH = 8;
-/** A listing has at most this many objects: a host could write any number of them. */
+/** Limit of listed objects: a host could write any number of them. */
 const MOST_LISTED = 10_000;
 
 /** Takes one listing, and a read for each attempt. @throws the store's errors */

@@ -9,7 +9,7 @@ import {
 } from '../cloud/store/port.js';
 import { manifestPlace, outputManifestsPrefix, setUpObject, jobPrefix, runObject } from '../domain/store-layout.js';
 import { ManifestWrong, type OutputsManifest, readManifest } from '../domain/stored-outputs.js';
-import { readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../domain/setup-record.js';
+import { readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../domain/set-up-record.js';
 
 /** Outputs that one host stored in one attempt (docs/adr/0059). */
 export interface HostOutputs {

@@ -11,7 +11,7 @@ import {
 type NamespaceServices = Pick<Connection, 'workflowService'>;
 
 const DAY_MS = 86_400_000;
-/** Long enough for a look at last week's jobs. A server's own default is one to three days. */
+/** Retention of a new namespace, long enough for a look at last month's jobs. A server's own default is one to three days. */
 export const DEFAULT_RETENTION_MS = 30 * DAY_MS;
 
 const USABLE_TIMEOUT_MS = 60_000;

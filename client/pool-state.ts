@@ -56,7 +56,7 @@ export interface PoolHistory {
 }
 
 const READS_AT_A_TIME = 16;
-/** An object is written within this time after its first line. It is filed under the day of that line. */
+/** Longest time between the first line of an object and its writing. The object is filed under the day of that line. */
 const LATEST_WRITE_MS = 3_600_000;
 
 /**

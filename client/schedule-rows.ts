@@ -48,7 +48,7 @@ export interface ScheduleView extends ScheduleRow {
   readonly missed: number;
 }
 
-/** Next times that are shown. */
+/** Number of next times shown. */
 const MOST_NEXT = 5;
 
 /** Ids of the workflows that a schedule has started lately, the newest last. */

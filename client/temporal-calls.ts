@@ -269,7 +269,7 @@ export async function taskQueuePolls(
 /** The owner id at the end of a worker's identity; undefined if the worker's version does not add it. */
 const ownerIn = (identity: string): string | undefined => /\/([0-9a-f]{12})$/.exec(identity)?.[1];
 
-/** A poll lasts a minute and is made anew at once: a worker whose last poll is older than this no longer polls. */
+/** Age of the last poll from which a worker no longer polls. A poll lasts a minute, and the next one follows at once. */
 const POLL_IS_OLD_MS = 70_000;
 
 export const isPolled = ({ lastAt = 0 }: TaskQueuePolls, now: EpochMs): boolean => now - lastAt <= POLL_IS_OLD_MS;

@@ -30,7 +30,8 @@ export interface UploadsOptions {
 const AT_ONCE = 4;
 
 /**
- * Stores contents under their hash. @returns `path: sha256` of each
+ * Stores contents under their hash.
+ * @returns `path: sha256` of each
  * @throws JobInvalid if there is no store or a file changes meanwhile; StoreUnavailable, StoreRefused
  */
 export async function uploadFiles(files: LocalContents, options: UploadsOptions): Promise<Record<string, string>> {

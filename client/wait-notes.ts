@@ -22,7 +22,7 @@ export function toldOnce({ onWait, onInterrupt }: Waiter): Waiter {
   return { onWait: onWait && tell, onInterrupt };
 }
 
-/** After this time the person is told of the wait. */
+/** Time after which the user is told of the wait. */
 const TELL_AFTER_MS = 3_000;
 
 /** Waits for a call that another party answers, such as a worker, and tells the person in time what it waits for. */

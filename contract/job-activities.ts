@@ -114,7 +114,7 @@ export type AttemptEnd = EndOfAttempt & {
   readonly evidence?: Evidence;
   /** Outputs of a command that ended. Absent: it left none. */
   readonly outputs?: OutputsReport;
-  /** Processes that still ran after the command had ended with code 0, and were ended. Absent: none. */
+  /** Processes that were still running when the command had ended with code 0. jobctl ended them. Absent: none. */
   readonly left?: LeftReport;
 };
 

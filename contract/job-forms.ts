@@ -22,7 +22,7 @@ import type { SliceNews } from './slice.js';
 
 // Forms of a job workflow's messages (contract/job.ts). Its input has a separate check, with messages for users.
 
-/** More zones than a provider has. */
+/** Limit of zones, more than a provider has. */
 const MOST_ZONES = 1_000;
 const leaseNews = { run: text(), number: z.int().min(1), epoch: epoch() };
 

@@ -140,7 +140,7 @@ export type JobRequest<Verb extends JobVerb> = Requests[Verb];
 /** The keys of a request, as zod has them. */
 export type KeysOf<Verb extends JobVerb> = ReturnType<Requests[Verb]['keys']>;
 
-/** Plain JSON that nobody changes. */
+/** Plain JSON, read-only at every depth. */
 type Fixed<T> = T extends readonly (infer Each)[]
   ? readonly Fixed<Each>[]
   : T extends object

@@ -12,7 +12,7 @@ import type { JobMember } from '../domain/array/group-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { HostPlace } from '../domain/recovery/host-ends.js';
-import type { SetUpRecord } from '../domain/setup-record.js';
+import type { SetUpRecord } from '../domain/set-up-record.js';
 import type { UsualAccounts } from '../domain/machine-kinds/kind.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Pricing, RefusalScope, SliceHost, TierPurchase } from '../domain/slice.js';
@@ -88,7 +88,7 @@ export type JobNotice = AboutJob &
     | { readonly result: JobResult; readonly outcome: Outcome }
     | { readonly result: 'refused'; readonly message: string }
   );
-/** The one argument of that signal for an event before the job's end. */
+/** Argument of the same signal when `notify` reports an event before the job's end. */
 export type EventNotice = AboutJob & { readonly event: ToldEvent };
 
 interface AboutJob {
@@ -147,7 +147,7 @@ export interface HostLogin {
   readonly user: string;
   /** OpenSSH line of the key that the hosts accept. */
   readonly publicKey: string;
-  /** The job whose key it is, if that lends the slices (docs/adr/0163). Absent: the job itself. */
+  /** The job that lends its slices to this one, whose key it then is (docs/adr/0163). Absent: the key is the job's own. */
   readonly landlord?: Landlord['job'];
 }
 /** Answer of the `describe` query. */

@@ -40,7 +40,7 @@ const LEASE_ID: z.ZodType<LeaseId> = z.object({
 /** Checked strictly: units that a pool cannot trust would overcommit it. */
 const quotaUnits = z.record(TEXT, z.int().min(0));
 
-/** Longer than any type's name. */
+/** Limit of a type's name, in characters: longer than any. */
 const MOST_TYPE = 40;
 const askedFor: z.ZodType<AskedFor> = z.object({ accelerator: TEXT.min(1).max(MOST_TYPE), pricing: PRICING });
 

@@ -30,7 +30,7 @@ export interface HookReport {
 /** The longest time for which an end hook may hold the chips of a job that has its outcome. */
 const MOST_SECONDS = 3600;
 const DEFAULT_SECONDS = 300;
-/** Leaves some of a Spot VM's 30 s to the command. */
+/** Default time of the hook `preemption`, which leaves some of a Spot VM's 30 s to the command. */
 const DEFAULT_PREEMPTION_SECONDS = 15;
 
 const hookForm = () =>

@@ -165,8 +165,9 @@ export interface FoundInput extends InputSpec {
 }
 
 /**
- * The entries of a manifest that an input takes, as they lie in its folder: a folder's files below it, a file by its name. A link
- * that would lead out of the input is left out. @param entries with one character for each byte of a name
+ * The entries of a manifest that an input takes, as they lie in its folder: a folder's files below it, a file by its name. A
+ * link that would lead out of the input is left out.
+ * @param entries with one character for each byte of a name
  */
 export function entriesAt(entries: readonly OutputEntry[], written: string | undefined): readonly OutputEntry[] {
   const path = written === undefined ? undefined : inBytes(written);

@@ -1,4 +1,6 @@
-/** If one sweep finds more orphans than this, the fault is probably in jobctl or its configuration, so nothing is deleted. */
+/**
+ * Limit of orphans in one sweep. If it finds more, the fault is probably in jobctl or its configuration, so nothing is deleted.
+ */
 export const MOST_DELETIONS_PER_SWEEP = 5;
 
 /**

@@ -41,7 +41,8 @@ function targetChoices(to: NotifyTarget): readonly (readonly [Path, string])[] {
 
 /**
  * The choices of a job whose image a cluster builds. The build's namespace counts as a place of pods, even if the job has no
- * pods. The build's Secrets are in that namespace. @param spec with its machines as the pool completes them
+ * pods. The build's Secrets are in that namespace.
+ * @param spec with its machines as the pool completes them
  */
 export function buildChoices(job: unknown, spec: JobSpec): readonly Choice[] {
   const resolved = resolveJob(job);

@@ -88,7 +88,7 @@ export interface Outcome {
   readonly hooks?: readonly HookReport[];
   /** Stored files of the last attempt whose command ended. Absent: none. */
   readonly outputs?: OutputsReport;
-  /** Processes that still ran after the last command had ended with code 0, and were ended. Absent: none. */
+  /** Processes that were still running when the last command had ended with code 0. jobctl ended them. Absent: none. */
   readonly left?: LeftReport;
   /** Work repeated after an attempt was lost. Absent: none, or the command prints no counter. */
   readonly doneTwice?: DoneTwice;

@@ -22,7 +22,9 @@ export function editDistance(a: string, b: string): number {
 
 const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;
 
-/** Longer words are not compared, nor more words than `MOST_KNOWN`. The time grows with both lengths and with the number. */
+/**
+ * Limit of compared words' length; `MOST_KNOWN` is that of their number. The time grows with both lengths and with the number.
+ */
 const MOST_CHARACTERS = 60;
 const MOST_KNOWN = 200;
 

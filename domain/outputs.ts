@@ -16,10 +16,10 @@ export interface OutputsSpec {
 }
 
 export const DEFAULT_OUTPUTS: OutputsSpec = { patterns: [], everySeconds: 600, waitSeconds: 600 };
-/** More often would mean writing to the store all the time. */
+/** The shortest `outputs.every`: with less, hosts would write to the store all the time. */
 const LEAST_EVERY_SECONDS = 10;
 const MOST_EVERY_SECONDS = 24 * 3600;
-/** Meanwhile slices are held, and billed. */
+/** The longest `outputs.wait`: meanwhile slices are held, and billed. */
 const MOST_WAIT_SECONDS = 6 * 3600;
 /** Most patterns of a job. Each is a word of the run's plan on each host. */
 const MOST_PATTERNS = 100;

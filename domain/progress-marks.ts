@@ -121,7 +121,7 @@ function wholeNumber(text: string | undefined): number | undefined {
   return digits !== undefined && /^\d+$/.test(digits) ? Number(digits) : undefined;
 }
 
-/** With fewer marks in one attempt, nothing shows where the next one continued. */
+/** Least number of marks in one attempt from which it can be seen where the next one continued. */
 const LEAST_MARKS = 2;
 
 /**

@@ -59,7 +59,10 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   };
 }
 
-/** CUDA sees the slot's GPUs alone. The job's own `env` cannot say otherwise: other GPUs of the machine are another job's. */
+/**
+ * Lets CUDA see the slot's GPUs only. The job's own `env` cannot override it, because the machine's other GPUs belong to other
+ * jobs.
+ */
 function slotEnvironment(slot: MachineSlot | undefined): Record<string, string> {
   return slot === undefined ? {} : { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: slot.gpus.join(',') };
 }

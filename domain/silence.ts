@@ -94,7 +94,7 @@ export const UNHEARD: Rhythm = { forMs: 0, longestMs: 0 };
 
 /** Least silence of a host that is worth a note, in a job without `timeouts.no_output`. */
 export const NOTE_AFTER_MS = 10 * 60_000;
-/** A silence that is so many times longer than every one before it is not a slow step. */
+/** Factor by which a silence must exceed every earlier one, so that it cannot be a slow step. */
 const LONGER_THAN_EVER = 10;
 /** Many programs first print on every host, and then on one. So a rhythm must last for this many of its longest silences. */
 const LEAST_SILENCES = 5;

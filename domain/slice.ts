@@ -74,7 +74,7 @@ export interface OwnHost {
 export interface MachineSlot {
   /** From 0. */
   readonly number: number;
-  /** Slots of the machine. */
+  /** Number of slots of the machine. */
   readonly of: number;
   /** Indexes of its NVIDIA GPUs as nvidia-smi has them, which is their order on the PCI bus. Empty: it has none. */
   readonly gpus: readonly number[];
@@ -111,11 +111,14 @@ const REACHES: { readonly [R in Reach]: ReachFacts } = {
   pod: { areContainers: true, externalIp: () => undefined, own: () => undefined },
 };
 
+export const REACH_WORDS = Object.keys(REACHES) as readonly Reach[];
 export const reachFacts = (reach: Reach): ReachFacts => REACHES[reach];
 export const externalIpOf = (host: HostFacts): string | undefined => REACHES[host.reach].externalIp(host);
 export const ownHostOf = (host: HostFacts | undefined): OwnHost | undefined => host && REACHES[host.reach].own(host);
 
-/** The slot that a host of these is. Undefined: it is a whole machine, or no machine of a pool's own. */
+/**
+ * The slot of a shared machine that one of these hosts is. Undefined: the host is a whole machine, or belongs to a provider.
+ */
 export const slotOf = (hosts: readonly SliceHost[], host: number): MachineSlot | undefined =>
   ownHostOf(hosts.find(({ index }) => index === host))?.slot;
 

@@ -53,7 +53,7 @@ export const bundleObject = (sha256: string): string => `bundles/${sha256}.tar.g
 /** SSH host keys of one node's VMs, one object each (cloud/hosts/host-key-record.ts). No two nodes ever have the same `uid`. */
 export const hostKeysPrefix = (uid: string): string => `system/host-keys/${uid}/`;
 export const hostKeyObject = (uid: string, index: number): string => `${hostKeysPrefix(uid)}${index}`;
-/** Record of the set-up of an attempt, `SetUpRecord` of domain/setup-record.ts. Rewritten while the set-up runs. */
+/** Record of the set-up of an attempt, `SetUpRecord` of domain/set-up-record.ts. Rewritten while the set-up runs. */
 export const setUpObject = (job: string, attempt: number): string => `${setUpPrefix(job)}${attempt}.json`;
 /** Prefix of the set-ups of all attempts. */
 export const setUpPrefix = (job: string): string => `jobs/${job}/setup/a`;

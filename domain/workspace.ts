@@ -63,13 +63,13 @@ export interface UseWatch {
 
 export const UNWATCHED: UseWatch = { misses: 0 };
 
-/** Looks at which a host could not tell before the job says so. */
+/** Number of looks without an answer from a host after which the job says so. */
 export const MISSES_TOLD = 5;
 const MOST_WARNING_MS = 10 * 60_000;
 
 /** The announcement comes so long before the end: 10 minutes, or half of a short limit. */
 export const warningMs = (limitMs: number): number => Math.min(MOST_WARNING_MS, limitMs / 2);
-/** Less is no idleness that is worth a line. */
+/** Idle time, in ms, that the job tells of. A shorter one is not worth a line. */
 const noteMs = (limitMs: number): number => Math.min(MOST_WARNING_MS / 2, limitMs / 4);
 
 export interface AfterLook {

@@ -181,7 +181,7 @@ export function checkAllow(form: Form, report: Report): void {
       report.wrong(['allow', 'secrets', index], pattern, 'no place of a Secret', 'CONTEXT/NAMESPACE/NAME');
 }
 
-/** A secret is named CONTEXT/NAMESPACE/NAME. */
+/** Number of parts in a secret's name, CONTEXT/NAMESPACE/NAME. */
 const SECRET_PARTS = 3;
 
 /** The file's rules for choices of jobs, and the values that it gives to them itself. */

@@ -10,7 +10,8 @@ interface Fraction {
 }
 
 /**
- * Converts the shortest decimal that rounds to `value`: the one in the file. @throws RangeError for NaN, infinity, less than 0
+ * Converts the shortest decimal that rounds to `value`: the one in the file.
+ * @throws RangeError for NaN, infinity, less than 0
  */
 function fractionOf(value: number): Fraction {
   if (!Number.isFinite(value) || value < 0) throw new RangeError(`share: ${value} is not a number of 0 or more`);

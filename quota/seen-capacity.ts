@@ -51,10 +51,10 @@ export const MOST_PLACES = 200;
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Older outcomes do not count. */
+/** Age from which outcomes no longer count. */
 const OUTCOME_LIFE_MS = 7 * DAY;
 const WEAR_HALF_LIFE_MS = DAY;
-/** An outcome of this age counts half in the order of zones: capacity comes and goes within hours. */
+/** Age at which an outcome counts half in the order of zones: capacity comes and goes within hours. */
 const ORDER_HALF_LIFE_MS = 3 * HOUR;
 /** The longest wait that one outcome, or one request that still waits, counts against its zone. */
 const LONGEST_WAIT_MS = 2 * HOUR;

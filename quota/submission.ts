@@ -124,7 +124,7 @@ export interface UserJobs {
   readonly user: string;
   /** Jobs that were open at the last look, oldest first. */
   readonly open: readonly UserJob[];
-  /** Times at which jobs were taken, within the last minute. */
+  /** Times within the last minute at which jobs were accepted. */
   readonly recent: readonly EpochMs[];
 }
 

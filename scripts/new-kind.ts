@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { formatted } from './formatted.js';
-import { adapterFile, auditFile, indexFile, sectionFile, wordsFile } from './new-kind/skeleton.js';
+import { kindFiles, kindNames } from './new-kind/skeleton.js';
 
 /** `npm run new:kind ec2`: writes the skeleton of a kind of machines, and its registry rows (docs/machines.md, "A new kind"). */
 const [name = ''] = process.argv.slice(2);
@@ -9,18 +9,10 @@ if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) {
   process.stderr.write('npm run new:kind NAME: small letters, digits and dashes, such as ec2\n');
   process.exit(2);
 }
-const words = name.split('-');
-const type = words.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`).join('');
-const names = { name, section: words.join('_'), type, value: `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` };
+const names = kindNames(name);
+const { type } = names;
 
-const files = {
-  [`domain/machine-kinds/${name}/words.ts`]: wordsFile(names),
-  [`domain/machine-kinds/${name}/section.ts`]: sectionFile(names),
-  [`domain/machine-kinds/${name}/index.ts`]: indexFile(names),
-  [`cloud/machines/${name}/${name}.ts`]: adapterFile(names),
-  [`cloud/machines/${name}/audit.ts`]: auditFile(names),
-};
-for (const [file, text] of Object.entries(files)) {
+for (const [file, text] of Object.entries(kindFiles(names))) {
   if (existsSync(file)) throw new Error(`${file} is there already`);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, await formatted(file, text));
@@ -46,7 +38,8 @@ for (const [before, row] of rows) {
 writeFileSync(REGISTRY, await formatted(REGISTRY, registry));
 process.stdout.write(`touched  ${REGISTRY}
 Next: npx tsc --noEmit -p . names the rows that are missing; then fill in every todo() of the new files, until
-npx mocha test/architecture/machine-kinds.test.ts is green; then npx tsx scripts/write-schemas.ts.
+npx mocha test/architecture/machine-kinds.test.ts is green (test/cloud/${name}-machines.test.ts is so already);
+then npx tsx scripts/write-schemas.ts.
 `);
 
 function registryImports(): string {

@@ -62,7 +62,7 @@ export function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limit
 const tlsOf = ({ tls }: ServerConfig['listen']): object =>
   tls === undefined ? {} : { https: { ...tls, ...HTTP_OPTIONS } };
 
-/** Long enough for event ids that contain every host, and for long paths of files. */
+/** Limit of headers, with room for event ids that contain every host, and for long paths of files. */
 const MOST_HEADER_BYTES = 131_072;
 const HTTP_OPTIONS = { maxHeaderSize: MOST_HEADER_BYTES, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
 /** Time that the largest file takes at the lowest rate through the server (shares.ts). Other bodies have `BODY_MS`. */
@@ -140,7 +140,7 @@ async function ended(response: ServerResponse, socket: Socket): Promise<void> {
   });
 }
 
-/** Answers of less are sent again: the tag would cost as much. */
+/** Size from which an answer gets a tag. Smaller ones are sent again, since a tag would cost as much. */
 const LEAST_TAGGED = 512;
 
 /**

@@ -205,7 +205,8 @@ function readJson(file: string): unknown {
 
 /**
  * Reads the secret that a reference names. The configuration contains only references.
- * @param reference file:///PATH of a file that only its owner can read, or env:NAME @param field for messages
+ * @param reference file:///PATH of a file that only its owner can read, or env:NAME
+ * @param field for messages
  * @throws ServerConfigError, which never contains the secret
  */
 export function secretText(reference: string, field: string): string {

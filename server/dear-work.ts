@@ -9,7 +9,7 @@ type Task = keyof typeof Tasks;
 type Input<Name extends Task> = Parameters<(typeof Tasks)[Name]>[0];
 type Result<Name extends Task> = Awaited<ReturnType<(typeof Tasks)[Name]>>['result'];
 
-/** Longer work is abandoned, and its thread ended. */
+/** Time limit of one piece of work. Longer work is abandoned, and its thread ended. */
 const MOST_MS = 15_000;
 const THREADS = 2;
 /** Calls of one subject that run at the same time. Calls of other subjects come in between. */

@@ -6,12 +6,14 @@ import { stagedUploadObject, UPLOADS_PREFIX } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
 import { ApiError } from './problem.js';
 
-/** Smaller files go through the server: one call instead of three. */
+/** Size from which a file is uploaded past the server. Smaller files take one call through it instead of three. */
 const DIRECT_FROM = 1024 * 1024;
 /** Bytes of one read. A comparison has at most two such pieces in memory. */
 const PIECE = 8 * 1024 * 1024;
 const COMPARED_AT_ONCE = 8;
-/** Incomplete uploads are kept this long. An upload's address is valid for a week, so an older one can never be completed. */
+/**
+ * Time for which incomplete uploads are kept. An upload's address is valid for a week, so an older one can never be completed.
+ */
 const KEPT_MS = 8 * 86_400_000;
 
 type UploadStore = Pick<StorePort, 'list' | 'read' | 'remove' | 'stat' | 'upload' | 'uploadSession' | 'uploadUrl'>;

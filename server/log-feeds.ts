@@ -58,8 +58,9 @@ export class LogFeeds {
   }
 
   /**
-   * Follows until the job has ended and its log is sent, or until `signal` is aborted. @returns the last row @throws ApiError
-   * `too-many-requests`
+   * Follows until the job has ended and its log is sent, or until `signal` is aborted.
+   * @returns the last row
+   * @throws ApiError `too-many-requests`
    */
   async follow(subject: string, selection: LogSelection, sink: LogSink, signal: AbortSignal): Promise<JobRow> {
     this.#enter(subject);
@@ -131,7 +132,7 @@ export class LogFeeds {
   }
 }
 
-/** Callers that ask within this time share a listing. It is less than a follower's pause. */
+/** Time for which callers share a listing. It is less than a follower's pause. */
 const LIST_MS = 300;
 const MOST_LISTS = 2_000;
 const MOST_BYTES = 32 * 1024 * 1024;

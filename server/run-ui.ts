@@ -97,7 +97,7 @@ const CONFIG: AppConfig = {
 
 /** Time for which a link is good. */
 const LINK_MS = 10 * 60_000;
-/** A page that is left open is asked for another link after so long. */
+/** Lifetime of a page's session. A page that is left open longer needs another link. */
 const SESSION_MS = 24 * 3_600_000;
 
 /**

@@ -12,7 +12,7 @@ interface AccountParts {
   readonly view: JobView | undefined;
 }
 
-/** Where the chip-time of a job went, and what it cost (docs/counted.md). */
+/** The chip-time of a job by use, and its cost (docs/counted.md). */
 // Loaded when it is first opened.
 export function JobAccount({ row, view }: AccountParts) {
   const isOver = row.endedAt !== undefined;
@@ -22,7 +22,7 @@ export function JobAccount({ row, view }: AccountParts) {
     enabled: isOver,
     refetchInterval: false,
   });
-  // The stored account has the work that was lost, which is read when a job has ended.
+  // Only the stored account has the lost work, which is counted when a job has ended.
   const account: Account | undefined = asking.data ?? view?.usage;
   const isReading = isOver ? asking.isPending : view === undefined;
   if (account === undefined)

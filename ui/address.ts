@@ -1,4 +1,4 @@
-/** What the address of the page says: which screen, and its filters, so that a link is the whole state. */
+/** The state of the page, as its address holds it: a screen with its filters. A link therefore restores all of it. */
 export type Screen =
   | { readonly name: 'board' }
   | { readonly name: 'job'; readonly id: string }

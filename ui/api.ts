@@ -21,7 +21,7 @@ export interface Asked<C extends Call> {
   readonly signal?: AbortSignal;
 }
 
-/** A refusal of the server, or none of its answers arrived (`unreachable`). */
+/** The server refused the call, or did not answer (`unreachable`). */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly code: ApiProblem['code'] | 'unreachable';
@@ -34,7 +34,10 @@ export class Refused extends Error {
   }
 }
 
-/** Answers that the server need not send again while they are the same, by path. The oldest goes first. */
+/**
+ * Cached answers with their ETags, by path: the server sends an answer again only if it has changed. The oldest is dropped
+ * first.
+ */
 const known = new Map<string, { readonly tag: string; readonly answer: unknown }>();
 const MOST_KNOWN = 40;
 
@@ -66,7 +69,7 @@ export async function objectText(name: string, signal?: AbortSignal): Promise<st
   return (await request(path, { method: 'GET', ...(signal && { signal }) })).text();
 }
 
-/** Bytes of a stored object, from its beginning: of a longer one than 16 MiB the server sends no more. */
+/** The first 16 MiB of a stored object. The server sends no more. */
 export async function objectBytes(name: string): Promise<ArrayBuffer> {
   return (await request(pathOf('GET /v1/objects/content', '', { name }), { method: 'GET' })).arrayBuffer();
 }
@@ -137,14 +140,14 @@ export interface LogWish {
   readonly attempt?: number | undefined;
   readonly hosts?: readonly number[] | undefined;
   readonly tail?: number;
-  /** Begin there: `ATTEMPT;HOST:OFFSET`. */
+  /** Position to begin at: `ATTEMPT;HOST:OFFSET`. */
   readonly position?: string | undefined;
 }
 
-/** Time before a broken stream is asked for again. */
+/** Pause before a broken stream is requested again. */
 const AGAIN_MS = 2_000;
 
-/** Follows a log until it ends or `signal` is aborted. A broken stream goes on where it was. @throws Refused */
+/** Follows a log until it ends or `signal` is aborted. A broken stream is resumed at its last position. @throws Refused */
 export async function followLog(job: string, wish: LogWish, events: LogEvents, signal: AbortSignal): Promise<void> {
   let position = wish.position;
   for (;;) {

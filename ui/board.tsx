@@ -13,11 +13,11 @@ type Row = BoardAnswer['rows'][number];
 /** A heading, or a job. */
 type Entry = string | Row;
 
-/** The most that one answer has. */
+/** The server's limit of rows per answer. */
 const MOST_ROWS = 1_000;
 const DAY_MS = 86_400_000;
 const GROUPS_MS = 10_000;
-/** `endedSince` moves by this step, so that the same question is asked for a while. */
+/** `endedSince` is rounded to this step, so that polls repeat one query and its answer can be cached. */
 const STEP_MS = 300_000;
 
 export function Board() {
@@ -114,7 +114,7 @@ function Filters({
 
 const MOST_GROUPS = 8;
 
-/** Groups that are open, or ended within a day: each in a line, with how many of its members are how. */
+/** One line for each group that is open or ended within a day, with the number of its members in each state. */
 function Groups({
   filters: { text, user, project, pool, phases, isAll },
   since,
@@ -162,7 +162,7 @@ interface TotalsParts {
   readonly change: (part: Partial<BoardFilters>) => void;
 }
 
-/** Totals by phase, each of which chooses its phase. */
+/** Number of jobs in each phase. A click filters by the phase. */
 function Totals({ phases, chosen, change }: TotalsParts) {
   const missing = chosen.filter((phase) => !phases.some((each) => each.phase === phase));
   const shown = [...phases, ...missing.map((phase) => ({ phase, jobs: 0, chips: 0 }))];
@@ -233,7 +233,7 @@ function Rows({ entries }: { readonly entries: readonly Entry[] }) {
       link?.focus();
       return link instanceof HTMLElement;
     };
-    // A row that is not drawn yet is there after the next frame.
+    // A row that is not drawn yet exists after the next frame.
     if (!focus()) requestAnimationFrame(focus);
   };
   return (

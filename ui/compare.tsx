@@ -22,7 +22,7 @@ import { Chart, type Line } from './parts/chart.js';
 import { changeSearch, Link, useAddress } from './parts/link.js';
 import { type Column, Table } from './parts/table.js';
 
-/** How often the metrics of an open member are read. */
+/** Interval between reads of an open member's metrics. */
 const LOOK_MS = 15_000;
 const POINTS = 400;
 const HEIGHT_PX = 260;
@@ -40,7 +40,7 @@ interface CompareParts {
   readonly axes: readonly string[];
 }
 
-/** Lines are told apart by colour, and the second six by dashes too. */
+/** The first six lines differ by colour. The next six repeat the colours with dashes. */
 const COLOURS = ['--c4', '--c1', '--c2', '--c5', '--c3', '--c6'] as const;
 const lineOf = (at: number, label: string): Line => ({
   label,
@@ -48,7 +48,7 @@ const lineOf = (at: number, label: string): Line => ({
   isDashed: at >= COLOURS.length,
 });
 
-/** Chosen members of a group: a metric over its steps and over a parameter, and which member has the best value. */
+/** Compares chosen members of a group: a metric over its steps and over a parameter, and the member with the best value. */
 // Loaded with the first members that are chosen.
 export function Compare({ members, axes }: CompareParts) {
   const { told, asking, isReading } = useTold(members);
@@ -124,7 +124,7 @@ function useTold(members: readonly Compared[]) {
 
 interface ChooseParts {
   readonly label: string;
-  /** The word of the address. */
+  /** The key in the address. */
   readonly name: string;
   readonly value: string;
   readonly of: readonly string[];

@@ -7,7 +7,7 @@ export type Told = AnswerOf<'metrics'>;
 export type Metric = Told['metrics'][number];
 type Scalar = string | number | boolean;
 
-/** Most jobs that are compared: each is asked for its metrics, and more lines than this are not told apart. */
+/** Limit of compared jobs: each costs a request for its metrics, and a reader cannot tell more lines apart. */
 export const MOST_COMPARED = 12;
 
 /** Members that an address names, `0,3,17`. */
@@ -16,13 +16,13 @@ export function chosenOf(text: string | null): readonly number[] {
   return [...new Set(named.map(Number))].slice(0, MOST_COMPARED);
 }
 
-/** With the member, or without it if it was there. The most that can be compared stay. */
+/** Adds the member, or removes it if it is there. At the limit of compared members, no more are added. */
 export function toggled(chosen: readonly number[], index: number): readonly number[] {
   if (chosen.includes(index)) return chosen.filter((each) => each !== index);
   return chosen.length < MOST_COMPARED ? [...chosen, index] : chosen;
 }
 
-/** Names of all metrics: those of most jobs first, of these a loss, then by name. */
+/** Names of all metrics. First those that most jobs report; among equals, losses before others, then by name. */
 export function metricNames(told: readonly (Told | undefined)[]): readonly string[] {
   const jobs = new Map<string, number>();
   for (const { name } of told.flatMap((each) => each?.metrics ?? [])) jobs.set(name, (jobs.get(name) ?? 0) + 1);
@@ -50,10 +50,10 @@ export function overSteps(metrics: readonly (Metric | undefined)[]): readonly [s
   return [steps, ...lines];
 }
 
-/** The values of a metric that a job is known by. */
+/** The value of a metric by which jobs are compared. */
 export const READS = ['last', 'least', 'most'] as const;
 export type Read = (typeof READS)[number];
-/** Undefined: it told none, or no finite one. */
+/** Undefined: the job reported no finite value. */
 export const valueOf = (metric: Metric | undefined, read: Read): number | undefined =>
   metric?.[read]?.value ?? undefined;
 
@@ -68,7 +68,7 @@ interface Placed {
   readonly values: Readonly<Record<string, Scalar>>;
 }
 
-/** Parameters that are numbers in each of these members, and not the same number in all. */
+/** Parameters that are numbers in all of these members, and differ between them. */
 export const numericAxes = (axes: readonly string[], members: readonly Placed[]): readonly string[] =>
   axes.filter((axis) => {
     const values = members.map(({ values: of }) => numberIn(of[axis]));
@@ -90,10 +90,13 @@ export function overParameter(
   return [order.map(({ at }) => at), ...lines];
 }
 
-/** Numbers so far apart are shown on a logarithmic axis. A hundredfold counts, whatever its last digits are. */
+/**
+ * Ratio of the largest to the smallest number from which the axis is logarithmic. A little below 100, since a ratio of 100 may
+ * be rounded down.
+ */
 const FAR = 99.99;
 
-/** Whether an axis of these numbers is better logarithmic: all are above 0, and they span two powers of ten or more. */
+/** Whether these numbers need a logarithmic axis: all are above 0, and the largest is about 100 times the smallest or more. */
 export function isFar(values: Iterable<number | null | undefined>): boolean {
   let [least, most] = [Infinity, 0];
   for (const value of values) {
@@ -105,7 +108,7 @@ export function isFar(values: Iterable<number | null | undefined>): boolean {
   return most / least >= FAR;
 }
 
-/** Which of the values is the best one. Undefined: there is none. */
+/** Index of the best value. Undefined: there are no values. */
 export function bestOf(values: readonly (number | undefined)[], isLow: boolean): number | undefined {
   let best: number | undefined;
   for (const [at, value] of values.entries()) {
@@ -116,7 +119,7 @@ export function bestOf(values: readonly (number | undefined)[], isLow: boolean):
   return best;
 }
 
-/** Metrics of which a high value is the better one, by their usual names. */
+/** Matches usual names of metrics for which a higher value is better. */
 const GOOD_IF_HIGH = /acc|auc|f1|bleu|rouge|reward|return|score|precision|recall|throughput|per_s|mfu/i;
 export const isLowBetter = (name: string): boolean => !GOOD_IF_HIGH.test(name);
 

@@ -18,12 +18,12 @@ interface Shown extends Member {
 }
 
 const LOOK_MS = 5_000;
-/** Members whose rows are read, the newest of them: as many as one answer has. */
+/** Number of members whose rows are read, the newest first: the server's limit per answer. */
 const MOST_ROWS = 1_000;
 /** Longest value that a cell shows. */
 const MOST_OF_VALUE = 60;
 
-/** A group: its members by their parameters. A column can be sorted by, and hidden; members can be compared. */
+/** A group, with a row of parameters for each member. Columns can be sorted and hidden, and members compared. */
 // Loaded with the first group.
 export function Group({ id }: { readonly id: string }) {
   const asking = useAnswer('GET /v1/groups/:id', { of: id }, { everyMs: LOOK_MS });
@@ -114,7 +114,7 @@ const choiceOf = (chosen: readonly number[]): Choice<Shown> => ({
   label: ({ index }) => `Compare member ${index}`,
 });
 
-/** How many members are compared, and buttons that choose several. */
+/** The number of compared members, and buttons that choose several at once. */
 function Chosen({ chosen, shown }: { readonly chosen: readonly number[]; readonly shown: readonly Shown[] }) {
   const begun = shown.filter(({ row }) => row !== undefined).map(({ index }) => index);
   if (begun.length === 0) return null;
@@ -184,13 +184,16 @@ function columnsOf(axes: readonly string[]): readonly Column<Shown>[] {
 interface GroupVerbsParts {
   readonly id: string;
   readonly isOver: boolean;
-  /** Members that a retry would run again. */
+  /** Number of members that a retry would run again. */
   readonly failed: number;
-  /** A job of the group, which has the same owner, project and pool. Undefined: none has begun, and the server decides alone. */
+  /**
+   * Any job of the group: it has the group's owner, project and pool, so the rights on it are shown. Undefined: no member has
+   * begun, so only the server can tell.
+   */
   readonly member: string | undefined;
 }
 
-/** Buttons of a group. What the access table refuses is greyed, and says who may. */
+/** Buttons of a group. A button that the access table refuses is grey, and says who may use it. */
 function GroupVerbs({ id, isOver, failed, member }: GroupVerbsParts) {
   const [asked, ask] = useState<'cancel' | 'retry'>();
   const [told, setTold] = useState('');

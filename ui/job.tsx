@@ -23,7 +23,7 @@ type Row = Answer<'GET /v1/jobs/:id'>;
 const TABS = ['log', 'outputs', 'account', 'events', 'hosts', 'file'] as const;
 type Tab = (typeof TABS)[number];
 
-/** A worker has to answer for a description, so it is asked for less often than a row. */
+/** Interval between descriptions. Each needs an answer of a worker, so it is longer than that of rows. */
 const VIEW_MS = 5_000;
 
 // Loaded when the first job is opened.
@@ -119,7 +119,7 @@ function Part({ asking, children }: PartParts) {
   );
 }
 
-/** Why the job waits, in the words of `jobctl why`; else the reason of its phase, or of its end. */
+/** The reason for which the job waits, in the words of `jobctl why`; otherwise the reason of its phase, or of its end. */
 function Why({ row }: { readonly row: Row }) {
   const { data } = useAnswer(
     'GET /v1/jobs/:id/why',
@@ -190,7 +190,7 @@ interface Stretch {
   readonly to: number;
 }
 
-/** Phases one after the other, as wide as they were long. */
+/** Phases in order, each as wide as its duration. */
 function Timeline({ view, endedAt }: { readonly view: JobView; readonly endedAt: number | undefined }) {
   const now = useNow();
   const end = endedAt ?? now;
@@ -275,7 +275,7 @@ function Hosts({ view }: { readonly view: JobView }) {
   );
 }
 
-/** What a host says of where it is: its values that are texts. */
+/** Describes where a host is by all of its fields that are texts. */
 const placeWords = ({ slice: _, number: __, ...host }: HostRow): string =>
   Object.values(host)
     .filter((value) => typeof value === 'string')

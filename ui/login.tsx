@@ -7,7 +7,7 @@ interface LoginParts {
   readonly hasEnded: boolean;
 }
 
-/** The page without a login: of `jobctl ui` it names the command, of `jobctl serve` it takes a token. */
+/** The page without a login. Under `jobctl ui` it names the command that opens it; under `jobctl serve` it takes a token. */
 export function Login({ problem, hasEnded }: LoginParts) {
   const [isLocal, setLocal] = useState<boolean>();
   const [words, setWords] = useState(problem);

@@ -9,10 +9,10 @@ import { type Column, Table } from './parts/table.js';
 
 type Machine = Answer<'GET /v1/pools/:pool/machines'>['machines'][number];
 
-/** A worker looks at each machine over SSH. */
+/** Interval between looks. For each, a worker connects to every machine over SSH. */
 const LOOK_MS = 60_000;
 
-/** The machines that a pool owns: what each does, and why one is not used. Drain and undrain ask before. */
+/** A pool's own machines: the use of each, or the reason why it is not used. Drain and undrain ask for confirmation. */
 // Loaded when it is first opened.
 export function Machines({ pool }: { readonly pool: string }) {
   const asking = useAnswer('GET /v1/pools/:pool/machines', { of: pool }, { everyMs: LOOK_MS });
@@ -67,7 +67,7 @@ interface Asked {
 }
 
 const TITLES: Readonly<Record<Verb, string>> = { drain: 'Drain', undrain: 'Undrain', check: 'Check' };
-/** What ends the state of a machine that is not used. Any other is drained. */
+/** The verb that ends each state in which a machine is not used. In other states the verb is drain. */
 const VERBS: Readonly<Record<string, Verb>> = { drained: 'undrain', aside: 'check', silent: 'check' };
 
 interface ChangeParts {

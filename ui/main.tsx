@@ -16,7 +16,10 @@ const client = new QueryClient({
   },
 });
 
-/** The code of a link that `jobctl ui` printed stands behind the `#`, which is sent to nobody, and is good once. */
+/**
+ * Logs in by the link that `jobctl ui` printed. Its code stands behind the `#`, which browsers send to no server, and is valid
+ * once.
+ */
 async function openByLink(): Promise<string | undefined> {
   const [, code] = /^#open=([\w-]{20,100})$/.exec(location.hash) ?? [];
   if (code === undefined) return undefined;

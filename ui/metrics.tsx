@@ -4,7 +4,7 @@ import { readMetrics } from './api.js';
 import { Chart } from './parts/chart.js';
 import type { Series } from './series.js';
 
-/** How often the metrics of an open job are read. */
+/** Interval between reads of an open job's metrics. */
 const LOOK_MS = 10_000;
 
 /** Plots of what a command reports. Nothing is shown if it reports nothing. */

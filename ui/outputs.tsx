@@ -9,9 +9,9 @@ import { type Column, Table } from './parts/table.js';
 import { type ManifestPlace, manifestsOf, outputsIn, type StoredFile, type StoredOutputs } from './records.js';
 import { clock, count, sizeText } from './words.js';
 
-/** Hosts whose files are listed. `jobctl outputs` has all. */
+/** Limit of hosts whose files are listed. `jobctl outputs` lists all. */
 const MOST_HOSTS = 16;
-/** The most that one answer of the server has. */
+/** The server's limit of bytes per answer. */
 const MOST_BYTES = 16 * 1_024 * 1_024;
 const LOOK_MS = 15_000;
 
@@ -20,7 +20,7 @@ interface OutputsParts {
   readonly isOver: boolean;
 }
 
-/** Files that the hosts of a job have stored in its newest attempt with any, or in a chosen one. */
+/** Files that a job's hosts stored in a chosen attempt, or else in the newest attempt that stored any. */
 // Loaded when it is first opened.
 export function Outputs({ job, isOver }: OutputsParts) {
   const [attempt, setAttempt] = useState<number>();
@@ -106,7 +106,7 @@ interface Read {
     readonly files: readonly StoredFile[];
     readonly outputs: StoredOutputs;
   }[];
-  /** Hosts that are not listed. */
+  /** Number of hosts that are not listed. */
   readonly more: number;
 }
 
@@ -172,7 +172,7 @@ const Time = ({ at }: { readonly at: number | undefined }) => {
   return at === undefined ? null : clock(at, now);
 };
 
-/** A button for a file that one answer has as a whole, and whose bytes can be compared with its hash. */
+/** A button that saves a file. It is for files that fit into one answer, so that their bytes can be compared with the hash. */
 function Save({
   row: { job, host, path, size, sha256 },
   tell,

@@ -33,7 +33,7 @@ function Screens() {
   const screen = screenOf(pathname);
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
-  // A screen reader hears of a new screen, and keys go on in it.
+  // A screen reader announces the new screen, and the keyboard focus moves into it.
   useEffect(() => {
     document.title = titleOf(screen);
     if (!first.current) main.current?.focus();
@@ -100,7 +100,7 @@ function titleOf(screen: Screen): string {
   return screen.name === 'schedules' ? 'Schedules - jobctl' : `${screen.id} - jobctl`;
 }
 
-/** A login is said to end this long before. */
+/** Time before the end of a login at which the page announces it. */
 const SOON_MS = 5 * 60_000;
 
 function Caller() {

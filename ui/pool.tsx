@@ -26,7 +26,7 @@ const TABS = ['use', 'quota', 'machines'] as const;
 type Tab = (typeof TABS)[number];
 const TITLES: Readonly<Record<Tab, string>> = { use: 'Use', quota: 'Quota file', machines: 'Machines' };
 
-/** A pool, as it was published last: who has its chips and who waits for them, and its quota file. */
+/** A pool as it was last published: the holders of its chips, the jobs that wait for them, and its quota file. */
 // Loaded with the first pool.
 export function Pool({ pool }: { readonly pool: string }) {
   const asking = useAnswer('GET /v1/pools/:pool/use', { of: pool }, { everyMs: LOOK_MS });
@@ -132,7 +132,7 @@ interface PoolVerbsParts {
   readonly admission: Use['admission'];
 }
 
-/** Freezes a pool, or thaws it. Offered to those who may; a page of `jobctl ui` changes no pools. */
+/** Freezes or thaws a pool. Offered to callers with the right to; a page of `jobctl ui` changes no pools. */
 function PoolVerbs({ pool, admission }: PoolVerbsParts) {
   const { data: who } = useAnswer('GET /v1/whoami', {}, { everyMs: 60_000 });
   const { data } = useAnswer('GET /v1/access/explain', { query: { pool, verb: 'admission' } }, { everyMs: 30_000 });
@@ -186,7 +186,7 @@ function Admission({ use: { admission, admissionReason, admissionSet } }: { read
   );
 }
 
-/** A bar for each project and type: nominal quota, what is used of it, and what is borrowed. */
+/** A bar for each project and type: nominal quota, its used part, and borrowed chips. */
 function Quota({ use: { projects, tiers } }: { readonly use: Use }) {
   if (tiers.length === 0) return <p className="note">The pool has no quota file: it has no limit.</p>;
   const most = projects.reduce((sum, { nominal, used }) => Math.max(sum, nominal, used), 1);

@@ -15,7 +15,7 @@ interface ProblemsParts {
   readonly area: RefObject<HTMLTextAreaElement | null>;
 }
 
-/** What is wrong with the files. A click goes to the line. */
+/** The problems of the files. A click goes to the line. */
 export function Problems({ error, file, text, area }: ProblemsParts) {
   const show = (line: number): void => {
     area.current?.focus();
@@ -40,7 +40,7 @@ export function Problems({ error, file, text, area }: ProblemsParts) {
   );
 }
 
-/** Who would be preempted and who would start, beside what happens anyway. */
+/** The jobs that would be preempted or started, apart from those to which this happens anyway. */
 export function ShownEffect({ effect }: { readonly effect: Effect }) {
   const { preempted, started, waiting, waitingNow, warnings } = effect;
   return (
@@ -82,10 +82,10 @@ function Moved<Job extends MovedJob>({ title, columns, jobs }: MovedParts<Job>) 
   );
 }
 
-/** Jobs that are named in a question. */
+/** Limit of jobs that a question names. */
 const MOST_NAMED = 12;
 
-/** Names those who are preempted, in a question. */
+/** Names the jobs that would be preempted, in a question. */
 export function Preempted({ effect: { preempted } }: { readonly effect: Effect }) {
   if (preempted.length === 0) return <p>Nobody is preempted by the next decision.</p>;
   return (

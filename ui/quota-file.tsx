@@ -11,17 +11,17 @@ import { type AppliedText, appliedText, type Effect, effectOf } from './quota-wo
 /** Names of the files in messages. */
 const QUOTA_NAME = 'quota.toml';
 const POOL_NAME = 'pool.toml';
-/** In place of the generation of a file that is not there, as `NO_FILE` of contract/quota.ts. */
+/** The generation of a file that does not exist; the same as `NO_FILE` of contract/quota.ts. */
 const NO_FILE = 'none';
 const LOOK_MS = 10_000;
 
 interface QuotaFileParts {
   readonly pool: string;
-  /** As the pool was published last. Undefined: it never ran. */
+  /** The pool's last published use. Undefined: the pool has never run. */
   readonly use: Answer<'GET /v1/pools/:pool/use'> | undefined;
 }
 
-/** The quota file of a pool: a draft of it, what that would do, and how it is put in force. */
+/** Edits the quota file of a pool: a draft, its effect, and a button that puts it in force. */
 // Loaded when it is first opened.
 export function QuotaFile({ pool, use }: QuotaFileParts) {
   const asking = useQuery({
@@ -67,7 +67,8 @@ async function readApplied(pool: string, signal: AbortSignal): Promise<Applied> 
 async function readOne(pool: string, kind: 'quota' | 'pool', signal: AbortSignal): Promise<Applied['quota']> {
   const name = `quota/${pool}/applied/${kind}`;
   try {
-    // First the generation: a text that is newer than it is refused when it is applied, and never the other way round.
+    // The generation is read before the text. If the file changes between, the text is newer than the generation, and applying
+    // it is refused. In the other order an older text could be applied.
     const { generation } = await call('GET /v1/objects/stat', { query: { name }, signal });
     return { generation, ...appliedText(await objectText(name, signal)) };
   } catch (error) {
@@ -98,7 +99,7 @@ function Provenance({ applied: { quota }, hasRun }: { readonly applied: Applied;
   );
 }
 
-/** An edited text, and the generation of the file that it was made from. It outlives a reload, and a login that ends. */
+/** An edited text, and the generation of the file that it was made from. It survives a reload and the end of a login. */
 interface Kept {
   readonly text: string;
   readonly base: string;
@@ -114,7 +115,7 @@ function keptDraft(pool: string): Kept | undefined {
   }
 }
 
-/** A draft that is too large for the browser's store is in this screen alone. */
+/** A draft that is too large for the browser's storage is kept in this screen only. */
 function keepDraft(pool: string, draft: Kept | undefined): void {
   try {
     sessionStorage.removeItem(draftKey(pool));
@@ -126,7 +127,7 @@ function keepDraft(pool: string, draft: Kept | undefined): void {
 
 interface DraftParts extends QuotaFileParts {
   readonly applied: Applied;
-  /** The workers' configuration says where the file is, so none can be applied. */
+  /** The workers' configuration names another place for the file, so no file can be applied here. */
   readonly isElsewhere: boolean;
 }
 
@@ -257,7 +258,7 @@ interface Planned {
   readonly pool: string;
   readonly use: QuotaFileParts['use'];
   readonly text: string;
-  /** Beside which the draft is judged. Undefined: it is not known here, and its rules in force count. */
+  /** The pool file with which the draft is checked. Undefined: it is not known here, so the rules in force are used. */
   readonly poolFile: string | undefined;
 }
 
@@ -274,6 +275,6 @@ async function plannedEffect({ pool, use, text, poolFile }: Planned): Promise<Ef
 async function opened(input: HTMLInputElement, edit: (text: string) => void): Promise<void> {
   const [file] = input.files ?? [];
   if (file !== undefined) edit(await file.text());
-  // The same file, changed, may be opened again.
+  // Lets the same file be opened again after it has changed.
   input.value = '';
 }

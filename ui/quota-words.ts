@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../contract/operations.js';
 
-/** What the page of a quota file says. Nothing here knows the browser. */
+/** Texts of the page of a quota file. Nothing here needs a browser. */
 
 type Plan = AnswerOf<'quotaPlan'>;
 type Use = AnswerOf<'poolUse'>;
@@ -10,7 +10,7 @@ const FOOTER = /^# applied by (.*) with jobctl quota apply, (\S+)\n?$/;
 
 export interface AppliedText {
   readonly text: string;
-  /** Absent: it was put there by hand. */
+  /** Absent: the file was not applied by `jobctl quota apply`. */
   readonly by?: string;
   /** ISO time. */
   readonly at?: string;
@@ -22,14 +22,17 @@ export function appliedText(stored: string): AppliedText {
   return by === undefined || at === undefined ? { text: stored } : { text: stored.slice(0, lastLine), by, at };
 }
 
-/** One problem of the files that were sent. */
+/** One problem of the submitted files. */
 export interface FileProblem {
   readonly text: string;
   /** Line of the edited file, from 1. Absent: the problem is elsewhere. */
   readonly line?: number;
 }
 
-/** A server's refusal in its problems: each begins with file and line, and goes on until the next. @param file the edited one */
+/**
+ * Splits a server's refusal into its problems. Each begins with file and line, and extends to the next.
+ * @param file the edited one
+ */
 export function problemsIn(detail: string, file: string): readonly FileProblem[] {
   const found: { text: string; line?: number }[] = [];
   for (const text of detail.split('\n')) {
@@ -42,7 +45,7 @@ export function problemsIn(detail: string, file: string): readonly FileProblem[]
   return found;
 }
 
-/** Beginning and end of a line in a text. @param line from 1 */
+/** Start and end offsets of a line in a text. @param line from 1 */
 export function placeOfLine(text: string, line: number): readonly [from: number, to: number] {
   let from = 0;
   for (let at = 1; at < line; at++) {
@@ -54,15 +57,15 @@ export function placeOfLine(text: string, line: number): readonly [from: number,
   return [from, end === -1 ? text.length : end];
 }
 
-/** A job that a decision moves. What the pool has not published of it is absent. */
+/** A job that a decision starts, preempts or leaves waiting. Fields that the pool has not published are absent. */
 export interface MovedJob {
   readonly job: string;
   readonly user?: string;
   readonly project?: string;
   readonly units?: Readonly<Record<string, number>>;
-  /** Of a preempted job: which one has its chips then. */
+  /** For a preempted job: the job that gets its chips. */
   readonly for?: string;
-  /** The files in force would do this too. */
+  /** The files in force have the same effect. */
   readonly isAnyway: boolean;
 }
 
@@ -71,12 +74,12 @@ export interface Effect {
   readonly started: readonly MovedJob[];
   /** In the order of service. */
   readonly waiting: readonly (MovedJob & { readonly position: number; readonly why: string })[];
-  /** How many wait under the files in force. */
+  /** Number of jobs that wait under the files in force. */
   readonly waitingNow: number;
   readonly warnings: readonly string[];
 }
 
-/** What changed files would do, beside what happens anyway. */
+/** Effect of changed files, with what the files in force do anyway marked as such. */
 export function effectOf(before: Plan, after: Plan, use: Use | undefined): Effect {
   const known = new Map([...(use?.waiting ?? []), ...(use?.jobs ?? [])].map((each) => [each.job, each]));
   const moved = (job: string, isAnyway: boolean): MovedJob => {

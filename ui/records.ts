@@ -2,8 +2,8 @@ import type { JobView } from '../contract/job.js';
 import { usdText } from './words.js';
 
 /**
- * Objects that jobctl and its hosts store of a job, as the page shows them. Hosts may write anything there, and a server may be
- * newer than what it reads: what has another form is left out.
+ * Reads objects that jobctl and its hosts store for a job. Hosts may write anything there, and the server may be newer than the
+ * page. So values of an unexpected form are left out.
  */
 
 type Tree = Readonly<Record<string, unknown>>;
@@ -40,26 +40,26 @@ export function manifestsOf(names: readonly string[]): readonly ManifestPlace[] 
 
 export interface StoredFile {
   readonly path: string;
-  /** Of a link. */
+  /** Target, if it is a symbolic link. */
   readonly target?: string;
   readonly size?: number;
   /** Milliseconds since 1970. */
   readonly modifiedAt?: number;
-  /** Names the object with the content. Absent: it is a link. */
+  /** Hash of the content, which names its object. Absent: the entry is a link. */
   readonly sha256?: string;
 }
 
 export interface StoredOutputs {
   /** Files and links. */
   readonly files: readonly StoredFile[];
-  /** Files of which the manifest says nothing that can be shown, or that did not come. */
+  /** Number of files in the manifest's total whose content is not listed in a readable entry. */
   readonly left: number;
   /** The command was still running when they were stored. */
   readonly isEarlier: boolean;
   readonly problems: readonly string[];
 }
 
-/** Reads a manifest. Undefined: it is none. */
+/** Reads a manifest. Undefined: the text is not a manifest. */
 export function outputsIn(text: string): StoredOutputs | undefined {
   const [first = '', ...lines] = text.split('\n');
   const header = treeIn(first);
@@ -86,7 +86,7 @@ function fileIn(line: string): readonly StoredFile[] {
 
 // Files ---------------------------------------------------------------------------------------------------------------
 
-/** Attempts that ran by another file than the submitted one, among stored objects: the last first. */
+/** Attempts whose job file differs from the submitted one, found among the names of stored objects. The newest is first. */
 export function editsOf(names: readonly string[]): readonly { readonly attempt: number; readonly name: string }[] {
   const found = names.flatMap((name) => {
     const attempt = /\/attempts\/(\d{1,9})\.yaml$/.exec(name)?.[1];
@@ -99,16 +99,16 @@ export function editsOf(names: readonly string[]): readonly { readonly attempt: 
 
 type Shown = NonNullable<JobView['usage']>;
 
-/** Where the chip-time of a job went: of an open job as its workflow tells it, of an ended one as it is stored. */
+/** Chip-time of a job by use. For an open job it comes from the job's workflow, for an ended one from the store. */
 export interface Account extends Omit<Shown, 'at' | 'places'> {
-  /** Of an open job: the account is made up to this time. */
+  /** For an open job: the time up to which it counts. */
   readonly at?: number;
-  /** Slices that were not seen gone when it was made up. */
+  /** Number of slices that were not yet seen gone at that time. */
   readonly leaving?: number;
 }
 
 export type Part = keyof Shown['parts'];
-/** In the order of a job's life, with whether its provider charges for it. */
+/** Parts of a job's life in their order, and whether the provider charges for them. */
 export const PARTS: readonly (readonly [part: Part, words: string, isCharged: boolean])[] = [
   ['waiting', 'waiting for chips', false],
   ['setUp', 'set-up', true],
@@ -119,7 +119,7 @@ export const PARTS: readonly (readonly [part: Part, words: string, isCharged: bo
   ['draining', 'draining', false],
 ];
 
-/** Reads the stored account of an ended job. Undefined: it is none, or of another version. */
+/** Reads the stored account of an ended job. Undefined: the text is not an account, or has another version. */
 export function accountIn(text: string): Account | undefined {
   const { v, unit, parts, charged, lost, usd, unpriced, prices, leaving } = treeIn(text) ?? {};
   const isWhole = v === 1 && isTree(parts) && PARTS.every(([part]) => isAmount(parts[part])) && isAmount(charged);
@@ -134,7 +134,7 @@ export function accountIn(text: string): Account | undefined {
   };
 }
 
-/** The useful share of what is charged, in words: `90.8 %`, `at most 90.8 %`. An unknown one is never 0. */
+/** The useful share of charged time, in words: `90.8 %`, `at most 90.8 %`. An unknown share is never shown as 0. */
 export function goodputWords({ parts, charged, lost }: Account): string {
   if (charged === 0) return 'unknown: nothing was charged';
   return `${lost === 'unknown' ? 'at most ' : ''}${percent(parts.useful / charged)}`;
@@ -142,7 +142,7 @@ export function goodputWords({ parts, charged, lost }: Account): string {
 
 export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
-/** What it cost, in words. A price that is not known is never 0. */
+/** The cost, in words. An unknown price is never shown as 0. */
 export function costWords({ usd, unpriced, unit }: Account): string {
   const without = unpriced === undefined ? '' : `${(unpriced / 3_600).toFixed(3)} ${unit}-hours have no known price`;
   if (usd === undefined) return without === '' ? 'nothing was charged' : `unknown: ${without}`;
@@ -157,7 +157,7 @@ export interface SetUpStep {
   readonly step: string;
   readonly startedAt: number;
   readonly tries: number;
-  /** It failed, and is to be tried again. */
+  /** It failed, and will be tried again. */
   readonly hasFailed: boolean;
 }
 
@@ -169,7 +169,7 @@ export interface SetUp {
   readonly endedAt?: number;
   /** In their order, with the number of hosts on which each is ready. */
   readonly modules: readonly { readonly name: string; readonly ready: number }[];
-  /** What hosts are at, the longest first. */
+  /** The current step of hosts, the longest-running first. */
   readonly steps: readonly SetUpStep[];
 }
 
@@ -182,7 +182,7 @@ export function newestSetUp(names: readonly string[]): { readonly name: string; 
   return found.toSorted((a, b) => b.attempt - a.attempt)[0];
 }
 
-/** Undefined for a text that no worker writes. */
+/** Reads the record of a set-up. Undefined: the text has not the form that workers write. */
 export function setUpIn(attempt: number, text: string): SetUp | undefined {
   const { v, modules, hosts, startedAt, endedAt, ready, steps } = treeIn(text) ?? {};
   if (v !== 1 || !Array.isArray(modules) || !isAmount(hosts) || !isAmount(startedAt) || !isTree(ready))

@@ -9,7 +9,7 @@ import { clock } from './words.js';
 
 type Schedule = Answer<'GET /v1/schedules'>['schedules'][number];
 
-/** Schedules, with their next time and how their last job ended. */
+/** Schedules, with their next time and the end of their last job. */
 // Loaded when it is first opened.
 export function Schedules() {
   const asking = useAnswer('GET /v1/schedules', {}, { everyMs: 15_000 });

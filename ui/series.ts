@@ -6,10 +6,13 @@ export interface Series {
   readonly value: readonly (number | null)[];
 }
 
-/** Most plots of one job: the others are left to `jobctl`. */
+/** Limit of plots of one job. `jobctl` shows the others. */
 const MOST_SERIES = 24;
 
-/** Reads an answer of `GET /v1/jobs/{id}/metrics`. What has another form is left out: a server may be newer than the page. */
+/**
+ * Reads an answer of `GET /v1/jobs/{id}/metrics`. Series of an unexpected form are left out, since the server may be newer than
+ * the page.
+ */
 export function seriesOf(answer: unknown): readonly Series[] {
   const found = isObject(answer) ? answer['metrics'] : undefined;
   if (!Array.isArray(found)) return [];

@@ -1,7 +1,7 @@
 /**
- * The token of this tab. It is kept in `sessionStorage`, which belongs to one origin with its port: a cookie on 127.0.0.1 would
- * be sent to every other port of the computer too, and any cookie would let another site's page act (docs/adr/0164). Tabs of one
- * origin give it to each other, so that a link that is opened in a new tab needs no login.
+ * The token of this tab. It is kept in `sessionStorage`, which belongs to one origin with its port. A cookie on 127.0.0.1 would
+ * be sent to every other port of the computer too, and any cookie would let another site's page act (docs/adr/0164). Tabs of
+ * one origin pass it on to each other, so a link that is opened in a new tab needs no login.
  */
 const KEY = 'jobctl.token';
 
@@ -21,7 +21,7 @@ export function keepToken(value: string): void {
   tell();
 }
 
-/** Forgets the token. @param isMeant the person logs out, so other tabs forget it too */
+/** Forgets the token. @param isMeant true: the person logs out, so other tabs forget it too */
 export function forgetToken(isMeant = false): void {
   sessionStorage.removeItem(KEY);
   if (isMeant) post({ kind: 'over' });

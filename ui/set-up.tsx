@@ -5,9 +5,9 @@ import { useNow } from './parts/clock.js';
 import { newestSetUp, type SetUp, setUpIn, type SetUpStep } from './records.js';
 import { count, duration } from './words.js';
 
-/** How often the set-up of an attempt is read while it runs. A worker stores it every three seconds. */
+/** Interval between reads of a running set-up. A worker stores it every three seconds. */
 const LOOK_MS = 3_000;
-/** Hosts whose step is shown: those that have been at it for longest. */
+/** Limit of hosts whose step is shown: those that have been in one step for longest. */
 const MOST_STEPS = 8;
 
 interface SetUpParts {
@@ -16,7 +16,10 @@ interface SetUpParts {
   readonly isUnderWay: boolean;
 }
 
-/** On how many hosts each module is ready, and what the others are at. Nothing is shown to those who may not read its logs. */
+/**
+ * The number of hosts on which each module is ready, and the current step of the others. Nothing is shown to callers who may
+ * not read the job's logs.
+ */
 // Loaded with the first job that is set up.
 export function SetUpProgress({ job, isUnderWay }: SetUpParts) {
   const now = useNow();
@@ -67,7 +70,7 @@ function stepWords({ host, module, step, tries, hasFailed }: SetUpStep): string 
   return `Host ${host}: ${plainText(module)} ${plainText(step)}${tried}${hasFailed ? ', failed and is tried again' : ''}`;
 }
 
-/** Null: there is none, or the caller may not read it. */
+/** Null: the job has no record of a set-up, or the caller may not read it. */
 async function readSetUp(job: string, signal: AbortSignal): Promise<SetUp | null> {
   try {
     const newest = newestSetUp(await objectNames(`jobs/${job}/setup/a`, signal));

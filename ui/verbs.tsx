@@ -9,7 +9,7 @@ type VerbCall = Extract<Call, `POST /v1/jobs/:id/${'cancel' | 'stop' | 'resume' 
 interface Verb {
   readonly name: string;
   readonly of: VerbCall;
-  /** What it does, said before it is done. */
+  /** Explains the effect before the verb is run. */
   readonly question: string;
   readonly isFor: (row: Row) => boolean;
   readonly field?: ReactNode;
@@ -73,7 +73,7 @@ const VERBS: readonly Verb[] = [
   },
 ];
 
-/** The buttons of a job. What the access table refuses is greyed, and says who may. */
+/** The buttons of a job. A button that the access table refuses is grey, and says who may use it. */
 export function Verbs({ row }: { readonly row: Row }) {
   const { id, endedAt } = row;
   const [chosen, choose] = useState<Verb>();

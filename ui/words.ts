@@ -1,4 +1,4 @@
-/** Words for people: durations, times, amounts. Nothing here knows the browser. */
+/** Durations, times and amounts as texts for people. Nothing here needs a browser. */
 
 /** `42 s`, `7 min`, `3 h 05`, `2 d 04`. */
 export function duration(ms: number): string {
@@ -58,10 +58,10 @@ export function safeHref(text: string): string | undefined {
 }
 
 const ADDRESS = /https?:\/\/[^\s"'<>`]+/g;
-/** Signs that end a sentence, and not an address in it. */
+/** Matches a character that ends a sentence and not the address before it. */
 const SENTENCE_END = /[.,;:!?)\]}]$/;
 
-/** Text in pieces, of which those with `href` are addresses in it. */
+/** Splits a text at its addresses. Pieces with `href` are addresses. */
 export function linkedParts(text: string): readonly { readonly text: string; readonly href?: string }[] {
   if (!text.includes('://')) return [{ text }];
   const parts: { readonly text: string; readonly href?: string }[] = [];
@@ -77,7 +77,7 @@ export function linkedParts(text: string): readonly { readonly text: string; rea
   return from < text.length ? [...parts, { text: text.slice(from) }] : parts;
 }
 
-/** How a phase is coloured. Its word always stands beside the colour. */
+/** Colour of a phase. Its name always stands beside the colour. */
 export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'calm';
 const TONES: Readonly<Record<string, Tone>> = {
   ...{ running: 'good', finishing: 'good', succeeded: 'calm', holding: 'busy' },

@@ -134,6 +134,6 @@ export class QueueGuard {
   }
 }
 
-/** An answer is valid for this long. */
+/** Time for which an answer is valid. */
 const FRESH_MS = 2_000;
 const WATCH_MS = 10_000;

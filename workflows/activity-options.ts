@@ -144,7 +144,7 @@ export function hooking(limitMs: number, heartbeatTimeoutMs: number): Calls<Pick
   });
 }
 
-/** A try to connect takes 20 s, and the pause before it a second. */
+/** Time for one attempt to connect: 20 s, after a pause of a second, with some to spare. */
 const CONNECT_MS = 30_000;
 
 /** Sent to the worker that runs the set-up. If that worker is gone, the set-up's heartbeat timeout shows that it is over. */
@@ -248,7 +248,7 @@ export const ownMachines = calls<MachinesActivities>({
 });
 
 /**
- * One delivery of an event. The pauses between its tries grow, and a receiver may ask for longer ones. They cost no history.
+ * One delivery of an event. The pauses between retries grow, and a receiver may ask for longer ones. They cost no history.
  * @param leftMs time until it is given up
  */
 export function delivery(leftMs: number, tries?: number): Calls<NoticesActivities> {

@@ -2,8 +2,8 @@ import { type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 import { payloadConverter } from './payload-converter.js';
 
 /**
- * An activation with more signals than this is a flood. A job is not sent so many, except in an attack. A pool of many jobs is,
- * and there this way is only cheaper.
+ * Number of signals in one activation above which they are a flood. A job gets so many only in an attack. A pool of many jobs
+ * may get them regularly, and there this path is merely cheaper.
  */
 const FLOOD = 50;
 

@@ -19,7 +19,7 @@ export interface KeptMessage {
   readonly value: unknown;
 }
 
-/** Beyond this many, a message of an unknown version is dropped: a sender that never stops must not fill the history. */
+/** Limit of kept messages of unknown versions. Others are dropped: a sender that never stops must not fill the history. */
 const MOST_KEPT = 200;
 
 /**

@@ -49,7 +49,7 @@ interface Line {
   isBusy: boolean;
 }
 
-/** Events that wait for one target. If a job has more, the target has taken none for a long time. */
+/** Limit of events that wait for one target. If a job has more, the target has accepted none for a long time. */
 const MOST_WAITING = 50;
 const TOO_MANY = `more than ${MOST_WAITING} events waited for it`;
 /** Number of events in a history after which it continues as new. */

@@ -192,8 +192,8 @@ class QuotaLoop {
 
 /** The highest sequence of a sender counts. */
 const LEASE_MESSAGE = notAhead(leaseMessageForm, 'sequence', ({ sequence }) => sequence);
-/** A batch must fit one activity's input and time. The rest follows right after. */
+/** Limit of messages in a batch, which must fit one activity's input and time. The rest follows right after. */
 const NEWS_PER_BATCH = 200;
-/** A time that has just passed must not cause a busy loop. */
+/** Shortest pause of the loop, so that a time that has just passed causes no busy loop. */
 const SHORTEST_REST_MS = 100;
 const LONGEST_RUN_MS = 24 * 60 * 60_000;

@@ -380,5 +380,5 @@ function toldRefusal(reason: SliceLossReason): RefusedSlice | undefined {
   return { isRefused: true, refused: { scope, message: boundedLine(reason.message, MOST_ANSWER) } };
 }
 
-/** The job decides after this many create calls that were refused for a moment, with growing pauses of seconds. */
+/** Number of create calls refused for a moment, with growing pauses of seconds, after which the job decides. */
 const MOST_MOMENTS = 3;

@@ -125,7 +125,7 @@ export class HostCaller {
 }
 
 const LONGEST_PAUSE_MS = 10_000;
-/** A host's silence makes the guard ask the API about its slice only this many times in a row. */
+/** Limit of times in a row that a host's silence makes the guard ask the API about its slice. */
 const MOST_SUSPECTED = 3;
 
 function refused(error: HostKeyUnverified): ApplicationFailure {

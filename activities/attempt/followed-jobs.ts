@@ -14,7 +14,7 @@ interface Times {
   readonly keptMs: number;
 }
 const TIMES: Times = { lookMs: 2_000, askedMs: 10_000, freshMs: 30_000, keptMs: 600_000 };
-/** Hosts write into the bucket too, and could put any number of marks there. More are not looked at. */
+/** Limit of marks that are read. Hosts write into the bucket too, and could put any number of marks there. */
 const MOST_MARKS = 1_000;
 const MOST_REMOVED = 10;
 

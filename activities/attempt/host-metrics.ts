@@ -62,8 +62,8 @@ export class MetricsOfHost {
   }
 
   /**
-   * Goes on where another worker stopped. Any worker may be a later one: after a reset of the job too, which runs an attempt again
-   * under the same number.
+   * Continues where another worker stopped. There may be such a worker even for a new attempt: a reset of the job runs an
+   * attempt again under the same number.
    */
   static async open({ store, patience, isFollowed }: MetricsShipping, place: MetricsPlace): Promise<MetricsOfHost> {
     const metrics = new MetricsOfHost(store, place, isFollowed);
@@ -206,10 +206,13 @@ export class MetricsOfHost {
 const isAhead = ({ read }: StoredMetrics, output: number, file: number): boolean =>
   read.output >= output && read.file >= file;
 
-/** The first value of a quiet program is stored after this time: most programs print several at once. */
+/**
+ * Time after which the first value of a quiet program is stored. It is not stored at once, because most programs print several
+ * values together.
+ */
 const FIRST_MS = 300;
 const LEAST_MS = 2_000;
-/** Metrics of other hosts are looked at seldom, and mostly tell the same. */
+/** Interval between writes of other hosts' metrics: they are seldom read, and mostly show the same. */
 const OTHER_HOSTS_MS = 300_000;
 const MOST_BYTES_PER_SECOND = 10_240;
 /**
@@ -217,13 +220,13 @@ const MOST_BYTES_PER_SECOND = 10_240;
  * program prints in 30 s, up to 140 KB a second.
  */
 const MOST_BEHIND_BYTES = 4 * 1024 * 1024;
-/** The same for a run of which no metrics are stored: most have none. */
+/** The same for a run without stored metrics. It is smaller, because most such runs print none. */
 const UNKNOWN_BEHIND_BYTES = 64 * 1024;
-/** A write of another worker that is older than this is no sign that it lives. */
+/** Age from which another worker's last write no longer shows that it lives. */
 const FRESH_MS = 60_000;
 const MOST_TRIES = 3;
 
-/** Lines with metrics that are read in a second. A worker looks after a thousand hosts with one processor. */
+/** Limit of lines with metrics that are read per second: one processor of a worker serves a thousand hosts. */
 const MOST_LINES_PER_SECOND = 20_000;
 
 class LinePace {

@@ -286,12 +286,12 @@ export class HostRuns {
 
 /** Pause between two looks at a command that waits for an accelerator. */
 const WAIT_LOOK_MS = 1_000;
-/** An end that a worker has heard is stored after this time, unless the attempt is over by then. */
+/** Time after which a reported end is stored, unless the attempt is over by then. */
 const KEEP_AFTER_MS = 2_000;
-/** The job is not told of a look that lasts no longer than this. */
+/** Shortest look at the slices of which the job is told. */
 const TELL_AFTER_MS = 3_000;
 
-/** A store that does not answer must not hide a loss from its job for longer than this. */
+/** Time limit for reading stored ends. A store that does not answer must not hide a loss from its job for longer. */
 const STORED_ENDS_MS = 10_000;
 
 const LAST_FLUSH_MS = 10_000;

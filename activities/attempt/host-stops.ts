@@ -71,7 +71,7 @@ export class HostStops {
     }
   }
 
-  /** Ends the rest of the attempt's hosts, which must not go on alone: their next attempt will start anew. */
+  /** Ends the command on the attempt's other hosts. They must not continue alone, because the next attempt starts anew. */
   async endWithout(slices: readonly LostSlice[]): Promise<void> {
     const { input, signal } = this.#hosts;
     const lost = new Set(slices.map(({ index }) => index));
@@ -79,7 +79,7 @@ export class HostStops {
     const taken = this.#endWhere(({ target }) => isTaken(target) && !lost.has(target.slice));
     const others = this.#endWhere(({ target }) => !isTaken(target));
     this.tellLeft(slices);
-    // A host that stores its files itself, and is not in a lost slice, goes on with that.
+    // A host that stores its files itself, and is not in a lost slice, continues to store them.
     const handedOver = [...this.#hosts.delivered.keys()].filter(({ target }) => !isTaken(target));
     const awaited = [...this.#leftOf(slices), ...handedOver];
     await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, signal)]), this.#saved(awaited)]);
@@ -160,9 +160,14 @@ async function silent({ target }: LeftHost, { runId, on, wait }: LeftHostCalls):
   while (await Promise.race([isHeard(), wait(SILENT_MS)])) await wait(LOOK_MS);
 }
 
-/** A host that was taken with the slice no longer answers. It must not keep the job from its next machines for longer. */
+/**
+ * Time limit for a host that does not answer: it may have been taken with its slice, and must not keep the job from its next
+ * machines.
+ */
 const SILENT_MS = 10_000;
 const LOOK_MS = 5_000;
 const ASK_MS = 1_000;
-/** A store in trouble must not keep the job from its next machines for as long as its grace. */
+/**
+ * Time limit for storing the last outputs. A store in trouble must not keep the job from its next machines for its whole grace.
+ */
 const STORE_MS = 5 * 60_000;

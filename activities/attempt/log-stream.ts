@@ -67,7 +67,7 @@ export class LogStream {
     this.#patience = patience ?? new StorePatience(signal);
   }
 
-  /** @param signal ends the tries to reach a store that is away; bytes held back then are read again from the host */
+  /** @param signal ends the attempts to reach a store that is away; bytes held back then are read again from the host */
   static async open(shipping: Shipping, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
     const stream = new LogStream(shipping, prefix, String(host), signal);
     const chunks = await stream.#patience.through(() => stream.#lastChunks(0));
@@ -149,7 +149,7 @@ export class LogStream {
     return this.#dropped > 0 && !this.#hasSaidLimit;
   }
 
-  /** Stores everything held back. Rejects only when the signal ends the tries. */
+  /** Stores everything held back. Rejects only if the signal is aborted before that succeeds. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -243,7 +243,7 @@ const LOOK_MS = 500;
 const PAGE = 1000;
 /** Objects of one look: two chunks, and lost tails between them. */
 const LOOK = 10;
-/** Names have 15 digits. */
+/** The first number that is too large for an offset: names of objects have 15 digits. */
 const BEYOND_OFFSETS = 10 ** 15;
 
 /** A stored piece of the output. */

@@ -9,7 +9,7 @@ import type { AttemptHost } from './attempt-hosts.js';
 export const isOver = ({ kind }: AttemptEnd): boolean =>
   kind === 'slices-lost' || kind === 'exited' || kind === 'run-lost';
 
-/** Output arrives here at most this long after it was printed and read on its host. */
+/** Longest time between the printing of output on a host and its arrival here. */
 const ON_ITS_WAY_MS = 5_000;
 
 /** Time until which the output of one host is known here, whichever worker was told to start its command (docs/adr/0043). */
@@ -78,7 +78,10 @@ export class LastOutput {
     }
   }
 
-  /** Returns the end, with the sign of trouble that the host printed, if its command failed and it printed one. */
+  /**
+   * Adds to the end of a failed command the sign of trouble that its host printed, if there is one. Other ends are returned
+   * unchanged.
+   */
   with(host: AttemptHost, end: HostEnd | undefined): HostEnd | undefined {
     if (end?.kind !== 'failed') return end;
     const { chunks = [] } = this.#of.get(host) ?? {};

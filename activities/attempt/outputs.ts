@@ -176,7 +176,7 @@ function storedBefore(stored: Stored, why: string, isOpen: boolean): HostOutputs
 }
 
 const HEADER_BYTES = 16_384;
-/** A store that does not answer must not hide a loss from its job for longer. */
+/** Time limit for a store that does not answer: it must not hide a loss from its job for longer. */
 const STORE_MS = 10_000;
 
 function endOf(status: Exclude<RunOutputsStatus, { state: 'storing' }>): HostOutputs {
@@ -193,13 +193,13 @@ function endOf(status: Exclude<RunOutputsStatus, { state: 'storing' }>): HostOut
 
 const WAITS = 'its command has ended; its outputs are being stored';
 const TELL_AFTER_MS = 3_000;
-/** If there is nothing to store, it is known at once, and a success need not wait a second for it. */
+/** The first pause is short: a host with nothing to store says so at once, and a success should not wait a second for it. */
 const FIRST_PAUSE_MS = 50;
 const ASK_MS = 1_000;
 const SILENT_MS = 60_000;
-/** The next slice waits for this time. Getting that slice takes minutes anyway. */
+/** Time limit after a loss. The request for the next slice waits for it, and getting that slice takes minutes anyway. */
 const SOON_MS = 10_000;
-/** `outputs.wait: 0` asks for the present state. */
+/** Time limit under `outputs.wait: 0`, which asks for the present state only. */
 const ASK_ONCE_MS = 5_000;
 
 /** Everything that an attempt's end needs to wait for its outputs. */

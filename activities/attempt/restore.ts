@@ -105,8 +105,8 @@ export class Restore implements StoredFiles {
   }
 
   /**
-   * Puts the contents of a host's files beside them, if the host does not fetch them itself. Repeating it goes on where it
-   * stopped.
+   * Puts the contents of a host's files beside them, if the host does not fetch them itself. A repetition continues where the
+   * last one stopped.
    * @throws ManifestWrong for contents that differ from the stored ones
    */
   async hand({ number }: AttemptHost, connection: HostConnection, signal: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ import {
 } from '../../cloud/hosts/port.js';
 import { isOfStore } from '../../cloud/store/port.js';
 import { LAST_LINES } from '../../domain/output-lines.js';
-import { afterSetUpFailure, judgeSetUpFailure, CONNECT } from '../../domain/setup-record.js';
+import { afterSetUpFailure, judgeSetUpFailure, CONNECT } from '../../domain/set-up-record.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { ManifestWrong } from '../../domain/stored-outputs.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
@@ -58,7 +58,7 @@ export class Misnumbered extends Error {
 /** The step that stands for the time before any step. */
 const ARRIVE = 'arrive';
 
-/** A code that `judgeSetUpFailure` takes for passing, whatever the text. */
+/** An exit code that `judgeSetUpFailure` always takes for a transient failure. */
 const PASSING_CODE = 255;
 
 type FailedModule = Extract<ModuleOutcome, { kind: 'failed' }>;

@@ -1,7 +1,7 @@
 import { log } from '@temporalio/activity';
 import { messageOf } from '../../domain/errors.js';
 import { readAtMost, type StorePort } from '../../cloud/store/port.js';
-import { CONNECT, readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../../domain/setup-record.js';
+import { CONNECT, readSetUpRecord, type SetUpRecord, type SetUpStepRecord } from '../../domain/set-up-record.js';
 import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/job-events/causes.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { hostsOf, placeOf } from './attempt-hosts.js';
@@ -45,7 +45,10 @@ export class SetUpJournal {
     this.#timer = setInterval(() => this.#tick(), WRITE_MS);
   }
 
-  /** Goes on with another worker's record of this attempt, so that the number of tries of a step is not lost with its worker. */
+  /**
+   * Continues another worker's record of this attempt, so that the number of times that a step was tried is not lost with that
+   * worker.
+   */
   static async open(options: JournalOptions): Promise<SetUpJournal> {
     const stored = await readAtMost(options.store, options.object).catch((error: unknown) => {
       log.warn(`an earlier record of the set-up could not be read: ${messageOf(error)}`);

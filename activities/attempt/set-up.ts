@@ -2,7 +2,7 @@ import { log } from '@temporalio/activity';
 import { type HostTarget, HostUnfit, wayOf } from '../../cloud/hosts/port.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { setUpProgressSignal } from '../../contract/job.js';
-import { CONNECT } from '../../domain/setup-record.js';
+import { CONNECT } from '../../domain/set-up-record.js';
 import { setUpAgainObject, setUpObject, hostKeyObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { StorePort } from '../../cloud/store/port.js';
@@ -105,7 +105,7 @@ export async function setUpHosts(
   }
 }
 
-/** A new VM does not answer at once. */
+/** Time in which a new VM may start before its silence counts. */
 const BOOT_MS = 60_000;
 
 /** The modules that are wanted. If forced, their checks fail, so that their steps are done. */

@@ -304,9 +304,9 @@ function silentHostsText(
 const MOST_NAMED = 4;
 
 const UNKNOWN: HostSilence = { kind: 'unknown' };
-/** A host that can be reached has answered within this time. */
+/** Time limit for the answer of a host that can be reached. */
 const ANSWER_MS = 20_000;
-/** Timers count up to 2^31 ms. */
+/** Longest pause of one timer. Node's timers take up to 2^31 ms. */
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
 function isDone(status: RunStatus): status is Extract<RunStatus, { kind: 'exited' }> {

@@ -20,9 +20,9 @@ export interface StacksPlace {
   readonly signal: AbortSignal;
 }
 
-/** A silent command is ended at most this much later. */
+/** Time limit for taking stacks: the longest delay of the end of a silent command. */
 export const STACKS_MS = 15_000;
-/** Each host answers with some MB at most, which are read here. */
+/** Hosts that are asked at the same time. The answer of each may have some MB, which are held in memory. */
 const HOSTS_AT_ONCE = 64;
 
 /**

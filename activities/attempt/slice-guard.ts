@@ -212,6 +212,6 @@ export class SliceGuard {
 
 type DirectLook = Exclude<Look['look'], 'in the listing'>;
 
-/** An API that does not answer must not hide a failure from its user. */
+/** Time limit for a look. An API that does not answer must not hide a failure from its user. */
 const LOOK_MS = 10_000;
 const LOOK_AGAIN_MS = 2_000;

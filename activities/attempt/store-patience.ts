@@ -18,7 +18,7 @@ export class StorePatience {
 
   readonly #clock: PatienceClock;
 
-  /** @param signal ends the tries */
+  /** @param signal ends the retries */
   constructor(
     signal: AbortSignal,
     tell: (what: string | undefined) => void = () => undefined,

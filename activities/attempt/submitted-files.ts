@@ -9,7 +9,10 @@ import { invalidJob } from '../failures.js';
 const KEPT_BYTES = 4 * 1024 * 1024;
 /** Bytes of one read of a larger file. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** Life of a signed URL. It is signed when it is used, and checked as a download begins. Long enough for clocks that differ. */
+/**
+ * Lifetime of a signed URL. It is signed when it is used, and checked when a download begins. The time allows for clocks that
+ * differ.
+ */
 const SIGNED_MS = 10 * 60_000;
 
 /**

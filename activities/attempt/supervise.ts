@@ -247,5 +247,5 @@ function othersFact(other: { readonly hasFreshSign: boolean } | undefined): Fact
 }
 
 const MOST_ASKED = 2;
-/** A host that can be reached has answered within this time. */
+/** Time limit for the answer of a host that can be reached. */
 const ANSWER_MS = 20_000;

@@ -125,7 +125,7 @@ export class Patience {
   }
 }
 
-/** A new TPU VM answers within two or three minutes. */
+/** Silence after which a set-up gives a host up. A new TPU VM answers within two or three minutes. */
 const SET_UP_SILENCE_MS = 15 * 60_000;
 
 const silenceKey = ({ slice, index }: HostTarget): string => `${slice}/${index}`;

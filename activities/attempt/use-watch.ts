@@ -64,5 +64,5 @@ function noAnswer(): never {
   throw new Error(`no answer within ${ANSWER_MS / 1000} s`);
 }
 
-/** A host that can be reached has answered within this time. */
+/** Time limit for the answer of a host that can be reached. */
 const ANSWER_MS = 20_000;

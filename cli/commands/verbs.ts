@@ -34,7 +34,7 @@ export function verbOf([first, ...rest]: readonly string[], among = VERBS): Verb
   return verb?.verbs === undefined ? verb : (verbOf(rest, verb.verbs) ?? verb);
 }
 
-/** The flags of `submit`, which a command line of another tool may have too. */
+/** The flags of `submit`. A command line of another tool, such as `sbatch`, may contain them too. */
 export function submitFlags(): readonly Option[] {
   const submit = verbOf(['submit']);
   return submit === undefined ? [] : optionsOf(submit);

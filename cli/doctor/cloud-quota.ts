@@ -31,7 +31,8 @@ interface Wish {
 
 /**
  * Google's quota for Cloud TPU by zone, with what the project's nodes take of it, whoever made them; and of Compute Engine in
- * the regions of those zones. @throws GoogleCallFailed if the limits themselves cannot be read
+ * the regions of those zones.
+ * @throws GoogleCallFailed if the limits themselves cannot be read
  */
 export async function cloudQuotaOf(google: GoogleProjectPort, wish: Wish): Promise<CloudQuota> {
   const notes: string[] = [];

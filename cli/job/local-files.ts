@@ -12,7 +12,7 @@ import { ask, mustBeAskable } from '../terminal/ask.js';
 import { CliError, ExitCode } from '../terminal/cli-error.js';
 import type { OutputFlag } from '../terminal/options.js';
 
-/** Most bytes of a file that is read whole (requirements, environment.yml), so that a wrong file name is noticed. */
+/** Limit, in bytes, of a file that is read whole (requirements, environment.yml), so that a wrong file name is noticed. */
 const MAX_FILE_BYTES = 500_000;
 
 interface ReadingOptions {

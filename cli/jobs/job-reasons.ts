@@ -1,6 +1,6 @@
 import type { StoreReader } from '../../cloud/store/port.js';
 import { JobPhase } from '../../domain/job-state.js';
-import { setUpText } from '../../domain/setup-record.js';
+import { setUpText } from '../../domain/set-up-record.js';
 import { type JobRow, isOver } from '../../client/job-rows.js';
 import { nextSetUp } from '../../client/job-records.js';
 import { openReader } from '../place/connect.js';

@@ -1,6 +1,6 @@
 import type { ShownEvent } from '../../domain/job-events/event.js';
 import { isDone, JobPhase } from '../../domain/job-state.js';
-import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
+import type { SetUpRecord, SetUpStepRecord } from '../../domain/set-up-record.js';
 import type { EpochMs } from '../../domain/units.js';
 import { largest, smallest } from '../../domain/extremes.js';
 
@@ -21,7 +21,7 @@ export interface ModuleSpan extends Span {
   readonly module: string;
   readonly outcome: 'unchanged' | 'done' | 'failed' | 'running';
   readonly steps: readonly SetUpStepRecord[];
-  /** Tries of the step with the most tries. */
+  /** Number of times that the most often retried step ran. */
   readonly tries: number;
 }
 

@@ -17,7 +17,7 @@ import { MODULE_NAMES } from '../../domain/modules/registry.js';
 import { OWN_SIGNALS } from '../../domain/temporal-server.js';
 import { SIGN_TEXTS } from '../../domain/recovery/broken-machine.js';
 import { FACTS, type Facts, type Question } from '../../domain/recovery/facts.js';
-import { PRICINGS, REFUSAL_SCOPES } from '../../domain/slice.js';
+import { PRICINGS, REACH_WORDS, REFUSAL_SCOPES } from '../../domain/slice.js';
 
 /**
  * Kinds of text in the payloads of an export (docs/adr/0146). Numbers and flags are kept. So is a text from a closed list of its
@@ -126,7 +126,7 @@ const OWN = {
   phase: Object.values(JobPhase),
   place: ['queued'],
   pricing: [...PRICINGS, 'any'],
-  reach: ['ssh', 'pod'],
+  reach: REACH_WORDS,
   replace: ['all'],
   result: ['succeeded', 'failed', 'cancelled', 'refused', 'open'],
   scope: REFUSAL_SCOPES,

@@ -117,7 +117,7 @@ const MEMO: Readonly<Record<keyof JobMemo | keyof SliceMemo, 'own'>> = {
   ...{ lease: 'own', demand: 'own', ref: 'own', tier: 'own', waitsUntil: 'own' },
 };
 
-/** Each search attribute, with the field whose kind of text it has. */
+/** For each search attribute, the field whose rule of redaction applies to it. */
 export const SEARCH_ATTRIBUTES: Readonly<Record<JobSearchAttribute, string>> = {
   JobProject: 'project',
   JobUser: 'user',

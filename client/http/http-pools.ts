@@ -50,7 +50,10 @@ export class HttpPool implements PoolClient {
   }
 }
 
-/** Verbs without a call of `jobctl serve`: a long report, or what somebody vouches for who stands before the machine. */
+/**
+ * Verbs that `jobctl serve` has no call for: one returns a long report, and the others are statements of a person who can see
+ * the machine.
+ */
 const ELSEWHERE: ReadonlySet<MachineVerb> = new Set(['examine', 'forget', 'release']);
 
 /** The machines of a pool through `jobctl serve`. Each call may be repeated. */

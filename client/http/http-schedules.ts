@@ -75,7 +75,7 @@ export class HttpSchedules implements SchedulesClient {
   }
 }
 
-/** The keys of a submission that the call of a schedule has too. */
+/** The keys of a submission that are also in the body of a schedule's call. */
 export function submissionBody(
   {
     job,

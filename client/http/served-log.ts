@@ -11,7 +11,7 @@ import type { ServerOptions } from './server-options.js';
 
 /** Longest silence before a new request: three heartbeats of the server. */
 const SILENCE_MS = 45_000;
-/** Output is complete after this silence, twice the time in which the server notices stored output. */
+/** Silence after which output counts as complete: twice the time in which the server notices stored output. */
 const QUIET_MS = 800;
 /** Most characters of an event. The server sends up to 4 MiB of a log in one event, in base64. */
 const MOST_EVENT_CHARACTERS = 32 * 1024 * 1024;

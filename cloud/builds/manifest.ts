@@ -21,9 +21,12 @@ export const BUILD_LABEL = 'jobctl-build';
 
 export const buildName = (hash: string): string => `jobctl-build-${hash}`;
 
-/** Kubernetes deletes a Job this long after its end. The build's workflow, unless it is gone, deletes the Job much earlier. */
+/**
+ * Time after the end of a Job at which Kubernetes deletes it. The build's workflow, unless it is gone, deletes the Job much
+ * earlier.
+ */
 const LEFT_SECONDS = 24 * 3600;
-/** A build has nothing to save when it is stopped. */
+/** Grace of a build that is stopped: it has nothing to save. */
 const GRACE_SECONDS = 1;
 /** The user of the images `moby/buildkit:*-rootless`. */
 const ROOTLESS_USER = 1000;

@@ -144,8 +144,8 @@ export function payloadsToJson(payloads: Payload[]): string {
 }
 
 /**
- * Loads the keys and returns their codec. Without keys, the codec still reports which key an encrypted payload needs. @throws
- * CodecKeyError
+ * Loads the keys and returns their codec. Without keys, the codec still reports which key an encrypted payload needs.
+ * @throws CodecKeyError
  */
 export async function openCodec(
   { key, decodeKeys = [] }: CodecReferences,

@@ -34,7 +34,7 @@ export interface QuotaLimit {
 export interface TpuNodes {
   readonly nodes: readonly {
     readonly zone: string;
-    /** `v5litepod-16`; empty: Google named none. */
+    /** Such as `v5litepod-16`; empty if Google names none. */
     readonly acceleratorType: string;
     readonly isPreemptible: boolean;
     readonly isReserved: boolean;

@@ -13,7 +13,7 @@ const SMALL_BYTES = 1024 * 1024;
 const SMALL_AT_ONCE = 8;
 /** Bytes requested at a time of a larger content. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** Limit of contents that the runner offers in one `contents`. */
+/** Limit of files that the runner offers in one `contents` message. */
 const MOST_OFFERED = 1000;
 
 interface Offer {
@@ -175,7 +175,10 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 
 /** Limit of bytes that have arrived and are not read yet. */
 const MOST_BYTES = 1024 * 1024;
 const MOST_LINE_BYTES = 256;
-/** A transfer may wait this long in all, beyond its time at the slowest rate. A slower host is gone, or wants to block others. */
+/**
+ * Sum of a transfer's pauses, beyond its time at the slowest rate, at which it is given up. A slower host is gone, or wants to
+ * block others.
+ */
 const STALL_MS = 60_000;
 const SLOWEST_BYTES_A_MS = 16;
 
@@ -218,8 +221,8 @@ export class Talk {
   }
 
   /**
-   * Returns the next line, or undefined if the command has ended. Waits for as long as the command runs. @throws HostUnfit for a
-   * line of another form
+   * Returns the next line, or undefined if the command has ended. Waits for as long as the command runs.
+   * @throws HostUnfit for a line of another form
    */
   async line(): Promise<string | undefined> {
     let line = Buffer.alloc(0);

@@ -10,7 +10,7 @@ import { lastWord } from './runner-client.js';
 
 /** Files up to this size are sent at once, in one round trip. Asking for the part that is already there costs a second. */
 const UNASKED_BYTES = 128 * 1024;
-/** A copy fails after this many consecutive cuts that brought no further byte. */
+/** Number of consecutive cuts without a further byte at which a copy fails. */
 const TRIES_WITHOUT_PROGRESS = 5;
 const PAUSE_MS = 300;
 
@@ -86,7 +86,7 @@ function explained({ where }: HostLink, path: string, { code, signal, stderr }: 
   return `${where}: '${path}': ${stderr.trim().slice(-500) || `the copy ended with ${ended}`}`;
 }
 
-/** Repeats the copy after each loss of the connection, as long as the tries bring further bytes. */
+/** Repeats the copy after each loss of the connection, as long as each repetition brings further bytes. */
 export async function overCuts<T>(
   signal: AbortSignal,
   copy: (progress: (offset: number) => void) => Promise<T>,

@@ -45,7 +45,7 @@ export interface Inspection {
   readonly model?: string;
 }
 
-/** Space for jobctl's own files and a little of a job's. A job must check its own needs. */
+/** Free space that a machine must have: for jobctl's own files and a little of a job's. A job must check its own needs. */
 const LEAST_FREE_KIB = 1024 * 1024;
 
 /** The runner's verbs for a machine that outlives its slices. @throws HostUnreachable, RunnerFailed */

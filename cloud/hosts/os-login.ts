@@ -42,7 +42,8 @@ export class OsLogin {
 
   /**
    * Adds the key to the login profile of the worker's account and returns the account's user name on the host; undefined if OS
-   * Login is off. @throws Error that says that it is on and why it cannot be used
+   * Login is off.
+   * @throws Error that says that it is on and why it cannot be used
    */
   userOf({ ref, uid }: SshTarget, publicKey: string): Promise<string | undefined> {
     // OS Login belongs to Google: hosts of another kind have none.

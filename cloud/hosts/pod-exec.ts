@@ -27,9 +27,9 @@ const CHUNK_BYTES = 32 * 1024;
 const MOST_UNSENT_BYTES = 1024 * 1024;
 /** Limit of bytes for the end mark together with the exit code. */
 const MOST_MARK_BYTES = 256;
-/** Proxies close a connection that is silent for a minute or more. */
+/** Interval between pings: proxies close a connection that is silent for a minute or more. */
 const PING_MS = 15_000;
-/** The connection counts as lost after this many consecutive pings without any answer. */
+/** Number of consecutive pings without any answer at which the connection counts as lost. */
 const MOST_SILENT = 3;
 const CONNECT_MS = 20_000;
 

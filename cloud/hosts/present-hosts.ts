@@ -26,7 +26,8 @@ export interface ShownSlice {
 
 /**
  * The hosts of slices that are ready. A host's number counts the hosts of all slices, including slices that do not exist.
- * @param spec contains the job's number of slices @param login contains the user that the hosts were made for
+ * @param spec contains the job's number of slices
+ * @param login contains the user that the hosts were made for
  */
 export function presentHosts(
   { slices, spec }: { readonly slices: readonly ShownSlice[]; readonly spec: { readonly slices: number } },
@@ -50,9 +51,9 @@ export function presentHosts(
 }
 
 /**
- * Checks what a job or a server claims about a host before it becomes an argument of ssh, a line of known_hosts or part of a URL:
- * a user who may start a workflow can claim anything (docs/adr/0092). @returns the reason not to connect to the host, or
- * undefined
+ * Checks what a job or a server claims about a host before it becomes an argument of ssh, a line of known_hosts or part of a
+ * URL: a user who may start a workflow can claim anything (docs/adr/0092).
+ * @returns the reason not to connect to the host, or undefined
  */
 export function hostProblem({ number, target }: JobHost): string | undefined {
   const { uid, index } = target;

@@ -89,6 +89,8 @@ interface Way<Host extends SliceHost = SliceHost, Target extends HostTarget = Ho
   isInternal(target: Target): boolean;
   /** Whether a host may have another number than its place in the provider's list (docs/adr/0047). */
   readonly mayBeRenumbered: boolean;
+  /** Why no key of the job logs in to the host, with the remedy. Undefined: a key does. */
+  readonly withoutKey: ((job: string) => readonly [why: string, remedy: string]) | undefined;
 }
 
 /** A valid login name on a machine, whatever its source: never an option of a program, nor a word that a shell or ssh expands. */
@@ -118,6 +120,7 @@ const WAYS: { readonly [R in Reach]: Way<Extract<SliceHost, { readonly reach: R 
     hasAccount: ({ own }) => own === undefined,
     isInternal: ({ address, internalAddress }) => address === internalAddress,
     mayBeRenumbered: true,
+    withoutKey: undefined,
   },
   pod: {
     target: ({ reach, index, namespace, pod, uid: podUid }, { user: _, ...place }) => ({
@@ -131,6 +134,10 @@ const WAYS: { readonly [R in Reach]: Way<Extract<SliceHost, { readonly reach: R 
     isInternal: () => false,
     // A pod's number is its own JOB_COMPLETION_INDEX.
     mayBeRenumbered: false,
+    withoutKey: (job) => [
+      'its hosts are pods, which let in no key: they are reached by exec, with your own rights in Kubernetes',
+      `jobctl exec ${job} -- CMD by your kubeconfig, or kubectl exec`,
+    ],
   },
 };
 

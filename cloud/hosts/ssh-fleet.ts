@@ -63,7 +63,10 @@ function hostName(target: SshTarget): string {
   return `${target.uid}/${target.index}@${target.address}`;
 }
 
-/** sshd allows 10 sessions per connection (MaxSessions). A follower holds one for hours, so followers must not use them all. */
+/**
+ * Commands at the same time over one connection. sshd allows 10 sessions (MaxSessions), and a follower holds one for hours, so
+ * followers must not use them all.
+ */
 const COMMANDS_AT_ONCE = 5;
 const FOLLOWERS_AT_ONCE = 4;
 

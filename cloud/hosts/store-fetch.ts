@@ -8,12 +8,14 @@ import type { PutFileOptions, StoredSource } from './port.js';
 import { wayOf } from './reaches.js';
 import type { HostLink } from './remote-exec.js';
 
-/** A way is given up after this many consecutive tries without a further byte, while the store or its network fails. */
+/**
+ * Number of consecutive attempts without a further byte at which a source is given up, while the store or its network fails.
+ */
 const TRIES_WITHOUT_PROGRESS = 5;
 const FIRST_PAUSE_MS = 500;
 /** Limit for a signature by Google's service (signBlob), whose client would wait for ever. */
 const SIGNING_MS = 10_000;
-/** A way that is closed to a host (no right, no metadata server) is tried again after this time. */
+/** Time after which a source that was closed to a host (no right, no metadata server) is tried again. */
 const CLOSED_MS = 10 * 60_000;
 
 /** Takes one line, without its end, for the log of the file's module. */
@@ -122,7 +124,7 @@ function told({ size }: FileSource, since: number): string {
   return `${(size / 1e6).toFixed(1)} MB in ${((Date.now() - since) / 1000).toFixed(1)} s`;
 }
 
-/** Repeats tries that failed in a way that may pass, as long as they make progress. */
+/** Retries transient failures. The limit of attempts starts anew whenever an attempt gets further than those before. */
 async function persistently(signal: AbortSignal, attempt: () => Promise<FetchAnswer>): Promise<FetchAnswer> {
   let best = 0;
   for (let tries = 1; ; tries++) {

@@ -111,7 +111,7 @@ function pauseOf(retryAfter: string | undefined, now: number): number | undefine
 
 // Slack ----------------------------------------------------------------------------------------------------------------
 
-/** Slack allows 3,000 characters in the text of a block. */
+/** Limit of a block's text. Slack allows 3,000 characters. */
 const MOST_SLACK_TEXT = 2_900;
 
 /** Text in Slack's markup, in which nothing is a link, a mention or a command. */

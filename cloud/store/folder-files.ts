@@ -212,7 +212,7 @@ async function* below(folder: string, wanted: Wanted): AsyncGenerator<string> {
     else if (compareBytes(name, startOffset) >= 0) yield name;
 }
 
-/** A claim is kept this long, so that even a slow writer that read the generation before finds it claimed. */
+/** Time for which a claim is kept, so that even a slow writer that read the generation before finds it claimed. */
 const KEPT_MS = 15 * 60_000;
 /** Age at which claims of killed processes are removed. */
 const LEFT_CLAIM_MS = 86_400_000;

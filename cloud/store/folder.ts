@@ -20,11 +20,11 @@ import { nameProblem, placeOfObject, storeText } from '../../domain/store-place.
 import * as files from './folder-files.js';
 import { FolderClaims, generationAt, generationOf, walk } from './folder-files.js';
 
-/** The page size of the other stores. */
+/** Page size, the same as in the other stores. */
 const NAMES_OF_A_PAGE = 1_000;
 const CHUNK_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 64;
-/** Tries to make a folder that another process removes as empty before a file is in it. */
+/** Limit of attempts to make a folder that another process may remove while it is still empty. */
 const FOLDER_TRIES = 10;
 
 /** Makes the folder a store unless it is one. Repeating is safe. */

@@ -96,7 +96,7 @@ class GcsStore implements StorePort {
     this.#options = options;
   }
 
-  /** Only that the bucket exists and can be listed: Cloud Storage honours its preconditions. */
+  /** Checks only that the bucket exists and can be listed. Preconditions need no check, because Cloud Storage honours them. */
   async probe(): Promise<void> {
     await this.list('system/', undefined, 1);
   }

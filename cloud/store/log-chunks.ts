@@ -39,7 +39,7 @@ export class HostChunks {
     this.#host = host;
   }
 
-  /** Lists all objects whose names begin at `offset` or later, including lost tails. */
+  /** Lists all objects that start at `offset` or later, lost tails included. Names of objects contain their offsets. */
   listFrom(offset: number): Promise<readonly StoredObject[]> {
     return this.#store.list(`${this.#prefix}host-${this.#host}.`, this.#nameAt(offset));
   }
@@ -92,12 +92,15 @@ export class HostChunks {
   }
 }
 
-/** Objects per look at a host: those stored since the last look, and the first object of the next host. */
+/**
+ * Limit of objects per listing of a host: usually those stored since the last listing, and the first object of the next host.
+ */
 const LOOK = 50;
 
 /**
  * Lists each known host's objects from its offset on, and all objects of hosts that had stored nothing before. This takes one
- * request per host, however long the log is. @param from for each known host the offset of the chunk from which it is listed
+ * request per host, however long the log is.
+ * @param from for each known host the offset of the chunk from which it is listed
  * @param mostHosts host numbers must be below it
  */
 export async function listGrown(

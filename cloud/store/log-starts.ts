@@ -26,14 +26,15 @@ const FIRST_BYTES = 65_536;
 const MOST_BYTES = 4_194_304;
 const FIRST_READS = 4;
 const MOST_READS = 32;
-/** Longer lines are cut: only their end is shown. */
+/** Limit of a line. Of a longer one only the end is shown. */
 const MOST_OF_LINE = 1_048_576;
 const NEWLINE = 0x0a;
 const FROM_BEGINNING: LogStart = { offset: 0, chunk: 0 };
 
 /**
  * Finds the beginning of the wanted lines of one host. It reads backwards from the end and no more than it needs, so the cost
- * grows with the wanted lines and not with the log. @param prefix the stream's (`logPrefix`)
+ * grows with the wanted lines and not with the log.
+ * @param prefix the stream's (`logPrefix`)
  */
 export async function logStart(
   store: Pick<StoreReader, 'list' | 'read'>,
@@ -151,7 +152,7 @@ class BackwardReader {
     return { from: at, bytes };
   }
 
-  /** The offset of the chunk with a byte that was read. */
+  /** The offset of the chunk that contains a byte, which must have been read before. */
   chunkOf(offset: number): number {
     return holding(this.#chunks, offset)?.offset ?? offset;
   }

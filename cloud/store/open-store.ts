@@ -176,7 +176,7 @@ async function listOwn(jobs: StoreReader, listing: Listing): Promise<readonly St
   throw endlessListing(objectPlace(jobs, prefix));
 }
 
-/** `jobs/ID/` has three parts. A prefix with more is below a folder of the job, which contains no system objects. */
+/** Number of parts of `jobs/ID/`. A longer prefix is below a folder of the job, which contains no system objects. */
 const JOB_DEPTH = 3;
 
 /** The rule of `isSystemObject` as globs of Cloud Storage. */

@@ -41,12 +41,14 @@ export interface StorePort {
   /**
    * Makes the object from a source of any size unless the name exists, with one piece in memory at a time. It looks for the
    * object first, and sends nothing if it exists. After a cut it continues at the same place. If the store takes no more bytes,
-   * it gives up within some minutes. @throws SourceChanged: then no object was made
+   * it gives up within some minutes.
+   * @throws SourceChanged: then no object was made
    */
   upload(name: string, source: FileSource): Promise<'uploaded' | 'exists'>;
   /**
-   * Returns an address for an upload that makes the object from `size` bytes unless the name exists. It uses Cloud Storage's
-   * resumable protocol, is valid for a week, and needs no login. @throws StoreRefused if the store has no `uploadUrl`
+   * Returns the address of an upload of `size` bytes. The upload creates the object only if no object has the name. It uses
+   * Cloud Storage's resumable protocol, is valid for a week, and needs no login.
+   * @throws StoreRefused if the store has no `uploadUrl`
    */
   uploadSession(name: string, size: number): Promise<string>;
   /** Overwrites the object, by reading its generation first; for objects with one writer. */
@@ -59,8 +61,8 @@ export interface StorePort {
   stat(name: string): Promise<StoredObject | undefined>;
   /**
    * Lists all objects with the prefix, in byte order of their names, over all pages. `startOffset`: names from this one on.
-   * `most`: limit of the number of objects; up to 1,000 take one request. @throws StoreRefused if the listing has no end:
-   * `endlessListing`
+   * `most`: limit of the number of objects; up to 1,000 take one request.
+   * @throws StoreRefused if the listing has no end: `endlessListing`
    */
   list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]>;
   /**
@@ -194,7 +196,7 @@ const literal = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g
 /** Orders names as a store does: by their bytes in UTF-8, which is not the order of JavaScript's strings. */
 export const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Tries of `replace` if another writer wrote in between. */
+/** Limit of attempts of `replace` if others write in between. */
 const REPLACE_TRIES = 5;
 
 /** Implements `StorePort.replace` by the other methods. @param place the object's place, for the error */

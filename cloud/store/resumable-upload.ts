@@ -42,7 +42,7 @@ interface UploadWish {
 /** Bytes, a multiple of 256 KiB. A chunk is held in memory, and at most one is sent again. */
 const CHUNK_BYTES = 8 * 1024 * 1024;
 const TIMING: UploadTiming = { requestMs: 120_000, stallMs: 240_000, pauseMs: 500 };
-/** The upload is given up after the store has forgotten this many sessions midway; no store is known to do so. */
+/** Number of sessions that the store may forget midway before the upload is given up. No store is known to do so. */
 const MAX_SESSIONS = 3;
 
 type Progress = 'more' | 'uploaded' | 'exists' | 'lost' | 'unknown';

@@ -76,8 +76,9 @@ interface Parsed {
 }
 
 /**
- * Reads a page of ListObjectsV2. @param prefix the store's prefix, which the names in the result do not have @throws StoreRefused
- * for anything else
+ * Reads a page of ListObjectsV2.
+ * @param prefix the store's prefix, which the names in the result do not have
+ * @throws StoreRefused for anything else
  */
 export async function readS3Page(xml: Buffer, prefix: string): Promise<S3Page> {
   const { XMLParser } = await import('fast-xml-parser');

@@ -28,9 +28,9 @@ const DEFAULT_REGION = 'us-east-1';
 /** Limit of `credential_process`. */
 const PROCESS_MS = 30_000;
 const MOST_PROCESS_BYTES = 64 * 1024;
-/** Credentials are renewed this long before they expire. */
+/** Time before their expiry at which credentials are renewed. */
 const EARLY_MS = 5 * 60_000;
-/** Credentials without an expiry may change, so the files are read again after this time. */
+/** Interval at which files with credentials without an expiry are read again, since they may change. */
 const READ_AGAIN_MS = 60_000;
 
 const REMEDY =

@@ -14,7 +14,9 @@ export interface PartTiming {
 }
 
 const TIMING: PartTiming = { requestMs: 120_000, stallMs: 240_000, pauseMs: 500 };
-/** S3 requires at least 5 MiB except for the last part. A part is held in memory, and sent again after a cut. */
+/**
+ * Size of a part. S3 requires at least 5 MiB except for the last part. A part is held in memory, and sent again after a cut.
+ */
 export const PART_BYTES = 8 * 1024 * 1024;
 const MOST_PARTS = 10_000;
 const PASSING: ReadonlySet<number> = new Set([408, 429]);

@@ -33,7 +33,7 @@ export interface S3Options {
 const SINGLE_BYTES = 1024 * 1024;
 /** The page size of S3. */
 const PAGE = 1_000;
-/** A bucket that was seen is assumed to exist for this long when an object in it is missing. */
+/** Time for which a bucket that was seen is assumed to exist when an object in it is missing. */
 const BUCKET_MS = 60_000;
 const WEEK_MS = 7 * 86_400_000;
 

@@ -19,7 +19,7 @@ const phase = z.enum(PHASES);
 
 export const jobParams = z.object({ id: jobId });
 
-/** More would not fit into a job's input. */
+/** Limit of files: more would not fit into a job's input. */
 const MOST_FILES = 5_000;
 export const filesSchema = fewKeys(z.record(z.string().min(1).max(4096), sha256), MOST_FILES).describe(
   'Local files that the job names, uploaded before (`POST /v1/uploads`): path as written, SHA-256 of the content.',

@@ -112,7 +112,8 @@ export const builtText = (build: BuildSpec): string =>
   `${imageOf(build)}${build.remote.commit === undefined ? '' : ` of commit ${build.remote.commit.slice(0, 12)}`}`;
 
 /**
- * Returns the job file with the commit from which a cluster builds its image. @param at `context`: a folder of the repository
+ * Returns the job file with the commit from which a cluster builds its image.
+ * @param at `context`: a folder of the repository
  */
 export function withCommit(
   raw: unknown,
@@ -123,7 +124,8 @@ export function withCommit(
 }
 
 /**
- * Replaces an image without a digest, as `withImage` left it in the spec, by the built one. @param podSections see `withImage`
+ * Replaces an image without a digest, as `withImage` left it in the spec, by the built one.
+ * @param podSections see `withImage`
  */
 export function pinned(spec: JobSpec, build: BuildSpec, podSections: readonly string[]): JobSpec {
   const sections = spec as unknown as Mapping;

@@ -1,6 +1,6 @@
 import { type Asker, askerText } from '../job-state.js';
 import type { Budget } from '../recovery/budgets.js';
-import { KILLED, MEMORY_RAN_OUT } from '../setup-record.js';
+import { KILLED, MEMORY_RAN_OUT } from '../set-up-record.js';
 import type { FirstSilent, LastSign } from '../silence.js';
 import type { RefusalScope } from '../slice.js';
 import { count, durationText, type EpochMs, utc } from '../units.js';
@@ -140,9 +140,9 @@ export const CAUSES = {
 
   // The set-up of hosts.
   'module-failed': (of: Place & Said & { readonly module: string }) =>
-    `setup of ${of.module} failed on ${placeText(of)}: ${of.message}`,
+    `set-up of ${of.module} failed on ${placeText(of)}: ${of.message}`,
   'host-bad': (of: Place & Said & { readonly module: string }) =>
-    `setup of ${of.module} did not work on ${placeText(of)}: ${of.message}`,
+    `set-up of ${of.module} did not work on ${placeText(of)}: ${of.message}`,
   'set-up-late': ({ seconds }: Allowed) => `its hosts are not set up after ${durationText(seconds)} (timeouts.setup)`,
   'set-up-timed-out': ({
     seconds,
@@ -168,7 +168,7 @@ export const CAUSES = {
   interrupted: ({ by }: { readonly by: string }) => by,
 } as const;
 
-/** The next step of the job after a cause, if its event says so. */
+/** The job's reaction to a cause, if the event names one. */
 export type Reaction =
   /** Another attempt, for which a budget pays. */
   | { readonly do: 'retry'; readonly budget: Budget; readonly used: number; readonly of: number }

@@ -259,7 +259,7 @@ export const KINDS = {
   'hook-ended': (report: HookReport) => `hook ${hookText(report)}`,
   holding: ({ result, message, when, ...kept }: Kept & Holding) =>
     `${result}: ${message ?? BY_ITSELF}; its slices are kept (keep: ${when}), ${costText(kept)}`,
-  /** It has succeeded. */
+  /** The job has succeeded, and its slices wait for another member. */
   lending: ({ forSeconds }: { readonly forSeconds: number; readonly isAgain?: true }) =>
     `${BY_ITSELF}; its slices stay for the next member of its group, for ${durationText(forSeconds)} at most`,
   lent: ({ lodger }: { readonly lodger: string }) => `${BY_ITSELF}; ${lodger} runs on its slices`,

@@ -28,7 +28,7 @@ const GOES_ON = /(?:^|[\s;&])set\s+(?:\S+\s+)*(?:\+[a-zA-Z]*e|\+o\s+errexit)/;
 /** Matches commands that ask a question. In a check, each of them is a part of the answer. */
 const ASKS = /^(?:\[|test\s|command\s+-v\s)/;
 const READS_CODE = /\$\?|\$\{?PIPESTATUS/;
-/** A longer text is a program, and would take more time than a warning is worth. */
+/** Limit of judged texts, in characters. A longer text is a program, and would take more time than a warning is worth. */
 const MOST_JUDGED = 20_000;
 const MOST_DEPTH = 4;
 

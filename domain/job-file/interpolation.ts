@@ -92,7 +92,7 @@ export function halfReference(text: string, section: string): string | undefined
   return undefined;
 }
 
-/** Longer names are of no axis. */
+/** Limit of an axis' name, in characters. */
 const MOST_NAME = 200;
 
 /**
@@ -169,7 +169,7 @@ export function interpolate(tree: unknown): Interpolated {
   return { tree: mapStrings(tree, (text, path) => resolver.resolve(text, path, [])), problems: resolver.problems };
 }
 
-/** Bounds the cost of references to references: a file that doubles a text thirty times is refused. */
+/** Limit of lookups, which bounds the cost of references to references: a file that doubles a text thirty times is refused. */
 const MAX_LOOKUPS = 10_000;
 
 class ReferenceResolver {

@@ -26,7 +26,7 @@ const MOST_ID = 255;
 const MOST_RULES = 10;
 const MOST_ADDRESSES = 10;
 const MOST_URL = 2_000;
-/** RFC 5321 allows 254. */
+/** Limit of a mail address, in characters, by RFC 5321. */
 const MOST_ADDRESS = 254;
 /** Temporal's SDKs reserve these names. */
 const RESERVED_SIGNAL = /^__temporal/;

@@ -25,9 +25,9 @@ import { resolveWorkspace, WORKSPACE_TASK_RETRIES } from './workspace-section.js
 export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
 /** Seconds between SIGTERM and SIGKILL if the file has no `grace`. */
 export const DEFAULT_GRACE_SECONDS = 30;
-/** A command that ignores SIGTERM holds its slices for so long. */
+/** Longest grace: a command that ignores SIGTERM holds its slices for it. */
 const MOST_GRACE_SECONDS = 24 * 3600;
-/** The middle, so that a job can also be less important than others (docs/adr/0057). */
+/** Priority of a job that names none: the middle, so that a job can also be less important than others (docs/adr/0057). */
 export const DEFAULT_PRIORITY = 3;
 export const DEFAULT_POOL = 'default';
 

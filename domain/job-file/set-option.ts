@@ -76,7 +76,7 @@ export function applyOverrides(tree: Mapping, set: readonly string[], overrides:
   return { tree: result, problems, flagAt };
 }
 
-/** `after: prep` is short for a section, below which `--set after.any=x` sets a key. */
+/** Replaces the short form `after: prep` by its section, so that `--set after.any=x` can set a key in it. */
 function withLongAfter(tree: unknown, [key, below]: Path): unknown {
   const short = valueAt(tree, ['after']);
   const isShort = typeof short === 'string' || Array.isArray(short);

@@ -6,7 +6,7 @@ import type { JobFile } from './sections.js';
 
 /** `idle` of a workspace whose file names none. */
 export const DEFAULT_IDLE_SECONDS = 3600;
-/** In less time the worker may not have asked every host. */
+/** The shortest `idle`: in less time the worker may not have asked every host. */
 const LEAST_IDLE_SECONDS = 10;
 const MOST_IDLE_SECONDS = 7 * 24 * 3600;
 const BOUNDS = 'from 10s to 168h, with the unit: idle: 30m';

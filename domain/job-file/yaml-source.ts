@@ -159,7 +159,7 @@ function isMatch(path: Path, pattern: readonly string[]): boolean {
   );
 }
 
-/** Far more levels than any job file has, and far fewer than composing can follow. */
+/** Limit of levels: far more than any job file has, and far fewer than composing can follow. */
 const MOST_COMPOSED = 200;
 
 interface Open {
@@ -208,7 +208,7 @@ export function inItselfAt(document: Document.Parsed): number | undefined {
 
 /** Sections of all tools whose values end up as texts in a program's environment. */
 const OF_ENVIRONMENT = new Set(['env', 'envs', 'secrets']);
-/** More aliases than any file has below its variables. */
+/** Limit of aliases, more than any file has below its variables. */
 const MOST_ALIASES = 500;
 
 /** The documents of another tool's file as PyYAML (YAML 1.1) reads them. Empty if one of them is not YAML. */

@@ -1,6 +1,6 @@
 import type { ErrorCode, YAMLError } from 'yaml';
 
-/** More levels than any job file has, and few enough for all code that walks through them. */
+/** Limit of levels: more than any job file has, and few enough for all code that walks through them. */
 export const MOST_LEVELS = 30;
 /** A text too deep to be read at all is also too deep for a job file. */
 export const TOO_DEEP = `sections and lists lie more than ${MOST_LEVELS} levels deep in one another here`;

@@ -33,9 +33,11 @@ export interface MetricSeries {
   readonly points: MetricPoints;
 }
 
-/** Metrics that are kept of one host. A program that makes names of its data would have no end of them. */
+/**
+ * Limit of metrics that are kept per host. A program that derives their names from its data could report any number of them.
+ */
 export const MOST_METRICS = 100;
-/** Points that are kept of a metric. Beyond them every other one is dropped, which leaves them evenly spread. */
+/** Limit of points that are kept per metric. Beyond it every second point is dropped, which leaves them evenly spread. */
 export const MOST_POINTS = 1_000;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -67,7 +69,7 @@ export class HostMetrics {
     this.#step = this.#series.get(STEP_METRIC)?.last.step;
   }
 
-  /** @param now the time of a line that tells none */
+  /** @param now the time for a line that contains none */
   take(told: ToldMetrics, now: EpochMs): void {
     const { step, at = now, values, refused } = told;
     this.#refused += refused;

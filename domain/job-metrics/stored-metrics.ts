@@ -11,7 +11,7 @@ export interface StoredMetrics {
   readonly v: 1;
   /** Time of the last write. */
   readonly at: EpochMs;
-  /** Bytes of the output and of `$JOBCTL_METRICS_FILE` that are in the series. Another worker goes on there. */
+  /** Bytes of the output and of `$JOBCTL_METRICS_FILE` that are in the series. Another worker continues from there. */
   readonly read: { readonly output: number; readonly file: number };
   readonly series: readonly MetricSeries[];
   readonly refused: number;

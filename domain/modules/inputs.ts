@@ -22,8 +22,9 @@ interface InputsOf {
 }
 
 /**
- * Lays the inputs of a job down on a host (docs/adr/0173), readable by everybody and written by nobody. A host that has them from
- * an earlier attempt keeps them. @param list `restoreList` of all entries, below the folder of the inputs
+ * Lays the inputs of a job down on a host (docs/adr/0173), readable by everybody and written by nobody. A host that has them
+ * from an earlier attempt keeps them.
+ * @param list `restoreList` of all entries, below the folder of the inputs
  */
 export function inputsPlan(
   { job, as, contents, what }: InputsOf,

@@ -23,7 +23,10 @@ export interface RaySpec {
 /** The first version with token authentication (docs.ray.io, "Ray token authentication", read 2026-11-23). */
 const OLDEST_RAY = '2.52.0';
 
-/** On two cores a head is ready after about ten seconds. An image to pull, or a slow disk, takes longer. */
+/**
+ * Default time for the head and all workers to join. On two cores a head is ready after about ten seconds. An image to pull, or
+ * a slow disk, takes longer.
+ */
 const DEFAULT_JOIN_SECONDS = 300;
 const SHORTEST_JOIN_SECONDS = 10;
 
@@ -157,7 +160,7 @@ function bytesOf(size: string | number): number {
 
 // Plan ---------------------------------------------------------------------------------------------------------------
 
-/** Checks the program `ray` in PATH, in the environment of the command. setup-record.ts recognizes its messages. */
+/** Checks the program `ray` in PATH, in the environment of the command. set-up-record.ts recognizes its messages. */
 function checkScript(enter: string | undefined, version: string | undefined): string {
   const wanted = shellQuote(version ?? '');
   return `${enter === undefined ? '' : `${enter} || exit 1\n`}wanted=${wanted} oldest=${OLDEST_RAY} found=

@@ -86,7 +86,8 @@ const LIST = '.jobctl/modules/restore.list';
 
 /**
  * The list for the host: eight fields of each entry, with NUL behind each: KIND FOLDER PATH SHA256|TARGET SIZE MODE TIME JOB. A
- * character of the text is a byte of the list. @param job the one that stored them
+ * character of the text is a byte of the list.
+ * @param job the one that stored them
  */
 export function restoreList(entries: readonly OutputEntry[], job: string): string {
   const fields = entries.map((entry) => {

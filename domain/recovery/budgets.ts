@@ -9,7 +9,7 @@ export type Budget = 'preemption' | 'infrastructure' | 'task' | 'requested';
 /** Retries by budget: allowed by the job file (`retries`), or used. Each 0 or more. */
 export type Retries = { readonly [B in Budget]: number };
 
-/** Says which budgets can pay for another try: n retries allowed are n more tries, never n + 1. */
+/** Says which budgets can pay for another attempt: n allowed retries are n more attempts, never n + 1. */
 export function budgetLeft(used: Retries, allowed: Retries): { readonly [B in Budget]: 'left' | 'spent' } {
   const left = (budget: Budget) => (used[budget] < allowed[budget] ? 'left' : 'spent');
   return {
@@ -58,7 +58,7 @@ interface AfterError {
   readonly pauseMs: number;
 }
 
-/** A call that ran for this long worked until its error, which starts a new count. One error alone ends no attempt. */
+/** Duration of a call from which its error starts a new count: it worked until then. One error alone ends no attempt. */
 export const HEALTHY_MS = 10 * 60_000;
 const MOST_IN_A_ROW = 5;
 const FIRST_ERROR_PAUSE_MS = 2_000;

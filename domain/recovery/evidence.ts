@@ -115,8 +115,8 @@ type Verdict =
   | { readonly kind: 'no-output' };
 
 /**
- * The report on a command that ended, after the look at the slices if one was needed. Undefined if slices were lost: the loss
- * itself is then reported.
+ * The report on a command that ended, made after the slices were looked at if that was necessary. Undefined if slices were
+ * lost: the loss itself is then reported.
  */
 export function reportedEnd(
   decision: ReturnType<typeof decide<'command ended'>>['do'],

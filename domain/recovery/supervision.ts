@@ -39,9 +39,9 @@ interface Next {
 
 /** Longest time between an end and its consequence. Either may be reported first: `ray start --block` looks once a second. */
 const CONSEQUENCE_MS = 5_000;
-/** Time for the last lines, or for the end, of hosts that were stopped. */
+/** Time for which hosts that were told to stop are awaited: for their ends, then for their last lines. */
 export const LAST_LINES_MS = 10_000;
-/** ACPI's hard off follows its soft off by 30 s on a Spot VM. */
+/** Time between ACPI's soft off and hard off on a Spot VM. */
 const SHUTDOWN_GRACE_MS = 30_000;
 
 export const begin = (watched: Watched): Supervision => ({

@@ -53,7 +53,7 @@ const SHORTHANDS: Readonly<Record<string, string>> = {
 
 /** Most characters of a cron text. */
 export const MAX_CRON = 200;
-/** A job needs minutes to get its machines: times that lie closer are a mistake. */
+/** Least time between two firings. A job needs minutes to get its machines, so times that lie closer are a mistake. */
 export const LEAST_GAP_MINUTES = 5;
 const EXAMPLE = "five fields: minute, hour, day of the month, month, day of the week, such as '30 2 * * mon-fri'";
 

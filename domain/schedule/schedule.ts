@@ -9,7 +9,7 @@ export const OVERLAP_WORDS = Object.keys(OVERLAPS) as readonly Overlap[];
 export const DEFAULT_OVERLAP: Overlap = 'skip';
 export const DEFAULT_ZONE = 'UTC';
 
-/** `-20261130-020012`, behind the schedule's name. */
+/** Length of `-20261130-020012`, which follows the schedule's name. */
 const LONGEST_STAMP = 16;
 export const MAX_SCHEDULE_NAME = MAX_JOB_ID - LONGEST_STAMP;
 export const SCHEDULE_NAME_RULE = `a name of small letters, digits and dashes that starts with a letter, ${MAX_SCHEDULE_NAME} characters at most: ids of its jobs begin with it`;

@@ -53,7 +53,7 @@ export function isAnyWaiting(kind: Kind): boolean {
 export const isInQuota = ({ project, shape, priority }: Kind, tier: number): boolean =>
   project.isInQuota(shape, priority, tier);
 
-/** More than any priority. */
+/** A number above any priority. */
 export const PRIORITIES = 1024;
 const NOWHERE: readonly number[] = [];
 

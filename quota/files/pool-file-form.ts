@@ -128,9 +128,9 @@ const UNITS: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, Gi
 const bytesOf = (value: number | string): number =>
   typeof value === 'number' ? value : Math.floor(Number(value.slice(0, -3)) * (UNITS[value.slice(-3)] ?? NaN));
 
-/** A smaller limit would cut the first lines of any job, in which people look for the error. */
+/** Least limit of a log. A smaller one would cut the first lines of any job, in which people look for the error. */
 const LEAST_LOG_BYTES = 64 * 2 ** 10;
-/** A job file of one screen has about this size. */
+/** Least limit of a job's input: about the size of a job file of one screen. */
 const LEAST_INPUT_BYTES = 4 * 2 ** 10;
 
 /** Reads the limits. Problems go into `report`. Undefined if the file sets no limit of a user or a job. */

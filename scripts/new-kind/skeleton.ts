@@ -1,21 +1,8 @@
-/** The files of a new kind of machines. They compile; each `todo` is a fact that only its author knows. */
+import { adapterFile, apiFile, auditFile, type KindNames, testFile } from './adapter-skeleton.js';
 
-export interface KindNames {
-  /** `trn-pods` */
-  readonly name: string;
-  /** `trn_pods` */
-  readonly section: string;
-  /** `TrnPods` */
-  readonly type: string;
-  /** `trnPods` */
-  readonly value: string;
-}
+/** jobctl's half of a new kind of machines: the descriptor. Each `todo` is a fact that only its author knows. */
 
-export const wordsFile = ({
-  name,
-  section,
-  type,
-}: KindNames): string => `import type { Ownership } from '../../slice.js';
+const wordsFile = ({ name, section, type }: KindNames): string => `import type { Ownership } from '../../slice.js';
 
 /** The \`${section}\` section of a job file after defaults and checks: the machines of one slice. */
 export interface ${type}Request {
@@ -56,7 +43,7 @@ export function todo(what: string): never {
 }
 `;
 
-export const sectionFile = ({ section, type, value }: KindNames): string => `import type { z } from 'zod';
+const sectionFile = ({ section, type, value }: KindNames): string => `import type { z } from 'zod';
 import { given, section, text, texts, wholeNumber } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
@@ -102,7 +89,7 @@ export function resolve${type}(
 }
 `;
 
-export const indexFile = ({ name, section, type, value }: KindNames): string => `import { z } from 'zod';
+const indexFile = ({ name, section, type, value }: KindNames): string => `import { z } from 'zod';
 import { distributedEnvironment } from '../distributed-environment.js';
 import type { MachineKind } from '../kind.js';
 import { ownershipForm } from '../kubernetes/forms.js';
@@ -201,32 +188,20 @@ function account(_: object, spec?: ${type}Section): string | undefined {
 const machinesText = ({ count, type }: ${type}Request): string => \`\${count} x \${type}\`;
 `;
 
-export const adapterFile = ({
-  name,
-  type,
-}: KindNames): string => `import { todo } from '../../../domain/machine-kinds/${name}/words.js';
-import type { Machines } from '../port.js';
-
-/** TODO: the provider's API. test/cloud/machines-conformance.ts is the suite that it must pass. */
-export const create${type} = (): Machines<'${name}'> => ({
-  create: async () => todo('create'),
-  observe: async () => todo('observe'),
-  watch: async () => todo('watch'),
-  remove: async () => todo('remove'),
-  removal: async () => todo('removal'),
-  // Until jobs of the kind are accepted there is nothing of ours.
-  listOwned: async () => [],
-  close: async () => undefined,
+/** All files of a new kind, by their paths. They compile, and the adapter passes the suite of its port over a stub of the provider. */
+export const kindFiles = (names: KindNames): Readonly<Record<string, string>> => ({
+  [`domain/machine-kinds/${names.name}/words.ts`]: wordsFile(names),
+  [`domain/machine-kinds/${names.name}/section.ts`]: sectionFile(names),
+  [`domain/machine-kinds/${names.name}/index.ts`]: indexFile(names),
+  [`cloud/machines/${names.name}/${names.name}-api.ts`]: apiFile(names),
+  [`cloud/machines/${names.name}/${names.name}.ts`]: adapterFile(names),
+  [`cloud/machines/${names.name}/audit.ts`]: auditFile(names),
+  [`test/cloud/${names.name}-machines.test.ts`]: testFile(names),
 });
-`;
 
-export const auditFile = ({
-  name,
-  type,
-}: KindNames): string => `import { todo } from '../../../domain/machine-kinds/${name}/words.js';
-import type { AuditedResource, OnUnread } from '../audited-resource.js';
-
-/** TODO: everything that an account holds, by a reader that shares no code with the adapter. */
-export const listEvery${type} = async (_account: string, _onUnread: OnUnread): Promise<readonly AuditedResource[]> =>
-  todo('the audit');
-`;
+/** @param name as in `new:kind`: small letters, digits and dashes */
+export function kindNames(name: string): KindNames {
+  const words = name.split('-');
+  const type = words.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`).join('');
+  return { name, section: words.join('_'), type, value: `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` };
+}

@@ -4,7 +4,7 @@ import type { AuditLine } from '../../contract/api/callers.js';
 import { AUDIT_PREFIX, auditDayPrefix, auditObject, timeOfAudit } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 
-/** Lines that arrive within this time share one object. */
+/** Time in which lines are gathered into one object. */
 const GATHER_MS = 20;
 const READS_AT_ONCE = 16;
 

@@ -16,7 +16,7 @@ import type { Serve } from './serve.js';
 
 /** Most rows of a list of a pool's jobs. */
 const MOST_ROWS = 1_000;
-/** Viewers that ask for the same board within this time share what Temporal answered. */
+/** Time for which viewers of the same board share Temporal's answer. */
 const SHARED_MS = 1_500;
 
 /** Routes that answer a whole screen with one call: a board, who uses a pool, the members of a group. */

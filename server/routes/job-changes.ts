@@ -12,6 +12,7 @@ import type { Services } from '../services.js';
 import type { Serve, Served } from './serve.js';
 import { type HostKeyRecord, readHostKey } from '../../cloud/hosts/host-key-record.js';
 import { hostKeyPlace, type SshTarget } from '../../cloud/hosts/port.js';
+import { wayOf } from '../../cloud/hosts/reaches.js';
 import { publicLineFingerprint } from '../../cloud/hosts/private-key.js';
 import { hostProblem, type JobHost, presentHosts } from '../../cloud/hosts/present-hosts.js';
 import type { JobKey } from '../../cloud/job-keys/port.js';
@@ -130,6 +131,8 @@ async function hostAccess({ client, store, jobKeys }: Services, job: string): Pr
   return { user: login.user, privateKey, publicKey, hosts: known.map(shown) };
 }
 
+const hasLogin = (host: JobHost): host is JobHost<SshTarget> => host.target.reach === 'ssh';
+
 /** @throws ApiError if the job has no hosts now, or its machines were not created with its key */
 function vmsOf(view: JobView, login: Login): readonly JobHost<SshTarget>[] {
   const { id, phase, why } = view;
@@ -143,13 +146,9 @@ function vmsOf(view: JobView, login: Login): readonly JobHost<SshTarget>[] {
       `it has no hosts now: it is ${phase}${why === undefined ? '' : ` (${why})`}`,
       `see what it waits for: jobctl why ${id}`,
     );
-  const made = hosts.filter((host): host is JobHost<SshTarget> => host.target.reach === 'ssh');
-  if (made.length < hosts.length)
-    throw refusal(
-      id,
-      'its hosts are pods, which let in no key: they are reached by exec, with your own rights in Kubernetes',
-      `jobctl exec ${id} -- CMD by your kubeconfig, or kubectl exec`,
-    );
+  const made = hosts.filter(hasLogin);
+  const [without] = hosts.flatMap(({ target }) => wayOf(target).withoutKey ?? []);
+  if (without !== undefined) throw refusal(id, ...without(id));
   if (made.every(({ target }) => target.own === undefined)) return made;
   throw refusal(
     id,

@@ -200,7 +200,7 @@ async function tailOf(
   );
 }
 
-/** A longer line is split, because a line without an end is searched again with each new piece. */
+/** Limit of a line. A longer line is split, because a line without an end is searched again with each new piece. */
 const MOST_LINE_BYTES = 65_536;
 
 /**
@@ -233,7 +233,7 @@ function prefixed(host: number, text: string): string {
   return `${mark}${lines.replaceAll('\n', `\n${mark}`)}\n`;
 }
 
-/** Proxies close connections that are silent for longer than about a minute. */
+/** Interval between heartbeats: proxies close connections that are silent for about a minute. */
 const HEARTBEAT_MS = 15_000;
 /** Time for a slow client to take the remaining bytes after the last event. */
 const LAST_WORDS_MS = 30_000;

@@ -11,7 +11,7 @@ import type { Handler, Serve } from './serve.js';
 
 const OPEN = { config: { isOpen: true as const } };
 
-/** A result of the readiness check is kept this long: every check calls Temporal and the store, and anyone may ask. */
+/** Time for which a result of the readiness check is kept: every check calls Temporal and the store, and anyone may ask. */
 const READY_MS = 2_000;
 
 /** Routes that need no login: probes, metrics, the OpenAPI document. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -82,6 +82,18 @@ const ALLOWED: Readonly<Record<string, string>> = {
 /** That the repository itself keeps them is `npm run check:arrows`. */
 describe('the import arrows', function () {
   this.timeout(60_000);
+
+  it('are judged in every folder: `check:arrows` names each', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    const words = new Set(scripts['check:arrows']?.split(' '));
+    assert.deepEqual(
+      [...FOLDERS, 'ui', 'scripts'].filter((folder) => !words.has(folder)),
+      [],
+    );
+  });
+
   let planted: string;
   before(() => {
     planted = mkdtempSync(join(tmpdir(), 'jobctl-arrows-'));

@@ -13,9 +13,13 @@ const PRODUCT = [
   'server',
   'client',
   'cli',
+  'ui',
 ];
 /** Words with which a fragment opens: a sentence that a reader has to turn around. */
 const FRAGMENT = /^(?:What|Of|By|Whom|Whose|Whoever|How|Where|As)\b/u;
+
+/** A tag behind other words, where neither a reader nor an editor looks for it. */
+const BURIED_TAG = /^\s*\* [^@].* @(?:param|returns|throws|property)\b/u;
 
 /** Comments that fill their lines, each as its first words: a doc comment, one of its paragraphs, or lines of `//`. */
 function openings(text: string): readonly { readonly line: number; readonly words: string }[] {
@@ -43,6 +47,17 @@ describe('comments', () => {
       fragments(readFileSync(file, 'utf8')).map(({ line, words }) => `${file}:${line}: ${words}`),
     );
     assert.deepEqual(found, []);
+  });
+
+  it('that fill several lines begin a line with each tag', () => {
+    const files = [...committedSources(PRODUCT), ...committedSources(['rehearsal'])];
+    const found = files.flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .flatMap((line, index) => (BURIED_TAG.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    assert.deepEqual(found, []);
+    assert.ok(BURIED_TAG.test('   * Once. @param a word'));
   });
 
   it('that do not are seen, at their beginning, in a paragraph and behind //', () => {

@@ -9,6 +9,7 @@ import { createProgram } from '../../cli/program.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { quotedWords, tableRows } from '../docs/tables.js';
 import { jobctl } from './command-line.js';
+import { ASKS, triedAs, VERBS as TRIED_VERBS } from './tried-verbs.js';
 
 function helpOf(command: Command): string {
   let text = '';
@@ -47,6 +48,16 @@ describe('help', () => {
       assert.match(helpOf(command), /\nExamples?:\n {2}jobctl /);
     });
   }
+
+  it('is of verbs that test/long/every-verb.test.ts tries: a verb needs a row if it takes more than a job', () => {
+    const untried = TRIED_VERBS.filter(([verb, command]) => triedAs(verb, command) === undefined);
+    assert.deepEqual(
+      untried.map(([verb]) => verb),
+      [],
+    );
+    const asking = TRIED_VERBS.filter(([, { options }]) => options.some(({ long }) => long === '--yes'));
+    assert.deepEqual(asking.map(([verb]) => verb).toSorted(), Object.keys(ASKS).toSorted());
+  });
 
   it('a word of another tool or of a verb means one verb', () => {
     const words = VERBS.flatMap(({ name, nearWords = [] }) => [name, ...nearWords]);

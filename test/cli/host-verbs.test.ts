@@ -6,19 +6,21 @@ import { pathToFileURL } from 'node:url';
 import { CliError } from '../../cli/terminal/cli-error.js';
 import { copyPlan, localFiles } from '../../cli/commands/verbs/cp.js';
 import { parseForwardedPorts, parseHostChoice } from '../../cli/jobs/job-filter.js';
-import { chooseHosts, hostsOfJob, type Route, routeOf } from '../../cli/jobs/hosts/job-hosts.js';
+import { chooseHosts, hostsOfJob, type JobHost, type Route, routeOf } from '../../cli/jobs/hosts/job-hosts.js';
 import { fileSource } from '../../cli/terminal/file-on-disk.js';
 import { loginKey, knownHostsText } from '../../cli/jobs/hosts/keys.js';
-import { isVm } from '../../cli/jobs/hosts/reach.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { JobRow } from '../../client/job-rows.js';
 import { openJobKeys } from '../../cloud/job-keys/open-job-keys.js';
 import { newKeyLine } from '../../cloud/keys/key-reference.js';
+import type { SshTarget } from '../../cloud/hosts/port.js';
 import { parseHostKey } from '../../cloud/hosts/host-key-record.js';
 import { readPrivateKey } from '../../cloud/hosts/private-key.js';
 import type { JobView } from '../../contract/job.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
 import { refusalOf } from './command-line.js';
+
+const isVm = (host: JobHost): host is JobHost<SshTarget> => host.target.reach === 'ssh';
 
 describe('which hosts a verb is for', () => {
   const good: Record<string, 'all' | readonly number[]> = {

@@ -3,7 +3,7 @@ import { lookOf } from '../../cli/terminal/render/look.js';
 import { renderTimeline } from '../../cli/commands/verbs/status-timeline.js';
 import { textWidth } from '../../cli/terminal/render/columns.js';
 import { timelineOf, type TimelineFacts } from '../../cli/jobs/timeline.js';
-import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
+import type { SetUpRecord, SetUpStepRecord } from '../../domain/set-up-record.js';
 
 const T0 = Date.UTC(2026, 10, 22, 12);
 const S = 1000;

@@ -11,7 +11,7 @@ import {
   outputManifestObject,
   setUpObject,
 } from '../../domain/store-layout.js';
-import { readSetUpRecord } from '../../domain/setup-record.js';
+import { readSetUpRecord } from '../../domain/set-up-record.js';
 import { ofRealHosts } from '../../server/routes/logs.js';
 
 /** A bucket that hosts write into. An object without content has as many bytes as are asked for. */

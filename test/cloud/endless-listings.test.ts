@@ -6,7 +6,7 @@ import { openStore, splitReader } from '../../cloud/store/open-store.js';
 import { MOST_PAGES, type StoredObject, type StoreReader } from '../../cloud/store/port.js';
 import { createStoreReader } from '../../cloud/store/reader.js';
 import { createServerReader } from '../../client/http/store-reader.js';
-import { readSetUpRecord } from '../../domain/setup-record.js';
+import { readSetUpRecord } from '../../domain/set-up-record.js';
 import { ScriptedServer } from '../client/http/scripted-server.js';
 import { useEnvironment } from './s3-server.js';
 

@@ -50,4 +50,24 @@ describe('documents that code cites', () => {
       [],
     );
   });
+
+  it('have a number each, and docs/adr/README.md explains every number that no ADR has', () => {
+    const numbers = ADRS.map((name) => name.slice(0, 4)).filter((number) => /^\d{4}$/u.test(number));
+    const readme = read('docs/adr/README.md');
+    const explained = [...readme.matchAll(/\b(\d{4})(?: to (\d{4}))?\b/gu)].flatMap(([, from = '', to = from]) =>
+      Array.from({ length: Number(to) - Number(from) + 1 }, (_, at) => Number(from) + at),
+    );
+    const all = Array.from({ length: Number(numbers.toSorted().at(-1)) }, (_, at) => at + 1);
+    assert.ok(all.length > 150, `${all.length}`);
+    assert.deepEqual(
+      all.filter((number) => numbers.filter((each) => Number(each) === number).length > 1),
+      [],
+      'two ADRs have one number',
+    );
+    assert.deepEqual(
+      all.filter((number) => numbers.every((each) => Number(each) !== number) && !explained.includes(number)),
+      [],
+      'missing',
+    );
+  });
 });

@@ -8,12 +8,12 @@ const OUTPUT = 'SECRET\nexport TOKEN=hf_1\n';
 describe('a failure without the lines that the job printed', () => {
   const cases: Readonly<Record<string, readonly [text: string, told: string]>> = {
     'of a set-up': [
-      `setup of tools failed on host 2: step 'second' ended with code 1 (pip finds no such package)${LAST_LINES}${OUTPUT}`,
-      `setup of tools failed on host 2: step 'second' ended with code 1 (pip finds no such package)${REST}`,
+      `set-up of tools failed on host 2: step 'second' ended with code 1 (pip finds no such package)${LAST_LINES}${OUTPUT}`,
+      `set-up of tools failed on host 2: step 'second' ended with code 1 (pip finds no such package)${REST}`,
     ],
     'of a set-up that was tried again': [
-      `setup of tools did not work on host 0: step 'get' ended with code 22, 5 times${LAST_LINES}${OUTPUT}`,
-      `setup of tools did not work on host 0: step 'get' ended with code 22, 5 times${REST}`,
+      `set-up of tools did not work on host 0: step 'get' ended with code 22, 5 times${LAST_LINES}${OUTPUT}`,
+      `set-up of tools did not work on host 0: step 'get' ended with code 22, 5 times${REST}`,
     ],
     'of a build': [
       `its image was not built: BuildKit ended with code 1\n${OUTPUT}`,

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { modulePlans } from '../../activities/module-plans.js';
-import { judgeSetUpFailure } from '../../domain/setup-record.js';
+import { judgeSetUpFailure } from '../../domain/set-up-record.js';
 import { applyModule } from './apply-modules.js';
 import type { HostSession } from './session.js';
 import { withHost } from './session.js';

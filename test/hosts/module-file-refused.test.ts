@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import type { ModuleOutcome } from '../../cloud/hosts/port.js';
-import { judgeSetUpFailure } from '../../domain/setup-record.js';
+import { judgeSetUpFailure } from '../../domain/set-up-record.js';
 import { startNamespace } from './namespace.js';
 import type { HostSession } from './session.js';
 import { never, withHost } from './session.js';

@@ -8,7 +8,7 @@ import { modulePlans } from '../../activities/module-plans.js';
 import type { RunStatus } from '../../cloud/hosts/port.js';
 import { commandScript } from '../../domain/modules/command.js';
 import { rayVariables } from '../../domain/modules/ray-run.js';
-import { judgeSetUpFailure } from '../../domain/setup-record.js';
+import { judgeSetUpFailure } from '../../domain/set-up-record.js';
 import { until } from '../until.js';
 import { applyModule } from './apply-modules.js';
 import { type FakeRay, fakeRay } from './fake-ray.js';

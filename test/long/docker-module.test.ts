@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { modulePlans } from '../../activities/module-plans.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
-import { judgeSetUpFailure } from '../../domain/setup-record.js';
+import { judgeSetUpFailure } from '../../domain/set-up-record.js';
 import { applyModule } from '../hosts/apply-modules.js';
 import { useDockerDaemon } from '../hosts/docker-daemon.js';
 import { countingCalls } from '../hosts/round-trips.js';

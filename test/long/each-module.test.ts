@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { modulePlans } from '../../activities/module-plans.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import type { ModuleOutcome } from '../../cloud/hosts/port.js';
-import { judgeSetUpFailure } from '../../domain/setup-record.js';
+import { judgeSetUpFailure } from '../../domain/set-up-record.js';
 import { applyModule } from '../hosts/apply-modules.js';
 import { countingCalls } from '../hosts/round-trips.js';
 import type { HostSession } from '../hosts/session.js';

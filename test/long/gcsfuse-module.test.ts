@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { modulePlans } from '../../activities/module-plans.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import type { GcsfuseMount } from '../../domain/modules/gcsfuse.js';
-import { judgeSetUpFailure } from '../../domain/setup-record.js';
+import { judgeSetUpFailure } from '../../domain/set-up-record.js';
 import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { applyModule } from '../hosts/apply-modules.js';
 import { countingCalls } from '../hosts/round-trips.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SetUpRecord } from '../../domain/setup-record.js';
+import type { SetUpRecord } from '../../domain/set-up-record.js';
 import { setUpObject } from '../../domain/store-layout.js';
 import { type JobmanFolder, withJobmanFolder } from '../end-to-end/jobman-job.js';
 import type { TestStack } from '../end-to-end/test-stack.js';

@@ -4,7 +4,7 @@ import { LAST_LINES } from '../../domain/output-lines.js';
 import { GatedApp } from './gated-app.js';
 import { ACCESS, QUOTA } from './server-stack.js';
 
-const WHAT = "setup of tools failed on host 2: step 'second' ended with code 1";
+const WHAT = "set-up of tools failed on host 2: step 'second' ended with code 1";
 const MESSAGE = `${WHAT}${LAST_LINES}SECRET hf_1`;
 const CUT = `${WHAT} (the rest is for those who may read its logs)`;
 const times = { submittedAt: 1, endedAt: 2, attempts: 0, preemptions: 0 };

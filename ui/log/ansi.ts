@@ -33,7 +33,7 @@ export function spansOf(line: string): readonly Span[] {
   return spans;
 }
 
-/** The line without any sequence: what a search looks through. */
+/** The line without escape sequences, for searches. */
 export const plainText = (line: string): string =>
   line.includes(ESC) || line.includes('\r')
     ? spansOf(line)
@@ -56,10 +56,10 @@ function add(spans: Span[], text: string, style: Style): void {
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const visible = (text: string): string => text.replaceAll(HIDDEN, '\u25af');
 
-/** Longest sequence that is looked for; a longer one is broken, and its ESC alone is dropped. */
+/** Longest recognized sequence. Of a longer one only the ESC is dropped. */
 const MOST_OF_SEQUENCE = 256;
 
-/** The sequence that begins at `at`: where it ends, and its parameters if it sets colours. */
+/** The end of the sequence that begins at `at`, and its parameters if it sets colours. */
 function sequenceAt(text: string, at: number): { readonly end: number; readonly sgr?: readonly number[] } {
   const kind = text[at + 1];
   const last = Math.min(text.length, at + MOST_OF_SEQUENCE);

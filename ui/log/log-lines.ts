@@ -4,10 +4,10 @@ import { plainText } from './ansi.js';
 export interface LogLine {
   readonly attempt: number;
   readonly host: number;
-  /** Of its first byte in the host's output of the attempt. */
+  /** Offset of its first byte in the host's output of the attempt. */
   readonly offset: number;
   readonly text: string;
-  /** jobctl's word about output that was lost. */
+  /** The line is jobctl's note about lost output. */
   readonly isNote?: true;
 }
 
@@ -25,9 +25,11 @@ interface OpenLine {
 }
 
 const NEWLINE = 0x0a;
-/** A longer line is cut into lines of this size: it would be searched again with each piece. */
+/**
+ * A longer line is cut into lines of this size. Otherwise each piece that arrives would make the whole line be searched again.
+ */
 const MOST_OF_LINE = 16_384;
-/** Lines that are kept, and characters of all of them. Beyond either, the oldest quarter goes. */
+/** Limits of kept lines, and of their characters. If one is exceeded, the oldest quarter is dropped. */
 const MOST_LINES = 200_000;
 const MOST_CHARACTERS = 64 * 2 ** 20;
 
@@ -59,7 +61,7 @@ export class LogLines {
     }
     const key = `${attempt}.${host}`;
     const open = this.#open.get(key);
-    // A stretch that is not right behind the one before begins a line of its own.
+    // A piece that does not follow the previous one directly begins a new line.
     const isNext = open !== undefined && open.offset + open.bytes.length === offset;
     const all = isNext ? joined(open.bytes, bytes) : bytes;
     let from = 0;
@@ -78,7 +80,10 @@ export class LogLines {
     else this.#open.delete(key);
   }
 
-  /** An attempt or the whole log is complete: lines without an end are lines. @param attempt absent: all attempts */
+  /**
+   * Called when an attempt or the whole log is complete. A last line without a line break then counts as a line.
+   * @param attempt absent: all attempts
+   */
   close(attempt?: number): void {
     for (const [key, { offset, bytes }] of this.#open) {
       const [of = 0, host = 0] = key.split('.').map(Number);
@@ -110,14 +115,14 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
   return all;
 }
 
-/** Indexes of the lines that have the text, whatever its case. Empty for an empty text. */
+/** Indexes of the lines that contain the text, ignoring case. Empty for an empty text. */
 export function matchesOf(lines: readonly LogLine[], text: string): readonly number[] {
   const wanted = text.toLowerCase();
   if (wanted === '') return [];
   return lines.flatMap((line, index) => (plainText(line.text).toLowerCase().includes(wanted) ? [index] : []));
 }
 
-/** Bytes of base64. */
+/** Decodes base64. */
 export function bytesOf(base64: string): Uint8Array {
   const binary = atob(base64);
   const bytes = new Uint8Array(binary.length);

@@ -14,12 +14,15 @@ interface LogParts {
   readonly hosts: number | undefined;
 }
 
-/** Lines of each host that are read at first: a young log has an object for each of them. A button reads ten times as many. */
+/**
+ * Number of lines of each host that are read at first. It is low because a young log has one object per line. A button reads
+ * ten times as many.
+ */
 const TAIL = 100;
 const MOST_TAIL = 10_000;
-/** Bytes that are read before a line that a link names. */
+/** Number of bytes that are read before the linked line. */
 const BEFORE_LINE = 32_768;
-/** The screen is drawn again this often at most, however many lines come. */
+/** Shortest time between two drawings of the screen, however many lines arrive. */
 const DRAW_MS = 100;
 const LINE_PX = 18;
 const READING = 'reading ..';
@@ -139,7 +142,7 @@ export function Log({ job, attempts, hosts }: LogParts) {
   );
 }
 
-/** The same function at each draw, so that lines that stay are not drawn again. */
+/** The same function at each drawing, so that unchanged lines are not drawn again. */
 const linkTo = (line: LogLine): void =>
   changeSearch({ line: lineText(line), host: String(line.host), attempt: String(line.attempt) });
 
@@ -149,7 +152,7 @@ function nothingWords({ words, isBroken }: LogState, isFiltered: boolean): strin
   return words === READING ? 'What is written of it is being read.' : 'Nothing was written.';
 }
 
-/** The first value: a line that is linked later does not read the log again. */
+/** The value of the first drawing. A line that is linked later must not make the log be read again. */
 const useFirst = <T,>(value: T): T => useState(value)[0];
 
 interface Wish {
@@ -163,7 +166,7 @@ interface LogState {
   readonly isBroken?: true;
 }
 
-/** One object: another would draw all lines again for each stretch. */
+/** One shared object: a new one for each piece of log would draw all lines again. */
 const LIVE: LogState = { words: 'live' };
 
 function useLog(job: string, { attemptText, hostText, tail, from }: Wish) {
@@ -228,11 +231,11 @@ interface LinesParts {
   /** Indexes of the lines that are shown. Absent: all. */
   readonly shown: readonly number[] | undefined;
   readonly find: string;
-  /** Index of the line that a search stands at. */
+  /** Index of the current match of a search. */
   readonly target: number | undefined;
   readonly linked: LinePlace | undefined;
   readonly isManyHosts: boolean;
-  /** Words in place of lines. */
+  /** Text that is shown if there are no lines. */
   readonly nothing: string;
   readonly link: (line: LogLine) => void;
 }
@@ -266,7 +269,7 @@ function Lines({ lines, shown, find, target, linked, isManyHosts, nothing, link 
   const lastTop = useRef(0);
   const scrolled = (): void => {
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = place.current ?? {};
-    // Lines that come make the list longer, which is no move away from its end.
+    // New lines lengthen the list, which does not count as scrolling away from its end.
     const isUp = scrollTop < lastTop.current;
     lastTop.current = scrollTop;
     if (scrollTop + clientHeight >= scrollHeight - 2 * LINE_PX) setAtEnd(true);
@@ -361,7 +364,7 @@ const Line = memo(function Line({ line, top, find, isMarked, isManyHosts, link }
   );
 });
 
-/** Addresses are links; they lead away without a word about this page. */
+/** Makes addresses in a text links, which send no referrer. */
 function Linked({ text, find }: { readonly text: string; readonly find: string }) {
   return linkedParts(text).map(({ text: part, href }, at) =>
     href === undefined ? (

@@ -10,7 +10,7 @@ interface Rate {
   readonly isWanted?: boolean;
 }
 
-/** The answer of a reading call, asked again while the screen is open. The last one stays while the next is asked for. */
+/** The answer of a GET, polled while the screen is open. The last answer stays until the next one arrives. */
 export function useAnswer<C extends Call & `GET ${string}`>(
   of: C,
   asked: Asked<C> = {},
@@ -28,9 +28,9 @@ export function useAnswer<C extends Call & `GET ${string}`>(
   });
 }
 
-/** How often an open screen asks again. A screen that nobody sees does not. */
+/** Polling interval of an open screen. A hidden screen does not poll. */
 const LOOK_MS = 3_000;
-/** Refusals that seldom change, and how often they are asked again. */
+/** Refusals that seldom change, and are polled less often. */
 const FINAL: ReadonlySet<string> = new Set(['not-found', 'forbidden', 'invalid']);
 const REFUSED_MS = 30_000;
 
@@ -40,7 +40,10 @@ interface Asking {
   readonly dataUpdatedAt: number;
 }
 
-/** What is wrong with an answer: instead of the screen if there is none yet, else a line above what was seen last. */
+/**
+ * The error of a call. It takes the place of the screen if there is no answer yet; otherwise it is a line above the last
+ * answer.
+ */
 export function Problem({ error, data, dataUpdatedAt }: Asking): ReactNode {
   const now = useNow();
   if (error === null) return null;

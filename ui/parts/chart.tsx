@@ -10,7 +10,7 @@ export interface Line {
 }
 
 interface ChartParts {
-  /** What it shows, for those who do not see it. */
+  /** Describes the chart for screen readers. */
   readonly label: string;
   readonly lines: readonly Line[];
   /** Places on the horizontal axis in ascending order, then the values of each line. */
@@ -24,7 +24,7 @@ interface ChartParts {
 
 const HEIGHT_PX = 160;
 const POINT_PX = 9;
-/** As `distr` of uPlot has it. */
+/** The value of uPlot's `distr` for a logarithmic scale. */
 const LOG = 3;
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -33,7 +33,7 @@ const onScheme = (listener: () => void): (() => void) => {
   return () => dark.removeEventListener('change', listener);
 };
 
-/** A chart on a canvas. What it shows is also in a table or a caption beside it. */
+/** A chart on a canvas. A table or a caption beside it holds the same data. */
 export function Chart({ label, data, heightPx = HEIGHT_PX, ...shape }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
@@ -83,7 +83,7 @@ function optionsOf(
         }),
       })),
     ],
-    // Points are in the table below them; of lines the legend says the values at the pointer.
+    // The values of points are in the table below; the legend shows the values of lines at the pointer.
     legend: {
       show: !arePoints,
       markers: { width: 2, dash: (_, at) => (lines[at - 1]?.isDashed ? 'dashed' : 'solid') },

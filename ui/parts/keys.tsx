@@ -15,7 +15,7 @@ const KEYS: readonly (readonly [key: string, words: string])[] = [
   ['Esc', 'leave a dialog or the search'],
 ];
 
-/** Whether keys belong to what is in focus: a field that takes text. */
+/** Whether a text field has the focus, so that keys are input for it. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   const isBox = target instanceof HTMLInputElement && target.type === 'checkbox';
@@ -28,7 +28,7 @@ export function Keys() {
     const pressed = (event: KeyboardEvent): void => {
       const { key, target, ctrlKey, metaKey, altKey } = event;
       if (key === 'Escape' && target instanceof HTMLInputElement && target.type === 'search') {
-        // Chromium would clear the search; what was looked for stays.
+        // Chromium would clear the search field. Its text stays.
         event.preventDefault();
         target.blur();
       }

@@ -2,7 +2,10 @@ import { type MouseEvent, type ReactNode, useSyncExternalStore } from 'react';
 
 const MOVED = 'jobctl:moved';
 
-/** Goes to another address of the page without loading it again. @param isSame true: the back button skips the present one */
+/**
+ * Goes to another address of the page without a reload.
+ * @param isSame true: it replaces the present address, so the back button skips that
+ */
 export function go(to: string, isSame = false): void {
   if (isSame) history.replaceState(null, '', to);
   else history.pushState(null, '', to);
@@ -35,7 +38,7 @@ interface LinkParts {
 
 export function Link({ to, children, className, isCurrent, title }: LinkParts) {
   const follow = (event: MouseEvent): void => {
-    // A new tab, a new window, a download: the browser's own.
+    // The browser handles clicks for a new tab, a new window or a download.
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(to);
@@ -53,7 +56,7 @@ export function Link({ to, children, className, isCurrent, title }: LinkParts) {
   );
 }
 
-/** Stays on the screen, with other words in its address. Empty ones are left out. */
+/** Changes the search of the address, and stays on the screen. Empty values are left out. */
 export function changeSearch(changes: Readonly<Record<string, string | undefined>>): void {
   const said = new URLSearchParams(location.search);
   for (const [key, value] of Object.entries(changes)) {

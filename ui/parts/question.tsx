@@ -3,15 +3,15 @@ import { type FormEvent, type ReactNode, useRef } from 'react';
 
 interface QuestionParts {
   readonly title: string;
-  /** What the answer does, and fields of the form. */
+  /** Explains the effect of the answer, and may hold fields of the form. */
   readonly children: ReactNode;
-  /** The button that does it. */
+  /** Text of the button that acts. */
   readonly answer: string;
   /** It cannot be undone. */
   readonly isFinal?: boolean;
-  /** Does it. @returns what to say then @throws Error with why not, which the dialog shows */
+  /** Acts. @returns the message that is shown then @throws Error with the reason, which the dialog shows */
   readonly act: (form: FormData) => Promise<string>;
-  /** Told once it is done. */
+  /** Gets that message. */
   readonly tell: (words: string) => void;
   /** The dialog is closed, whatever was answered. */
   readonly done: () => void;
@@ -63,7 +63,7 @@ export function Question({ title, children, answer, isFinal = false, act, tell, 
 interface AskingButtonParts {
   readonly name: string;
   readonly isFinal?: boolean;
-  /** Why the caller may not. The button is then grey, and says it. */
+  /** The reason why the caller may not act. The button is then grey, and shows it. */
   readonly refusal: string | undefined;
   readonly ask: () => void;
 }

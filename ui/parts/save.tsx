@@ -7,7 +7,7 @@ export function saveAs(name: string, content: ArrayBuffer | string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has begun to read it by then.
+  // The browser has begun to read it by then, so it can be freed.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 

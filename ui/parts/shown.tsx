@@ -2,12 +2,12 @@ import type { ReactNode } from 'react';
 import { clock, duration, onClock, toneOf } from '../words.js';
 import { useNow } from './clock.js';
 
-/** A phase: its word, and a mark in its colour. */
+/** A phase: its name, with a mark in its colour. */
 export function Phase({ phase, label = phase }: { readonly phase: string; readonly label?: string }) {
   return <span className={`phase ${toneOf(phase)}`}>{label.replaceAll('-', ' ')}</span>;
 }
 
-/** How long ago, with the time itself for whoever points at it. */
+/** The time since `at`. Its tooltip has the time itself. */
 export function Since({ at, suffix = '' }: { readonly at: number; readonly suffix?: string }) {
   const now = useNow();
   return (

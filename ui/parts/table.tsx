@@ -4,19 +4,19 @@ import { isTyping } from './keys.js';
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
-  /** What the column is sorted by. Absent: it cannot be. */
+  /** The value by which the column is sorted. Absent: it cannot be sorted. */
   readonly by?: (row: Row) => string | number | boolean;
   readonly isNumber?: boolean;
-  /** Gone on narrow screens. */
+  /** Hidden on narrow screens. */
   readonly isMinor?: boolean;
 }
 
-/** Rows that can be chosen: a box before each, and the key x. */
+/** Makes rows selectable: by a box before each, and by the key x. */
 export interface Choice<Row> {
   readonly title: string;
   readonly isChosen: (row: Row) => boolean;
   readonly toggle: (row: Row) => void;
-  /** Of the box of a row. */
+  /** Accessible name of a row's box. */
   readonly label: (row: Row) => string;
 }
 
@@ -25,13 +25,16 @@ interface TableParts<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Rows that are drawn at first; a button draws the others. */
+  /** Number of rows that are drawn at first. A button draws the others. */
   readonly most?: number;
   readonly nothing: string;
   readonly choice?: Choice<Row>;
 }
 
-/** A dense table. A click on a title sorts by it, again turns the order; j and k go through its rows. */
+/**
+ * A dense table. A click on a title sorts by the column, and a second click reverses the order. The keys j and k move through
+ * the rows.
+ */
 export function Table<Row>({ caption, columns, rows, keyOf, most = 200, nothing, choice }: TableParts<Row>) {
   const [sort, setSort] = useState<{ readonly title: string; readonly isDown: boolean }>();
   const [limit, setLimit] = useState(most);
@@ -100,7 +103,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, most = 200, nothing,
   );
 }
 
-/** Goes to the first thing in the next or previous row that takes the focus; `x` presses the box of the row. */
+/** j and k focus the first focusable element of the next or previous row. `x` ticks the box of the row. */
 function move(event: KeyboardEvent<HTMLElement>): void {
   const { key, target, currentTarget, ctrlKey, metaKey, altKey } = event;
   if (ctrlKey || metaKey || altKey || isTyping(target)) return;

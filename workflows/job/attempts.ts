@@ -67,7 +67,7 @@ export class Attempts {
   }
 
   /**
-   * Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws.
+   * Continues the open attempt, or begins a new one. On a cancel the command is stopped before it throws.
    * @param factsOf gives the facts by which the job decides after such an end, for the record
    */
   async run(slices: readonly ReadySlice[], factsOf: FactsOf): Promise<AttemptResult> {

@@ -219,7 +219,7 @@ function endFact(end: Watched): Fact<'command interrupted', 'end'> {
   }
 }
 
-/** Whether the supervision ended before the command. */
+/** Whether the supervision ended while the command still runs. */
 const isUnderWay = (end: AttemptEnd): end is UnderWay =>
   end.kind === 'still-running' || end.kind === 'handed-over' || end.kind === 'no-output' || end.kind === 'idle';
 
@@ -235,7 +235,10 @@ function withoutSilence(input: AttemptInput): AttemptInput {
  * every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.live.test.ts).
  */
 const LAST_LINES_MS = 60_000;
-/** Other jobs wait for the chips of a preempted job, so its own file does not decide for how long (docs/adr/0059). */
+/**
+ * Longest wait for the outputs of a preempted job. Others wait for its chips, so its own file does not decide the time
+ * (docs/adr/0059).
+ */
 const MOST_FOR_OTHERS_MS = 120_000;
 const mostForOutputs = ({ spec }: AttemptInput, { cause }: StopNotice): number =>
   cause === 'quota' ? Math.min(MOST_FOR_OTHERS_MS, outputsWaitMs(spec)) : outputsWaitMs(spec);

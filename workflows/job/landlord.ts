@@ -37,7 +37,7 @@ const MOST_LODGERS = 100;
 /** Time to the next look at a lodger that tells nothing, doubled up to the last: one that is terminated tells nobody. */
 const FIRST_LOOK_MS = 60_000;
 const LAST_LOOK_MS = 10 * 60_000;
-/** A lodger that is told to leave has its grace, and this time for the rest. */
+/** Time that a lodger has, beyond its grace, to leave. */
 const LEAVING_MS = 60_000;
 
 /**

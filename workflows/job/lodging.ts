@@ -34,7 +34,7 @@ interface LodgingParts {
   readonly race: ZoneRace;
 }
 
-/** Without an answer for this long, its pool is asked: a worker that dies costs half of it. */
+/** Time without an answer after which the pool is asked. A worker that dies costs half of it. */
 const ANSWER_MS = 60_000;
 
 /**

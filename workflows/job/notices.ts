@@ -58,7 +58,10 @@ export class Notices {
     this.#lines.resume();
   }
 
-  /** Tells the end, and waits a bounded time until that is done. @returns one event for each target, with the result */
+  /**
+   * Sends the notices of the job's end, and waits for their delivery for a bounded time.
+   * @returns one event for each target, with the result
+   */
   async tellEnd(outcome: Outcome): Promise<readonly Told[]> {
     if (this.#end !== undefined) this.#tell(this.#end, outcome);
     this.#isOver = true;
@@ -109,7 +112,7 @@ export class Notices {
   }
 }
 
-/** Words of clouds and programs may be long, and many events wait for a receiver that is down. */
+/** Limit of a text in a notice. Texts of clouds and programs may be long, and many events wait for a receiver that is down. */
 const MOST_TEXT = 1_000;
 const MOST_FACTS = 2_000;
 

@@ -109,7 +109,7 @@ export class Requests {
   }
 }
 
-/** `JobClient.cancel` sends the cancel right after its note. */
+/** Time within which a cancel belongs to a note: `JobClient.cancel` sends it right after the note. */
 export const CANCEL_FOLLOWS_MS = 60_000;
 
 /** Drops all other fields: the value came from outside and may have more. */

@@ -70,8 +70,8 @@ export class Rivals {
   }
 
   /**
-   * Those of `tries` of which the job's user was told. A full pool says no at each turn. Such a try is not shown, because no
-   * provider is asked.
+   * The members of `tries` of which the job's user was told. One that the full pool refused is not shown, because no provider
+   * was asked.
    */
   get shown(): readonly number[] {
     return this.#waiting.filter(({ isShown }) => isShown).map(({ zoneTry }) => zoneTry);

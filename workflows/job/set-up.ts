@@ -7,7 +7,7 @@ import { type Told, withReaction } from '../../domain/job-events/kinds.js';
 import { type Asker, JobPhase } from '../../domain/job-state.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
-import { setUpCounts } from '../../domain/setup-record.js';
+import { setUpCounts } from '../../domain/set-up-record.js';
 import { settingUpAgain } from '../activity-options.js';
 import type { Inbox } from '../inbox.js';
 import type { Attempt, AttemptResult, Interrupted } from './attempt.js';

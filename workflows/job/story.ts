@@ -111,7 +111,10 @@ export class JobStory {
     upsertMemo({ ...memo, why, phaseSince: this.#phaseSince, ...this.#untilNews() });
   }
 
-  /** The memo's change if the end of the wait has changed. A value of `undefined` removes the field from the memo. */
+  /**
+   * Returns the memo's new `waitsUntil` if it differs from the last written one. A value of `undefined` removes the field from
+   * the memo.
+   */
   #untilNews(): Pick<JobMemo, 'waitsUntil'> {
     const until = this.#waitsUntil();
     if (until === this.#toldUntil) return {};

@@ -203,7 +203,7 @@ export class JobUsage {
 }
 
 const LEAST_TIMER_MS = 1_000;
-/** The server takes no timer of any length. */
+/** Longest timer. The server does not accept timers of any length. */
 const MOST_TIMER_MS = 24 * 3_600_000;
 
 const isSame = (a: readonly Flow[], b: readonly Flow[]): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -133,7 +133,8 @@ export class Wait {
   }
 
   /**
-   * Pauses before the same zone is asked again, and says why in `why` and lists. @param isLeft a zone may still take the request
+   * Pauses before the same zone is asked again, and says why in `why` and lists.
+   * @param isLeft a zone may still take the request
    */
   async pause(after: Cause, ms: number, isLeft: boolean): Promise<void> {
     const { story, gang, slices, interruptions, race } = this.#parts;

@@ -133,7 +133,7 @@ export class ZoneMoves {
     return this.#parts.wait.pause(after, ms, this.#refusals.isLeft(this.zones));
   }
 
-  /** Goes on with another zone that is already asked. @returns false if no other zone is asked */
+  /** Continues with another zone that is already asked. @returns false if no other zone is asked */
   async #followRival(what: Cause): Promise<boolean> {
     if (!(await this.#parts.race.followRival(what))) return false;
     this.#refusals.leftZone();

@@ -283,7 +283,7 @@ export class ZoneRace {
     await this.#parts.gang.tellToGo(leaving, reason);
   }
 
-  /** Goes on with the first zone that is asked beside the job's own. @returns false if no such zone is asked */
+  /** Continues with the first zone that is asked beside the job's own. @returns false if no such zone is asked */
   async followRival(after: Cause): Promise<boolean> {
     const [first] = this.#parts.slices.rivals.tries;
     if (first === undefined) return false;

@@ -155,7 +155,7 @@ export class Zones {
   }
 }
 
-/** A zone that took a job's chips within the hour may do so again. */
+/** Time for which a preemption counts against a zone, since the zone may do it again. */
 const PREEMPTED_LATELY_MS = 60 * 60_000;
 
 function compared(a: readonly number[], b: readonly number[]): number {

@@ -41,7 +41,7 @@ export interface PoolCarry {
   readonly book: LeaseBookCarry;
   readonly memory: QuotaMemory;
   readonly history?: HistoryCarry;
-  /** Absent: nothing was seen, or only by a run from before it was kept. */
+  /** Absent: nothing was seen, or the state is that of a run which did not keep this yet. */
   readonly capacity?: CapacityCarry;
 }
 
@@ -65,7 +65,7 @@ export type CarriedState =
       readonly late: readonly LeaseMessage[];
     };
 
-/** In characters. The server warns from 256 KB on, and refuses 2 MB. */
+/** Limit of a carried state, in characters. The server warns from 256 KB on, and refuses 2 MB. */
 const MOST_CARRIED = 256 * 1024;
 /** Size of one activity's input. As text in JSON it grows by its quotes, of which a packed book has few. */
 const PART = 900_000;

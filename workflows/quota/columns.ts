@@ -9,7 +9,7 @@ type Cell = number | null;
 /** Values of all rows, in order; `[value, count]` stands for a value that repeats `count` times. */
 export type Column = readonly (Cell | readonly [value: Cell, count: number])[];
 
-/** From this count on, a run is shorter than its values: `[0,4],` against `0,0,0,0,`. */
+/** Number of equal values from which a run is shorter than the values: `[0,4],` against `0,0,0,0,`. */
 const WORTH_A_RUN = 4;
 
 /** Most pools have one tier, one zone, one slice a lease: such a column costs nothing then. */

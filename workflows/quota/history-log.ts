@@ -123,10 +123,10 @@ export function lineOf({ kind, row, at, ...more }: BookEvent): HistoryLine {
   return { at, kind, job: lease.job, lease: lease.number, project, user, tier, units, ...more };
 }
 
-/** Rare enough for a store that charges per write, frequent enough for `quota history`. */
+/** Time after which lines are written: long enough for a store that charges per write, short enough for `quota history`. */
 const WRITE_AFTER_MS = 30_000;
 const LINES_AT_ONCE = 200;
-/** One part on its way, and the lines of the next. */
+/** Limit of lines in memory: one part that is being written, and the lines of the next. */
 const MOST_PUBLISHED = 2 * LINES_AT_ONCE;
 const MOST_LINES = 5_000;
 const NUMBER_DIGITS = 8;

@@ -513,7 +513,7 @@ const eachOnce = (leases: readonly LeaseId[]): readonly LeaseId[] => [
   ...new Map(leases.map((lease) => [leaseKey(lease), lease])).values(),
 ];
 
-/** A signal that was lost with its job's worker is repeated after this long. */
+/** Time after which a signal is repeated that may have been lost with its job's worker. */
 const REMIND_MS = 60_000;
 
 interface NoRoom {

@@ -317,7 +317,7 @@ const wholeFacts = (facts: PoolFacts): PoolFacts => {
 const stuckSlices = ({ lease, stuck = {} }: LeaseRow): readonly StuckSlice[] =>
   Object.entries(stuck).map(([slice, deletion]) => ({ id: leaseKey(lease), slice, ...deletion }));
 
-/** Shown until a file could be read. Nothing is granted. */
+/** The configuration until the first file has been read: nothing is granted. */
 const NOTHING_TO_GIVE: QuotaConfig = { kind: 'limited', tiers: [], projects: [] };
 
 /** State of a run without memory. */

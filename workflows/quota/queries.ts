@@ -42,7 +42,9 @@ const holdersOf = (book: LeaseBook): readonly Holder[] =>
     ...(stuck && { stuck }),
   }));
 
-/** An answer is one payload, of 2 MB at most, and a row is 250 bytes: all of 10,000 would be refused. */
+/**
+ * Limit of rows in an answer. It is one payload, of 2 MB at most, and a row has 250 bytes, so all of 10,000 would be refused.
+ */
 export const MOST_WAITING = 1_000;
 
 type Described = Pick<PoolRecords, 'pool' | 'book' | 'facts' | 'rebuilding'>;
@@ -72,7 +74,7 @@ function toPoolLease({ lease, demand, state, tier, startedAt, slices }: LeaseRow
   };
 }
 
-/** In characters: an answer is one payload, of 2 MB at most. */
+/** Size of a page, in characters: an answer is one payload, of 2 MB at most. */
 const PAGE = 1_000_000;
 
 /**
@@ -239,7 +241,10 @@ export class PoolDetails {
   }
 }
 
-/** Up to this many rows the details are made anew at each decision, which costs next to nothing. */
+/** Number of rows up to which the details are made anew at each decision, which then costs next to nothing. */
 const MANY_ROWS = 200;
-/** With more rows, the details are made at most this often. A pool with waiting requests decides at least every `poolLookMs`. */
+/**
+ * Shortest time between two makings of the details of more rows. A pool with waiting requests decides at least every
+ * `poolLookMs`.
+ */
 const LONG_QUEUE_EVERY_MS = 5_000;

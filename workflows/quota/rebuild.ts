@@ -229,5 +229,5 @@ function reconcile(book: LeaseBook, { closedJobs, lostSlices }: StrayHolders, no
   book.remind(now, REMIND_AFTER_MS);
 }
 
-/** A job that was told to give its lease back may have been reset to a time before it heard. */
+/** Time after which a job is told again to give its lease back: it may have been reset to a time before it heard. */
 const REMIND_AFTER_MS = 60_000;

@@ -111,7 +111,9 @@ class Refusal extends Error {
   }
 }
 
-/** Room for several messages. The largest one of Temporal's API has 4 MB, a third more in base64. */
+/**
+ * Limit of a request's body: room for several messages. The largest message of Temporal's API has 4 MB, a third more in base64.
+ */
 const MOST_BODY_BYTES = 16_000_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 

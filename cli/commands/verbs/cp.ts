@@ -109,8 +109,8 @@ async function get(
 }
 
 /**
- * The error of the host or of this computer. Any other error is thrown: it does not concern a single file. @param here the local
- * file
+ * The error of the host or of this computer. Any other error is thrown: it does not concern a single file.
+ * @param here the local file
  */
 function fileTrouble(error: unknown, here: string): string {
   if (error instanceof HostFileError || error instanceof UnsafePath || error instanceof NoRoom) return error.message;

@@ -44,7 +44,8 @@ const FORMER_SIGNING_KEYS = 'signing-keys.json';
 
 /**
  * Creates the keys for a Temporal server's own authorizer: a key set that the server reads, and API keys that it accepts.
- * Repeating it creates new API keys. @throws CliError
+ * Repeating it creates new API keys.
+ * @throws CliError
  */
 export function setupApiKeys(flags: SetupApiKeysFlags): number {
   const folder = resolve(flags.folder);

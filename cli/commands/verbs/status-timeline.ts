@@ -1,6 +1,6 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { ShownEvent } from '../../../domain/job-events/event.js';
-import type { SetUpRecord, SetUpStepRecord } from '../../../domain/setup-record.js';
+import type { SetUpRecord, SetUpStepRecord } from '../../../domain/set-up-record.js';
 import { setUpPrefix } from '../../../domain/store-layout.js';
 import type { JobClient } from '../../../client/job-client.js';
 import { storedEvents } from '../../../client/job-logs.js';

@@ -1,3 +1,4 @@
+import { reachFacts } from '../../../domain/slice.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
@@ -98,11 +99,11 @@ async function untilRunning(id: string, flags: ContextFlags & OutputFlag): Promi
 
 async function nameHosts(id: string, flags: SshConfigFlags): Promise<number> {
   const isJson = flags.output === 'json';
-  const kind = await withClient(resolveContext(flags), async (client) => {
+  const areContainers = await withClient(resolveContext(flags), async (client) => {
     await removeEnded(client);
-    return kindOfHosts(client, id);
+    return runsInContainers(client, id);
   });
-  if (kind === 'pod') {
+  if (areContainers) {
     if (flags.sshConfig === true) throw withoutSsh(id);
     if (isJson) printJson({ id, hosts: [] });
     else
@@ -129,9 +130,9 @@ async function nameHosts(id: string, flags: SshConfigFlags): Promise<number> {
   return ExitCode.Done;
 }
 
-async function kindOfHosts(client: JobClient, id: string): Promise<'pod' | 'ssh'> {
+async function runsInContainers(client: JobClient, id: string): Promise<boolean> {
   const { hosts } = await hostsOfJob(client, id);
-  return hosts.some(({ target }) => target.reach === 'pod') ? 'pod' : 'ssh';
+  return hosts.some(({ target }) => reachFacts(target.reach).areContainers);
 }
 
 function namedLines(id: string, { config, aliases }: SshAliases): readonly string[] {

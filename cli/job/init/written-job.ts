@@ -182,7 +182,7 @@ const OUTPUT_FOLDERS = [
   ),
   new RegExp(String.raw`['"]${FOLDER}/[^'"\n]+['"]`, 'g'),
 ];
-/** Larger files are data or generated. */
+/** Limit of files that are read. Larger ones are data or generated. */
 const MAX_BYTES = 1_000_000;
 
 /** @throws CliError if the folder cannot be read */

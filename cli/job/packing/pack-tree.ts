@@ -36,8 +36,9 @@ const READ_BYTES = 256 * 1024;
 
 /**
  * Packs a tar archive (POSIX, with pax headers if needed) that has the same bytes for the same entries: it omits times, owners
- * and the bits in which umasks differ (write for group and others). Symbolic links stay links, and files with several names among
- * the entries stay hard links. @throws NotPackable
+ * and the bits in which umasks differ (write for group and others). Symbolic links stay links, and files with several names
+ * among the entries stay hard links.
+ * @throws NotPackable
  */
 export async function packTree(tree: Tree): Promise<PackedTree> {
   const { root, onRead } = tree;

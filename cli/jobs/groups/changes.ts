@@ -33,7 +33,8 @@ interface EndOfGroups {
 
 /**
  * Cancels or stops the groups of members that a filter found, before these: a group starts another member in the place of each
- * that ends. @param isWhole false if the filter means some members of a group and not others; then it is only said which groups go on
+ * that ends.
+ * @param isWhole false if the filter means some members of a group and not others; then it is only said which groups go on
  */
 export async function endGroupsOf(
   client: JobClient,

@@ -14,7 +14,7 @@ import type { OutputFlag } from '../../terminal/options.js';
 import { asTyped, printErr, printOut } from '../../terminal/print.js';
 import type { JobAnswer } from '../many/chosen-jobs.js';
 
-/** The group asks its members without us. Nobody waits longer than this to hear how far it is. */
+/** Time limit for the wait at the terminal. The group goes on asking its members by itself. */
 const MOST_WAIT_MS = 60_000;
 const LOOK_MS = 500;
 

@@ -13,7 +13,15 @@ import type { JobView } from '../../../contract/job.js';
 import { openReader, withClient } from '../../place/connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
 import type { HostChoice } from '../job-filter.js';
-import { chooseHosts, type JobHost, hostsOfJob, type Route, type RouteFlags, routeOf } from './job-hosts.js';
+import {
+  chooseHosts,
+  type JobHost,
+  type JobHosts,
+  hostsOfJob,
+  type Route,
+  type RouteFlags,
+  routeOf,
+} from './job-hosts.js';
 import {
   type LoginKey,
   loginKey,
@@ -63,17 +71,36 @@ export async function reachHosts(job: string, choice: HostChoice, flags: ReachFl
   const route = routeOf(flags, context);
   const all = await withClient(context, (client) => hostsOfJob(client, job));
   const chosen = chooseHosts(all, choice);
-  const pods = chosen.filter(isPod);
-  if (pods.length > 0) return { by: 'exec', view: all.view, job, context, hosts: pods };
-  const store = await openReader(storeOf(context, `the keys of ${job}'s hosts cannot be looked up`));
-  const found = await recordedKeys(store, chosen.filter(isVm));
-  const key = await loginKey(all, { route, context, isUnderOsLogin: areUnderOsLogin(found, all.login) });
-  const keys = route.login === undefined ? found : loggedInAs(found, route.login);
-  return { by: 'ssh', view: all.view, job, context, store, route, key, hosts: [...keys.keys()], keys };
+  const way = chosen[0]?.target.reach ?? 'ssh';
+  const open = OPENERS[way] as Opener;
+  return open(
+    chosen.filter(({ target }) => target.reach === way),
+    { all, job, context, route },
+  );
 }
 
-const isPod = (host: JobHost): host is JobHost<PodTarget> => host.target.reach === 'pod';
-export const isVm = (host: JobHost): host is JobHost<SshTarget> => host.target.reach === 'ssh';
+interface Asked {
+  readonly all: JobHosts;
+  readonly job: string;
+  readonly context: CliContext;
+  readonly route: Route;
+}
+type Opener<Target extends HostTarget = HostTarget> = (
+  hosts: readonly JobHost<Target>[],
+  asked: Asked,
+) => Promise<ReachOfJob>;
+
+/** For each way to reach hosts, how this computer does it. A new way is a row here and in `WAYS` of cloud/hosts/reaches.ts. */
+const OPENERS: { readonly [R in HostTarget['reach']]: Opener<Extract<HostTarget, { readonly reach: R }>> } = {
+  pod: async (hosts, { all: { view }, job, context }) => ({ by: 'exec', view, job, context, hosts }),
+  ssh: async (hosts, { all, job, context, route }) => {
+    const store = await openReader(storeOf(context, `the keys of ${job}'s hosts cannot be looked up`));
+    const found = await recordedKeys(store, hosts);
+    const key = await loginKey(all, { route, context, isUnderOsLogin: areUnderOsLogin(found, all.login) });
+    const keys = route.login === undefined ? found : loggedInAs(found, route.login);
+    return { by: 'ssh', view: all.view, job, context, store, route, key, hosts: [...keys.keys()], keys };
+  },
+};
 
 /** The single host of a verb. @throws RangeError if there are others */
 export function oneHost<Host extends JobHost>({

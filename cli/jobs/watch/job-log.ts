@@ -41,7 +41,10 @@ export async function openJobLog<T>(
   }
 }
 
-/** Each look queries the job's workflow, which costs a worker some work, so looks are rarer than for a row. */
+/**
+ * Interval between looks. Each queries the job's workflow, which costs a worker some work, so they are rarer than reads of a
+ * row.
+ */
 const LOOK_MS = 2_000;
 
 /** Prints the job's own log as it grows, until the job is closed. */

@@ -109,7 +109,7 @@ async function write(stream: NodeJS.WritableStream, bytes: Uint8Array): Promise<
   if (bytes.length > 0 && !stream.write(bytes)) await once(stream, 'drain');
 }
 
-/** A longer line is split. */
+/** Limit of a line, which is split if it is longer. */
 const MAX_LINE_BYTES = 65_536;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;

@@ -129,7 +129,7 @@ class Sight {
 
 const both = (text: string): { live: string; plain: string } => ({ live: ` ${text}`, plain: text });
 
-/** The worker writes its record at this interval. */
+/** Interval between reads of the set-up's record, the same as that of the worker's writes. */
 const SET_UP_LOOK_MS = 3_000;
 /** Interval of progress lines in a pipe, which keeps every line. */
 const PLAIN_MS = 30_000;

@@ -139,7 +139,7 @@ export function claimsOf(token: string): TokenClaims | undefined {
   }
 }
 
-/** A token that expires sooner is not sent: it could expire on its way. */
+/** Least remaining lifetime of a token that is sent: another could expire on its way. */
 const LEAST_LIFE_MS = 60_000;
 
 export const isFresh = (expiresAt: number, now = Date.now()): boolean => expiresAt - now > LEAST_LIFE_MS;

@@ -98,7 +98,7 @@ export function oneLine(text: string): string {
 }
 
 const GAP = '  ';
-/** A last column narrower than this is not wrapped: one word per line is unreadable. */
+/** Width from which a last column is wrapped. In a narrower one, each line would hold a single word. */
 const LEAST_WRAPPED_WIDTH = 20;
 
 /**

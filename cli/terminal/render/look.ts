@@ -95,7 +95,7 @@ interface OneLineTable<Row> {
 }
 
 const GAP = '  ';
-/** A last column narrower than this is useless and is dropped. */
+/** Width below which a last column is useless, and is dropped. */
 const LEAST_LAST = 10;
 
 /**

@@ -79,7 +79,7 @@ export const percent = (share: number): string => `${(100 * share).toFixed(1)} %
 
 // CSV ----------------------------------------------------------------------------------------------------------------
 
-/** Fields as RFC 4180 has them, with all sums of a row: what a spreadsheet is made of. Times in chip-hours. */
+/** The rows as CSV (RFC 4180) for spreadsheets, with all sums. Times are in chip-hours. */
 export function reportCsv(rows: readonly ReportRow[], by: string): string {
   const head = [
     ...[by, 'unit', 'jobs', 'open', 'preemptions', 'asked', 'never_started', 'charged_hours'],
@@ -119,7 +119,7 @@ const COLOURS: Readonly<Record<Part, string>> = {
   draining: '#6d6d6d',
 };
 const [BAR, GAP, LEFT, WIDE, RIGHT, TOP] = [18, 8, 190, 560, 110, 48] as const;
-/** More bars are no picture. */
+/** Limit of bars: more cannot be told apart. */
 const MOST_BARS = 60;
 
 /** A bar for each group: of its chip-hours by part, of its chip-hours, or of its dollars. */

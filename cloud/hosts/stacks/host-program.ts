@@ -5,7 +5,7 @@ import { PY_SPY_MEMBER, PY_SPY_VERSION, PY_SPY_WHEELS } from './py-spy.js';
 
 /** Limit for one process, as JSON. A process beyond it is reported as too large. */
 const MOST_JSON_BYTES = 4 * 1024 * 1024;
-/** Limit for one try on one process. */
+/** Time limit, in seconds, for one attempt to dump one process. */
 const DUMP_SECONDS = 3;
 
 /**

@@ -32,7 +32,7 @@ export const PY_SPY_WHEELS: Readonly<Record<string, Wheel>> = {
 /** Below the login user's home. @param machine the value of `uname -m` */
 export const pySpyPath = (machine: string): string => `.jobctl/tools/py-spy-${PY_SPY_VERSION}-${machine}`;
 
-/** The wheels have 3 MB, their contents 8 MB. */
+/** Limit of a wheel and of its contents, which today have 3 MB and 8 MB. */
 const MOST_WHEEL_BYTES = 16 * 1024 * 1024;
 const MOST_BINARY_BYTES = 64 * 1024 * 1024;
 const DOWNLOAD_MS = 60_000;

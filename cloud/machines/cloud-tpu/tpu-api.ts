@@ -37,7 +37,7 @@ type RawOperation = protos.google.longrunning.IOperation;
 type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
 type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
 
-/** More pages than any zone has. The limit ends a listing if a server repeats its page tokens for ever. */
+/** Limit of pages, more than any zone has. It ends a listing if a server repeats its page tokens for ever. */
 const MAX_PAGES = 1000;
 
 /** A failed call with the server's error. Only `tpu-api` throws it and only `google-tpu` catches it. */

@@ -62,7 +62,7 @@ interface ScopedInstances {
   readonly warning?: { readonly code?: string };
 }
 
-/** More pages than any project has. The limit ends a listing if a server repeats its page tokens for ever. */
+/** Limit of pages, more than any project has. It ends a listing if a server repeats its page tokens for ever. */
 const MAX_PAGES = 1000;
 
 /** A failed call with the server's error. Only `compute-api` throws it and only the adapter catches it. */

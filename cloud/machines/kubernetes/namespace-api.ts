@@ -17,7 +17,7 @@ import {
   type SeenPod,
 } from './observation.js';
 
-/** Questions to the API server about one namespace. Reads reject like those of the port `Machines`. */
+/** Requests to the API server about one namespace. Reads reject like those of the port `Machines`. */
 
 /** Objects per page; a namespace of 5,000 pods is ten pages. */
 const PAGE = 500;

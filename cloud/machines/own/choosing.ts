@@ -4,11 +4,11 @@ import type { EpochMs } from '../../../domain/units.js';
 import { type ChosenMachine, claimsOf, LIKE_NEW, type PoolRecord, type SliceRecord } from './pool-record.js';
 
 /**
- * A place that is kept is given up after this time without a request. A job whose request was refused asks again after 10 minutes
- * at the latest (`zoneBackoffMaxMs`).
+ * Time without a request after which a kept place is given up. A job whose request was refused asks again after 10 minutes at
+ * the latest (`zoneBackoffMaxMs`).
  */
 const KEEP_MS = 20 * 60_000;
-/** The time in a kept place is written again after this. */
+/** Interval at which the time in a kept place is updated. */
 const KEEP_AGAIN_MS = 60_000;
 
 /** One create call, which chooses again after each machine that it could not claim. */

@@ -21,7 +21,7 @@ import {
 } from './pool-record.js';
 import type { MachineVisits } from './machine-visits.js';
 
-/** A create call of the slice workflow lasts 60 s at most, and a host is claimed in two visits, one after the other. */
+/** Time limit for one of the two visits that claim a host. Both must fit into the 60 s of a create call. */
 const CLAIM_FOR_MS = 30_000;
 const VISIT_MS = 15_000;
 
@@ -278,8 +278,8 @@ export class Claiming {
   }
 
   /**
-   * Gives back all claims and goes on under another uid, since none can be claimed again that was given back, and the GPUs of a
-   * shared machine that nobody else uses are wanted again.
+   * Gives back all claims and continues under another uid, because a claim that was given back cannot be made again, and the
+   * idle GPUs of a shared machine are needed again.
    * @returns false: the slice was given back meanwhile, or a claim may be left
    */
   async #claimAnew(): Promise<boolean> {

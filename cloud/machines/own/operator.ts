@@ -22,7 +22,7 @@ import type { Examined, MachineLook, MachinesOperator } from '../port.js';
 const LOOK_MS = 10_000;
 const CHECK_MS = 70_000;
 const GRACE_MS = 5_000;
-/** Two ports each, all at once. */
+/** Limit of other machines that a check connects to: at two ports each, all at the same time. */
 const MOST_PEERS = 16;
 const REACH = 'is it on, its address right, and the public key of the worker in ~/.ssh/authorized_keys of its user?';
 

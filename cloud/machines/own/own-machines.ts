@@ -42,9 +42,9 @@ interface OwnMachinesOptions {
 }
 
 const LOOK_MS = 10_000;
-/** After this time the answer is given and the removal continues. */
+/** Time after which a removal is answered. It continues in the background. */
 const REMOVE_MS = 20_000;
-/** The job has already ended its command; this is for processes that it left behind. */
+/** Grace of processes that the command left behind. The job has already ended the command itself. */
 const GRACE_MS = 5_000;
 const VACATE_MS = 45_000;
 
@@ -258,7 +258,7 @@ type Look =
   /** The machine did not answer, which says nothing about its claim. */
   | { readonly kind: 'silent'; readonly message: string };
 
-/** A create call ends within a minute; after this time no further machines are claimed. */
+/** Time after which no further machines are claimed. A create call ends within a minute. */
 const CREATE_MS = 120_000;
 
 /**

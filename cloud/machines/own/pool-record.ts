@@ -28,7 +28,7 @@ export interface SliceRecord {
   readonly at: EpochMs;
   /** Ordered by the number of the host. */
   readonly machines: readonly ChosenMachine[];
-  /** Other machines that may have a claim because their answer is missing. */
+  /** Other machines that were asked for a claim and did not answer, so they may hold one. */
   readonly maybe: readonly ChosenMachine[];
   /** Whether all machines have been claimed and inspected. */
   readonly isWhole: boolean;
@@ -95,7 +95,7 @@ const form = (): z.ZodType<PoolRecord> =>
     kept: z.record(text, z.object({ at: time, job: text, slots: z.array(text) })).exactOptional(),
   });
 
-/** A machine is put aside after this many failures in a row. */
+/** Number of failures in a row at which a machine is put aside. */
 const MOST_FAILURES = 2;
 
 export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: number): MachineRecord {
@@ -139,7 +139,7 @@ export function withoutSlice(record: PoolRecord, name: string, uid: string): Poo
   return { ...record, slices };
 }
 
-/** Tries of a change beside other writers, 20 to 400 ms apart. */
+/** Limit of attempts to change the record beside other writers, 20 to 400 ms apart. */
 const MOST_TRIES = 60;
 
 /** The records of all pools, one object each. A change is made as a whole or not at all. */

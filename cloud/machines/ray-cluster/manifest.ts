@@ -28,7 +28,10 @@ export const MAX_ANNOTATION = 'jobctl/max-workers';
 
 export const MACHINES = 'ray-cluster';
 
-/** Less than the usual 30 s: a worker that Ray ends has no work, and the next one waits for its place. */
+/**
+ * Grace of a worker's pod. It is less than the usual 30 s, since a worker that Ray ends has no work, and the next one waits for
+ * its place.
+ */
 const WORKER_GRACE_SECONDS = 10;
 
 /** The fields of `ray.io/v1` (KubeRay v1.5) that jobctl writes and reads. */
@@ -246,5 +249,5 @@ export async function openGates(
   return failures.find((failure) => failure !== undefined);
 }
 
-/** Unprocessable: the patch's test failed. */
+/** HTTP status if the patch's test failed, because the gate is open already. */
 const GATE_IS_OPEN = 422;

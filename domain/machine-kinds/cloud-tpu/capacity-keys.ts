@@ -51,7 +51,7 @@ export function resolveCapacity(tpu: TpuForm, zones: readonly string[], report: 
   };
 }
 
-/** Shorter spans are useless: making a slice and setting it up takes longer. */
+/** The shortest span: making a slice and setting it up takes longer. */
 const LEAST_SECONDS = 60;
 const YEAR_SECONDS = 365 * 86_400;
 /** The keys that are durations. `message` completes "VALUE is .." for a duration that is too long. */

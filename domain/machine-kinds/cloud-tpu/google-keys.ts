@@ -280,5 +280,5 @@ function checkZoneExists(path: Path, zone: string, context: ZoneContext, report:
 
 type ZoneContext = Pick<RequestContext, 'pool' | 'isZoneStrict'>;
 
-/** In characters. Comparing a longer text with every zone would take long and find nothing. */
+/** Longest text, in characters, that is compared with every zone's name. A longer one would take long and match nothing. */
 const LONGEST_ZONE = 40;

@@ -68,7 +68,7 @@ const form = section({
 });
 export type PodForm = z.infer<typeof form>;
 
-/** One Indexed Job should not be a gang of more pods. */
+/** Limit of pods in the gang of one Indexed Job. */
 export const MOST_WORKERS = 1024;
 
 const pods = podKeys();

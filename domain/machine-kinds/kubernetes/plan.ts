@@ -28,9 +28,15 @@ export const ownershipOf = ({ owner, job, run, generation }: SlicePlace, pods: o
   spec: contentHash(pods).slice(0, 16),
 });
 
-/** A week: longer than `keep` and `timeouts.stop` by default. Without workers, nothing else frees the pods' resources. */
+/**
+ * Least life of idle pods: a week, which is longer than the defaults of `keep` and `timeouts.stop`. Without workers, nothing
+ * else frees the pods' resources.
+ */
 const LEAST_AGENT_HOURS = 168;
-/** A year, for a job without a command, which holds its pods until it is cancelled. No job is held so long by mistake. */
+/**
+ * Life of idle pods of a job without a command, which holds its pods until it is cancelled: a year. No job is held so long by
+ * mistake.
+ */
 const HELD_HOURS = 365 * 24;
 /** Added to the longest hold, so that jobctl's own clean-up comes first. */
 const SPARE_HOURS = 24;

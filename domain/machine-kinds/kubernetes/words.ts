@@ -131,7 +131,9 @@ export function cpusOf(quantity: string): number {
   return Number(number) * factor;
 }
 
-/** The hostname of a pod is `<Job>-<index>`, a label of 63 characters: this leaves room for `-9999`. */
+/**
+ * Limit of a slice's name. The hostname of a pod is `<Job>-<index>`, a label of 63 characters, so there is room for `-9999`.
+ */
 const MOST_CHARACTERS = 58;
 
 /** The name of a slice's objects: the slice's own, or if that is too long, its front and a hash of it. */

@@ -103,7 +103,7 @@ const planForm: z.ZodType<RayClusterPlan> = z.object({
   agentHours: z.number().min(1),
 });
 
-/** KubeRay accepts 53, and cuts the front of the names of its objects to leave 50. */
+/** Limit of a slice's name. KubeRay accepts 53 characters, and cuts the front of the names of its objects to leave 50. */
 const MOST_CHARACTERS = 50;
 
 /** The name of a slice's RayCluster and of its ConfigMap. */
@@ -209,7 +209,7 @@ function clusterText({ workers }: Pick<RayClusterRequest, 'workers'>): string {
   return `a head and ${count} ${max === 1 ? 'worker' : 'workers'} of ${each}`;
 }
 
-/** KubeRay's own default. */
+/** Default of `idle_timeout`, the same as KubeRay's. */
 const DEFAULT_IDLE_SECONDS = 60;
 
 /** The `ray_cluster` section with its defaults, or undefined if its image or workers are not known, which is reported. */

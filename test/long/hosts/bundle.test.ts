@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setUpObject } from '../../../domain/store-layout.js';
-import type { SetUpRecord } from '../../../domain/setup-record.js';
+import type { SetUpRecord } from '../../../domain/set-up-record.js';
 import { JobctlUser, type Finished } from '../../end-to-end/jobctl-process.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../../end-to-end/stored-log.js';

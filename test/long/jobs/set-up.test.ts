@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { objectOfFile } from '../../../domain/local-files.js';
-import type { SetUpRecord } from '../../../domain/setup-record.js';
+import type { SetUpRecord } from '../../../domain/set-up-record.js';
 import { setUpObject } from '../../../domain/store-layout.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
@@ -69,7 +69,7 @@ describe('the set-up of a slice of four hosts', function () {
     assert.deepEqual([by, host], ['task', 2]);
     assert.match(
       message ?? '',
-      /setup of tools failed on host 2: step 'second' ended with code 1 \(pip cannot resolve the requirements\); its last lines:\ncollecting\nERROR: No matching distribution found for jaxx==9$/,
+      /set-up of tools failed on host 2: step 'second' ended with code 1 \(pip cannot resolve the requirements\); its last lines:\ncollecting\nERROR: No matching distribution found for jaxx==9$/,
     );
     const { steps } = await recordOf(id);
     const failed = steps

@@ -37,7 +37,7 @@ export function isExecutableFile(path: string): boolean {
 
 /** The version that jobctl gets if needed: the last that `go install` can build (docs/facts.md, "Temporal"). */
 export const PINNED_CLI_VERSION = '1.5.1';
-/** A build takes about three minutes on two cores. */
+/** Time limit for another process that resolves the same server. A build takes about three minutes on two cores. */
 const OTHER_RESOLVER_TIMEOUT_MS = 15 * 60_000;
 
 const executable = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
@@ -179,7 +179,7 @@ export const ARCHIVE_SHA256: Readonly<Record<string, string>> = {
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 const PLATFORMS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' };
-/** The download ends after this long without a byte: another way may be faster than a dead line. */
+/** Time without a byte after which a download is given up: another source may be faster than a dead line. */
 const STALL_TIMEOUT_MS = 15_000;
 
 /** The archive that holds the CLI. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterSetUpFailure, judgeSetUpFailure, type SetUpFailure } from '../../domain/setup-record.js';
+import { afterSetUpFailure, judgeSetUpFailure, type SetUpFailure } from '../../domain/set-up-record.js';
 
 /** What the programs printed; those that were seen here or are quoted in issues of theirs. */
 const TEXTS: readonly (readonly [SetUpFailure['kind'], string])[] = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type SetUpRecord, type SetUpStepRecord, setUpText } from '../../domain/setup-record.js';
+import { type SetUpRecord, type SetUpStepRecord, setUpText } from '../../domain/set-up-record.js';
 import { failedSteps } from '../../client/job-records.js';
 
 const record = (over: Partial<SetUpRecord>): SetUpRecord => ({
