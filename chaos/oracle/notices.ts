@@ -26,14 +26,16 @@ interface Notice {
 
 /** Judges what the receiver of all jobs got, by its own record, against the events of each job that ended. */
 export function noticeFindings(evidence: Evidence): readonly Finding[] {
-  const { notices, results, deeds } = evidence;
+  const { notices, results, deeds, jobs } = evidence;
+  // Those of the second installation tell nobody.
+  const telling = new Set(jobs.flatMap(({ id, isTheirs }) => (isTheirs ? [] : [id])));
   if (notices === undefined) return [];
   const got = notices.map((each) => ({ ...each, ...read(each) }));
   const isAlone = (job: string): boolean => !deeds.some((deed) => deed.job === job && FORGETS.has(deed.kind));
   return [
     ...got.flatMap(untrue),
     ...results
-      .filter(({ events }) => events !== undefined)
+      .filter(({ id, events }) => events !== undefined && telling.has(id))
       .flatMap((job) => toldOf(job, taken(got, job.id), isAlone(job.id))),
   ];
 }

@@ -311,6 +311,11 @@ export const RIGHT_OF_GROUPS: Readonly<Record<string, Forge>> = {
     r.ended('a', 'terminated');
     for (const event of TOLD) r.notice('a', event);
   },
+  'events of another installation, which tells nobody': (r) => {
+    r.job('t', { isTheirs: true });
+    r.command('t', 1, { code: 0 });
+    r.ended('t', 'succeeded', { events: EVENTS });
+  },
   'a metric that is shown as it was told': (r) => plotted(r),
   'a metric whose second attempt took back the first': (r) => {
     r.job('a');
