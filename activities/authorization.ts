@@ -55,18 +55,18 @@ export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput):
 }
 
 /**
- * The id that a signed statement admits: the job's own, that of a firing of its schedule, or for a member the group's with the
- * member's index. The file must have that member: `acceptJob` notices if not, when it takes the member's own file.
+ * The id that a signed statement admits: the job's own, that of a firing of its schedule, or for a member that of its group, which a
+ * firing may be, with the member's index. The file must have that member: `acceptJob` notices if not, when it takes the member's own file.
  */
 function signedId(signed: string, input: AcceptJobInput['input']): string {
   const { firing } = input;
   // No job's id has a slash, so nothing else is signed by the name of a schedule.
-  if (firing !== undefined && firing !== null)
-    return signed === scheduleId(firing.schedule) ? firingJobId(firing) : signed;
+  const isOfSchedule = firing !== undefined && firing !== null && signed === scheduleId(firing.schedule);
+  const admitted = isOfSchedule ? firingJobId(firing) : signed;
   const member = memberIn(input);
-  if (member === undefined) return signed;
+  if (member === undefined) return admitted;
   // Else the statement of a group `a-r1` would let in a member of group `a`.
-  return roundPrefix(member) === signed ? `${signed}-${member.index}` : signed;
+  return roundPrefix(member) === admitted ? `${admitted}-${member.index}` : signed;
 }
 
 function signedStatement(trust: Trust, authorization: unknown, pool: string): JobAuthorization {

@@ -67,7 +67,7 @@ export interface JobInput {
   readonly identityKeys?: Readonly<Record<string, string>>;
   /** The job is a member of an array: `job` is the file of all members, and the id is `<group>-<index>` (docs/adr/0157). */
   readonly member?: StartedMember;
-  /** A schedule has started the job: the id is `firingJobId` of this (docs/adr/0159). */
+  /** A schedule has started the job, or its group: the id of either is `firingJobId` of this (docs/adr/0159). */
   readonly firing?: Firing;
   /** Statement of `jobctl serve` about the submitter. Required in a pool in verified mode, ignored in others. */
   readonly authorization?: JobAuthorization;
