@@ -155,7 +155,7 @@ describe('what a job used, beside the bill of its cloud', function () {
     const { id: dies } = await stack.jobs.submit({ job, user: 'bob' });
     await until('it runs', async () => (await stack.jobs.row(dies)).phase === 'running', 60_000);
     await stack.client.workflow.getHandle(dies).terminate('by a test');
-    await cloudIsEmpty(admin);
+    await until('its slice is gone', async () => (await stack.jobs.openSlices(dies)).length === 0, 60_000);
     await stack.killWorker();
     // The look of this worker was minutes ago.
     await stack.store.remove(sweepLookObject);

@@ -139,6 +139,29 @@ describe('schedules, on the local stack', function () {
     assert.equal((await user.here('schedule', 'status', 'fresh')).code, 3);
   });
 
+  it('starts a group for an array, which it waits for and cancels', async () => {
+    const file = written('test "${array.n}" = 1', { array: { matrix: { n: '1..2' } }, retries: { task: 0 } });
+    await create('grid', file, ...RARELY, '--overlap', 'cancel');
+    const { job: first = '' } = await schedules().trigger('grid');
+    assert.match(first, /^grid-\d{8}t\d{4}(\d\d)?$/);
+    await ended('grid', 1);
+    const { members, firings } = await schedules().view('grid');
+    assert.deepEqual([members, firings[0]?.state], [2, 'failed'], 'one of its members fails');
+    const status = await user.here('schedule', 'status', 'grid');
+    assert.match(status.stdout, /slice +2 jobs of v5litepod-1/);
+    const { counts } = JSON.parse((await user.here('status', first, '-o', 'json')).stdout) as { counts: object };
+    assert.deepEqual(
+      Object.entries(counts).filter(([, number]) => number > 0),
+      [
+        ['succeeded', 1],
+        ['failed', 1],
+      ],
+    );
+    assert.match((await user.here('retry', first, '--failed')).stdout, /^1 member of group .* runs again/);
+    const row = await stack.jobs.row(`${first}-0`);
+    assert.equal(row.schedule, 'grid');
+  });
+
   it('says why it started no job: a file that is gone, and a job that a worker refuses', async () => {
     const bundle = join(folder, 'gone');
     mkdirSync(bundle, { recursive: true });
