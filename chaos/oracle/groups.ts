@@ -250,18 +250,30 @@ function tooEarly(scene: Scene): readonly Finding[] {
   });
 }
 
+/**
+ * When a job had ended, as far as those that wait for it are concerned: its outcome may be known long before its workflow closes
+ * (docs/adr/0158). By its command's own word, its stored events, or the list, whichever comes first.
+ */
+function endedAt({ runs, seen }: Scene, id: string): number {
+  const { isClosed = false, endedAt: closedAt = Infinity, events = [] } = seen.get(id) ?? {};
+  if (!isClosed) return Infinity;
+  const outcome = events.find(({ kind }) => OUTCOMES.has(kind))?.at ?? Infinity;
+  return Math.min(runs.get(id)?.to ?? Infinity, outcome, closedAt);
+}
+const OUTCOMES: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
+
 /** Why the turn of those that wait had not come, or undefined. */
 function notDue(scene: Scene, { kind, of }: After, at: number): string | undefined {
   const group = scene.evidence.groups?.find(({ id }) => id === of);
   if (group === undefined) {
-    const { isClosed = false, endedAt = Infinity, phase } = scene.seen.get(of) ?? {};
-    if (!isClosed || endedAt > at + SLACK_MS) return `${of} had not ended`;
+    const { phase } = scene.seen.get(of) ?? {};
+    if (endedAt(scene, of) > at + SLACK_MS) return `${of} had not ended`;
     return isAsWanted(kind, phase === 'succeeded') ? undefined : `${of} was ${phase}`;
   }
   // Whoever ended it from outside left its members to themselves, and a retry runs them again.
   if (wasDone(scene, 'group-terminated', of) || wasDone(scene, 'retry', of)) return undefined;
   const members = [...membersOf(scene, group).values()].flat();
-  const open = members.find((id) => (scene.seen.get(id)?.endedAt ?? Infinity) > at + SLACK_MS);
+  const open = members.find((id) => endedAt(scene, id) > at + SLACK_MS);
   if (open !== undefined) return `${open} had not ended`;
   const isSuccess = members.length === group.size && members.every((id) => phaseOf(scene, id) === 'succeeded');
   return isAsWanted(kind, isSuccess) ? undefined : `${of} had ${isSuccess ? 'succeeded' : 'not succeeded'}`;

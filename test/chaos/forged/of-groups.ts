@@ -273,6 +273,10 @@ export const RIGHT_OF_GROUPS: Readonly<Record<string, Forge>> = {
     r.job('c', { after: { kind: 'any', of: 'g' } });
     r.ran('c', 10);
   },
+  'a job that begins between the outcome of the other and its close': (r) => {
+    chain(r, 5);
+    r.results[0] = { ...(r.results[0] as SeenJob), endedAt: 60_000 };
+  },
   'a job that is kept from beginning by one that failed': (r) => {
     r.job('a');
     r.ran('a', 0, 3);
