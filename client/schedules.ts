@@ -233,7 +233,7 @@ export class TemporalSchedules implements SchedulesClient {
     );
   }
 
-  /** As the SDK's `trigger`, with the time that is in the id of the firing. */
+  /** Triggers the schedule, with the time that is in the id of the firing. */
   async #triggerAt(name: string, at: EpochMs, { raw }: ScheduleDescription): Promise<void> {
     const { temporal } = this.#parts;
     await temporal.workflowService.patchSchedule({

@@ -85,7 +85,7 @@ export function accountAt(
   });
 }
 
-/** What an outcome says of the account. */
+/** The facts of an end that the account needs. */
 type Counted = Pick<
   JobRecord,
   'result' | 'attempts' | 'preemptions' | 'quotaPreemptions' | 'submittedAt' | 'startedAt' | 'endedAt'
