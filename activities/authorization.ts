@@ -56,18 +56,18 @@ export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput):
 
 /**
  * The id of the one job that a signature permits. The signature names the job itself, or the schedule or group that starts it;
- * the id is then made of that name with the firing's time or the member's index. Whether the file has such a member is checked
+ * the id is then made of that name with the firing's time, the member's index, or both, since a firing may be a group. Whether the file has such a member is checked
  * later, when `acceptJob` takes the member's own file.
  */
 function signedId(signed: string, input: AcceptJobInput['input']): string {
   const { firing } = input;
   // No job's id has a slash, so nothing else is signed by the name of a schedule.
-  if (firing !== undefined && firing !== null)
-    return signed === scheduleId(firing.schedule) ? firingJobId(firing) : signed;
+  const isOfSchedule = firing !== undefined && firing !== null && signed === scheduleId(firing.schedule);
+  const admitted = isOfSchedule ? firingJobId(firing) : signed;
   const member = memberIn(input);
-  if (member === undefined) return signed;
+  if (member === undefined) return admitted;
   // Else the statement of a group `a-r1` would let in a member of group `a`.
-  return roundPrefix(member) === signed ? `${signed}-${member.index}` : signed;
+  return roundPrefix(member) === admitted ? `${admitted}-${member.index}` : signed;
 }
 
 function signedStatement(trust: Trust, authorization: unknown, pool: string): JobAuthorization {

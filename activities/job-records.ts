@@ -164,13 +164,16 @@ async function acceptJob(
  */
 function ownInput({ job, input }: AcceptJobInput): JobInput {
   const { firing } = input;
-  // Not in the workflow: in an export both are redacted, and differ.
-  if (firing !== undefined && firing !== null && firingJobId(firing) !== job.id)
-    throw invalidJob(`workflow id: '${job.id}' is not '${firingJobId(firing)}', the id of this firing`);
+  const member = memberIn(input);
+  // Not in the workflow: in an export both are redacted, and differ. A firing of an array is the group of its members.
+  const fired = member === undefined ? job.id : member.group;
+  if (firing !== undefined && firing !== null && firingJobId(firing) !== fired)
+    throw invalidJob(
+      `${member === undefined ? 'workflow id' : 'member.group'}: '${fired}' is not '${firingJobId(firing)}', the id of this firing`,
+    );
   const own = ownFile(input);
   if (!own.ok) throw invalidJob(formatProblems(own.problems));
   const { member: _, source: __, ...rest } = input;
-  const member = memberIn(input);
   if (member === undefined) return input;
   const wanted = memberId(member);
   if (wanted !== job.id) throw invalidJob(`workflow id: '${job.id}' is not '${wanted}', the id of this member`);

@@ -8,6 +8,7 @@ import type { Log } from './accounts.js';
 import { compactReports } from './counted.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { isSweepNeeded } from './janitor.js';
+import { TerminatedJobs } from './terminated.js';
 
 /**
  * Looks at the worker's start and then every `sweepLookMs` whether the janitor would have something to do, and starts its sweep
@@ -19,6 +20,7 @@ export class SweepWatch {
   readonly #client: Client;
   readonly #dependencies: ActivityDependencies;
   readonly #log: Log;
+  readonly #terminated: TerminatedJobs;
   #compactedAt = 0;
   /** Last problem of each step. */
   readonly #problems = new Map<string, string>();
@@ -27,6 +29,8 @@ export class SweepWatch {
     this.#client = client;
     this.#dependencies = dependencies;
     this.#log = log;
+    const { store, installation } = dependencies;
+    this.#terminated = new TerminatedJobs(client, store, installation.taskQueue);
   }
 
   /** Ends with the signal. Never rejects. */
@@ -43,6 +47,7 @@ export class SweepWatch {
     const mark = await this.#attempt('the janitor looks on each worker, without a mark', () => this.#takeMark());
     if (mark?.kind === 'conflict') return;
     const isDone = await this.#attempt('the janitor looks at nothing', () => this.#lookAround());
+    await this.#attempt('terminated jobs are not counted', () => this.#terminated.count(Date.now()));
     await this.#attempt('the day files of ended jobs are not compacted', () => this.#compact());
     if (isDone === undefined && mark !== undefined) await this.#free(mark).catch(() => undefined);
   }

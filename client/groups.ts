@@ -16,7 +16,7 @@ import {
   stopGroupUpdate,
 } from '../contract/group.js';
 import type { JobInput } from '../contract/job.js';
-import { keywords, ownerColumns } from '../contract/job-start.js';
+import { groupStart } from '../contract/job-start.js';
 import { groupWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import {
   type GroupState,
@@ -290,9 +290,9 @@ const withoutState = (id: string, { status }: WorkflowExecutionDescription): Job
 /** The start of a group with the row that it had before. */
 function startOf(id: string, input: GroupInput, execution: WorkflowExecutionDescription): GroupStart {
   const { project, user, pool } = groupRowOf(execution);
-  const { name, contentHash, members } = execution.memo as unknown as GroupMemo;
+  const { name, contentHash, members, schedule } = execution.memo as unknown as GroupMemo;
   return {
-    ...{ id, input, memo: { name, contentHash, members } },
+    ...{ id, input, memo: { name, contentHash, members, ...(schedule !== undefined && { schedule }) } },
     spec: { name, pool, user, ...(project === '-' ? {} : { project }) },
   };
 }
@@ -304,20 +304,9 @@ export async function startGroup(
   workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE',
 ): Promise<boolean> {
   const { WorkflowExecutionAlreadyStartedError } = await import('@temporalio/common');
-  const { user, attributes } = ownerColumns(spec, input.submission);
   try {
-    await calls.bounded(() =>
-      temporal.workflow.start(WorkflowType.Group, {
-        workflowId: groupWorkflowId(id),
-        taskQueue,
-        args: [input],
-        memo: { ...memo },
-        typedSearchAttributes: keywords({ JobGroup: id, ...attributes }),
-        workflowIdReusePolicy,
-        workflowIdConflictPolicy: 'FAIL',
-        staticSummary: `${spec.name}: ${memo.members} members for ${user}`,
-      }),
-    );
+    const start = { ...groupStart(id, input, memo, spec), taskQueue, workflowIdReusePolicy };
+    await calls.bounded(() => temporal.workflow.start(WorkflowType.Group, start));
     return true;
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return false;

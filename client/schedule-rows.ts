@@ -6,9 +6,9 @@ import { type JobSearchAttribute, OWN_ID_PREFIXES } from '../domain/temporal-ser
 import type { EpochMs } from '../domain/units.js';
 import type { ShownPhase } from './job-rows.js';
 
-/** A firing of a schedule, and its job. */
+/** A firing of a schedule, and its job or group. */
 export interface FiringRow {
-  /** Id of its job, also if that was not started. */
+  /** Id of its job or group, also if that was not started. */
   readonly job: string;
   readonly at: EpochMs;
   /** `unknown`: Temporal has forgotten it, or does not show it yet. */
@@ -27,6 +27,8 @@ export interface ScheduleRow {
   readonly project: string;
   readonly pool: string;
   readonly slice: string;
+  /** Members of the group that each time starts. Absent: each time starts one job. */
+  readonly members?: number;
   readonly createdAt: EpochMs;
   readonly isPaused: boolean;
   /** Who paused or resumed it, and why. Absent: nobody did. */
@@ -44,6 +46,8 @@ export interface ScheduleView extends ScheduleRow {
   readonly fired: number;
   /** Those that did not start because the job before had not ended. */
   readonly overlapped: number;
+  /** Those that start when the job before has ended. */
+  readonly waiting: number;
   /** Those that were never made up for, because no server was there. */
   readonly missed: number;
 }
@@ -62,11 +66,12 @@ export function rowOf(
   { scheduleId: id, memo, searchAttributes, state, info }: ScheduleSummary | ScheduleDescription,
   last: FiringRow | undefined,
 ): ScheduleRow {
-  const { cron, timeZone, overlap, slice, createdAt } = shown<ScheduleMemo>(memo);
+  const { cron, timeZone, overlap, slice, members, createdAt } = shown<ScheduleMemo>(memo);
   const attribute = (name: JobSearchAttribute): string => String(searchAttributes?.[name]?.[0] ?? '-');
   return {
     name: id.slice(OWN_ID_PREFIXES.schedule.length),
     ...{ cron: cron ?? '-', timeZone: timeZone ?? '-', overlap: overlap ?? DEFAULT_OVERLAP, slice: slice ?? '-' },
+    ...(members === undefined ? {} : { members }),
     ...{ user: attribute('JobUser'), project: attribute('JobProject'), pool: attribute('JobPool') },
     ...{ createdAt: createdAt ?? 0, isPaused: state.paused },
     ...(state.note === undefined || state.note === '' ? {} : { note: state.note }),

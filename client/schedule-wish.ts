@@ -1,6 +1,8 @@
 import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput } from '../contract/job.js';
 import type { JobSpec } from '../domain/job-spec.js';
+import { MAX_JOB_ID } from '../domain/identity.js';
+import { isMapping } from '../domain/job-file/plain-tree.js';
 import { nearestWord } from '../domain/nearest-word.js';
 import { formatProblems, type Problem, showValue } from '../domain/problem.js';
 import { type Cron, isProblem, readCron, temporalCrons } from '../domain/schedule/cron.js';
@@ -8,6 +10,7 @@ import {
   catchUpMinutes,
   DEFAULT_OVERLAP,
   DEFAULT_ZONE,
+  firingJobId,
   isScheduleName,
   type Overlap,
   OVERLAP_WORDS,
@@ -17,7 +20,7 @@ import { cronsOfGaps, isTimeZone, nameOfZone } from '../domain/schedule/wall-clo
 import { JobInvalid } from './errors.js';
 import { resolved, type Submission } from './submissions.js';
 
-/** A schedule to create: the job of a submission, and its times. */
+/** A schedule to create: the job or array of a submission, and its times. */
 export interface ScheduleWish extends Omit<Submission, 'authorize'> {
   readonly name: string;
   /** Five fields, as in a crontab. */
@@ -94,23 +97,25 @@ const overlapProblem = (overlap: string): Problem => ({
   hint: `known: ${OVERLAP_WORDS.join(', ')}`,
 });
 
-/** The spec of a job that a schedule can start. @throws JobInvalid with every problem */
-export async function oneJob(wish: ScheduleWish): Promise<JobSpec> {
+/** The job or array that a schedule can start each time. @throws JobInvalid with every problem */
+export async function repeatable(wish: ScheduleWish): Promise<Pick<Submission, 'array'> & { readonly spec: JobSpec }> {
   const { spec, array } = await resolved(wish);
-  const problem =
-    array !== undefined
-      ? { path: ['array'], message: 'is many jobs, and a schedule starts one job each time', hint: ARRAY_HINT }
-      : spec.after !== undefined
-        ? {
-            path: ['after'],
-            message: 'names jobs that end once, and a schedule starts a job again and again',
-            hint: AFTER_HINT,
-          }
-        : undefined;
-  if (problem !== undefined) throw new JobInvalid(formatProblems([{ value: undefined, ...problem }]));
-  return spec;
+  if (spec.after !== undefined || array?.after !== undefined) {
+    // `inputs` wait for their jobs unless they say otherwise.
+    const isByInputs = isMapping(wish.job) && (wish.job['after'] ?? undefined) === undefined;
+    const message = 'names jobs that end once, and a schedule starts a job again and again';
+    const problem = { path: [isByInputs ? 'inputs' : 'after'], value: undefined, message };
+    throw new JobInvalid(formatProblems([{ ...problem, hint: isByInputs ? INPUTS_HINT : AFTER_HINT }]));
+  }
+  if (array === undefined) return { spec };
+  const { groupIdProblem } = await import('../domain/array/group-state.js');
+  const problem = groupIdProblem(firingJobId({ schedule: wish.name, at: LONGEST_FIRING }), array.size, MAX_JOB_ID);
+  if (problem !== undefined) throw new JobInvalid(`name: the group of each time has an id such as ${problem}`);
+  return { spec, array };
 }
 
-const ARRAY_HINT = 'leave it out, or submit the array by `jobctl submit` from a program of your own';
+/** A time whose id has seconds. */
+const LONGEST_FIRING = 1_000;
+const INPUTS_HINT = '`wait: false` in each takes the outputs of a job or group that has ended';
 const AFTER_HINT =
   'leave it out: the job begins when its time has come, and the overlap policy says what becomes of the one before';

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScheduleDescription, ScheduleHandle, ScheduleSummary, WorkflowExecutionInfo } from '@temporalio/client';
 import { keywords, ownerColumns } from '../contract/job-start.js';
@@ -7,7 +8,7 @@ import { WorkflowType } from '../contract/workflow-ids.js';
 import { contentHash } from '../domain/content-hash.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { formatSlices } from '../domain/machines.js';
-import { isScheduleName, type Overlap, OVERLAPS, scheduleId } from '../domain/schedule/schedule.js';
+import { firingWorkflowId, isScheduleName, type Overlap, OVERLAPS, scheduleId } from '../domain/schedule/schedule.js';
 import { OWN_ID_PREFIXES, queryText } from '../domain/temporal-server.js';
 import type { EpochMs } from '../domain/units.js';
 import { JobInvalid, JobNameTaken, JobRefused, ScheduleNotFound, TemporalRefused } from './errors.js';
@@ -22,7 +23,7 @@ import {
   type ScheduleRow,
   type ScheduleView,
 } from './schedule-rows.js';
-import { checkedTimes, oneJob, type ScheduleWish, type Times } from './schedule-wish.js';
+import { checkedTimes, repeatable, type ScheduleWish, type Times } from './schedule-wish.js';
 import { mustBeUser, uploadedInput } from './submissions.js';
 import type { UploadFiles } from './uploads.js';
 
@@ -78,7 +79,7 @@ export class TemporalSchedules implements SchedulesClient {
   async create(wish: ScheduleWish): Promise<CreatedSchedule> {
     const { name } = wish;
     const times = checkedTimes(wish);
-    const spec = await oneJob(wish);
+    const { spec, array } = await repeatable(wish);
     mustBeUser(wish.user);
     await this.#parts.calls.refuseOldServer();
     const input = await uploadedInput(wish, this.#parts.upload);
@@ -88,6 +89,7 @@ export class TemporalSchedules implements SchedulesClient {
     const submission = authorization === undefined ? input : { ...input, authorization };
     const memo: ScheduleMemo = {
       ...{ cron, timeZone: zone, overlap, slice: formatSlices(spec), createdAt: Date.now(), contentHash: hash },
+      ...(array !== undefined && { members: await membersOf(array) }),
     };
     const isNew = await this.#start({ name, spec, submission, memo, times });
     const { memo: known, info } = await this.#describe(name);
@@ -159,6 +161,8 @@ export class TemporalSchedules implements SchedulesClient {
       ...rowOf(schedule, firings[0]),
       firings,
       ...{ fired: numActionsTaken, overlapped: numActionsSkippedOverlap, missed: numActionsMissedCatchupWindow },
+      // Temporal tells their number alone.
+      waiting: Number(schedule.raw.info?.bufferSize ?? 0),
     };
   }
 
@@ -176,13 +180,16 @@ export class TemporalSchedules implements SchedulesClient {
 
   async trigger(name: string): Promise<Triggered> {
     const before = await this.#describe(name);
-    const { overlap } = before.policies;
-    await this.#of(name, (schedule) => schedule.trigger(overlap));
+    const at = await this.#freeSecond(name);
+    await this.#of(name, () => this.#triggerAt(name, at, before));
     const known = new Set(idsIn(before.info.recentActions));
+    const wanted = firingWorkflowId({ schedule: name, at });
     let job: string | undefined;
     for (let look = 0; look < TRIGGER_LOOKS; look++) {
       const { info } = await this.#describe(name);
-      const id = idsIn(info.recentActions).findLast((each) => !known.has(each));
+      const fresh = idsIn(info.recentActions).filter((each) => !known.has(each));
+      // A server that does not know `scheduledTime` takes its own time.
+      const id = fresh.find((each) => each === wanted) ?? fresh.at(-1);
       const firing = id === undefined ? undefined : await this.#firingNow(id);
       job = firing?.job;
       if (firing?.state === 'not-started')
@@ -200,6 +207,45 @@ export class TemporalSchedules implements SchedulesClient {
     if (job === undefined)
       return { message: `schedule ${name} fires as soon as its overlap policy lets it: the job before has not ended` };
     return { message: `schedule ${name} fires: job ${job} starts as soon as a worker takes it`, job };
+  }
+
+  /**
+   * The time of a firing by hand: this second, or the next one that has no firing yet. Temporal makes ids of whole seconds, and would
+   * start nothing for a second firing of one (docs/adr/0181).
+   */
+  async #freeSecond(name: string): Promise<EpochMs> {
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    const { temporal } = this.#parts;
+    const second = Math.floor(Date.now() / 1_000) * 1_000;
+    for (let at = second; at < second + MOST_SECONDS_AHEAD * 1_000; at += 1_000) {
+      const handle = temporal.workflow.getHandle(firingWorkflowId({ schedule: name, at }));
+      try {
+        await this.#call(() => handle.describe());
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return at;
+        throw error;
+      }
+    }
+    throw new JobRefused(
+      name,
+      `schedule ${name} was triggered ${MOST_SECONDS_AHEAD} times within a moment`,
+      'trigger it again in a minute',
+    );
+  }
+
+  /** Triggers the schedule, with the time that is in the id of the firing. */
+  async #triggerAt(name: string, at: EpochMs, { raw }: ScheduleDescription): Promise<void> {
+    const { temporal } = this.#parts;
+    await temporal.workflowService.patchSchedule({
+      ...{ namespace: temporal.options.namespace, scheduleId: scheduleId(name), requestId: randomUUID() },
+      ...{ identity: temporal.options.identity },
+      patch: {
+        triggerImmediately: {
+          overlapPolicy: raw.schedule?.policies?.overlapPolicy ?? null,
+          scheduledTime: { seconds: at / 1_000, nanos: 0 } as object,
+        },
+      },
+    });
   }
 
   /** A firing by the id of its workflow, strongly consistent. */
@@ -281,6 +327,11 @@ export class TemporalSchedules implements SchedulesClient {
   }
 }
 
+/** Loaded here, because other calls need no schema. */
+async function membersOf(array: NonNullable<ScheduleWish['array']>): Promise<number> {
+  const { memberIndexes } = await import('../domain/array/array.js');
+  return memberIndexes(array).length;
+}
 type MakeCall = <T>(call: () => Promise<T>) => Promise<T>;
 
 const UNIMPLEMENTED = 12;
@@ -292,6 +343,8 @@ const LEFT_OUT: Readonly<Record<Overlap, string>> = {
   allow: 'too many of its firings have not ended',
 };
 const AT_ONCE = 100;
+/** Triggers that may follow one another within a second. */
+const MOST_SECONDS_AHEAD = 10;
 const TRIGGER_LOOKS = 20;
 const TRIGGER_LOOK_MS = 250;
 

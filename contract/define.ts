@@ -10,8 +10,8 @@ export function signal<Args extends unknown[]>(name: OwnSignal): SignalDefinitio
 export function update<Call>(name: string): UpdateDefinition<{ readonly message: string }, [Call]> {
   return { type: 'update', name } as UpdateDefinition<{ readonly message: string }, [Call]>;
 }
-export function query<Result>(name: string): QueryDefinition<Result, []> {
-  return { type: 'query', name } as QueryDefinition<Result, []>;
+export function query<Result, Args extends unknown[] = []>(name: string): QueryDefinition<Result, Args> {
+  return { type: 'query', name } as QueryDefinition<Result, Args>;
 }
 export function pagedQuery(name: string): QueryDefinition<TextPage, [page: number]> {
   return { type: 'query', name } as QueryDefinition<TextPage, [page: number]>;

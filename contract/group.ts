@@ -108,6 +108,8 @@ export interface GroupMemo {
   /** Hash of the submission's content, as in `JobMemo`. */
   readonly contentHash: string;
   readonly members: number;
+  /** The schedule that started it. Absent: a person did. */
+  readonly schedule?: string;
   /** Last known to the group. Absent: no worker has taken it yet. */
   readonly counts?: GroupCounts;
   /** The same as in `GroupView`. Empty: it waits for no others any more. */

@@ -3,8 +3,9 @@ import type { JobSpec } from '../domain/job-spec.js';
 import { JobPhase } from '../domain/job-state.js';
 import { askedMachines, formatSlices } from '../domain/machines.js';
 import type { JobSearchAttribute } from '../domain/temporal-server.js';
-import { memberIn } from './group.js';
+import { type GroupInput, type GroupMemo, memberIn } from './group.js';
 import type { JobInput, JobMemo } from './job.js';
+import { groupWorkflowId } from './workflow-ids.js';
 
 /**
  * Columns of a job's row when it starts, for all who start one: a client, or a worker that starts a member of an array or a firing of
@@ -54,6 +55,20 @@ export function ownerColumns(
     attributes: { JobUser: user, JobPool: spec.pool, ...(project === undefined ? {} : { JobProject: project }) },
   };
 }
+
+/** Options of a client that starts the workflow of a group. */
+export function groupStart(id: string, input: GroupInput, memo: GroupMemo, spec: OwnedSpec) {
+  const { user, attributes } = ownerColumns(spec, input.submission);
+  return {
+    workflowId: groupWorkflowId(id),
+    args: [input] as [GroupInput],
+    memo: { ...memo },
+    typedSearchAttributes: keywords({ JobGroup: id, ...attributes }),
+    workflowIdConflictPolicy: 'FAIL' as const,
+    staticSummary: `${spec.name}: ${memo.members} members for ${user}`,
+  };
+}
+type OwnedSpec = Pick<JobSpec, 'name' | 'pool' | 'project' | 'user'>;
 
 /** Search attributes as Temporal's calls take them: all are of type Keyword. */
 export const keywords = (attributes: JobStart['attributes']): SearchAttributePair[] =>

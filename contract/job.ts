@@ -3,6 +3,7 @@ import { type HumanCall, query, signal } from './define.js';
 import type { JobAuthorization } from './authorization.js';
 import type { Landlord } from './lodging.js';
 import type { SliceNews } from './slice.js';
+import type { JobRecord } from '../domain/counted/record.js';
 import type { PriceList } from '../domain/counted/prices.js';
 import type { ShownUsage } from '../domain/counted/usage.js';
 import type { JobRef } from './workflow-ids.js';
@@ -67,7 +68,7 @@ export interface JobInput {
   readonly identityKeys?: Readonly<Record<string, string>>;
   /** The job is a member of an array: `job` is the file of all members, and the id is `<group>-<index>` (docs/adr/0157). */
   readonly member?: StartedMember;
-  /** A schedule has started the job: the id is `firingJobId` of this (docs/adr/0159). */
+  /** A schedule has started the job, or its group: the id of either is `firingJobId` of this (docs/adr/0159). */
   readonly firing?: Firing;
   /** Statement of `jobctl serve` about the submitter. Required in a pool in verified mode, ignored in others. */
   readonly authorization?: JobAuthorization;
@@ -216,6 +217,8 @@ export interface Granted extends TierPurchase {
 }
 
 export const describeQuery = query<JobView>('describe');
+/** The account of a job without an outcome up to a time, such as that of its terminate. Null: no worker had accepted it. */
+export const accountQuery = query<JobRecord | null, [endedAt: EpochMs]>('account');
 
 export type { Replaced } from '../domain/job-events/causes.js';
 

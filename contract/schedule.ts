@@ -1,4 +1,4 @@
-/** Schedules of jobs, and the workflow `firing` that each of their times starts (docs/adr/0159). All values are plain JSON. */
+/** Schedules of jobs and groups, and the workflow `firing` that each of their times starts (docs/adr/0159). All values are plain JSON. */
 import type { PastState } from '../domain/after.js';
 import type { Firing, Overlap } from '../domain/schedule/schedule.js';
 import type { EpochMs } from '../domain/units.js';
@@ -52,6 +52,8 @@ export interface ScheduleMemo {
   readonly overlap: Overlap;
   /** `v5litepod-16` or `2 x v5litepod-16`. */
   readonly slice: string;
+  /** Members of an array: each time starts a group. Absent: each time starts one job. */
+  readonly members?: number;
   readonly createdAt: EpochMs;
   /** Hash of all that it was made of: the same again is the same schedule. */
   readonly contentHash: string;
@@ -69,7 +71,7 @@ export type StartedFiring =
   { readonly kind: 'started' } | { readonly kind: 'skipped' | 'not-started'; readonly why: string };
 
 export interface FiringActivities {
-  /** Starts the job of a firing. Repeating is safe: the job of the same firing is not started again. */
+  /** Starts the job or group of a firing. Repeating is safe: that of the same firing is not started again. */
   startFiring(input: StartFiringInput): Promise<StartedFiring>;
   /** The reason why a worker has refused a job, as its user would read it. Absent: nobody knows it any more. */
   readRefusal(input: { readonly id: string }): Promise<{ readonly why?: string }>;

@@ -61,6 +61,16 @@ A dependency of a batch script (\`sbatch --dependency=afterok:ID\`, PBS \`-W dep
 
 A line of \`scrontab\` (Slurm) or of a crontab that submits a job is \`jobctl schedule create NAME job.yaml --cron '30 2 * * *' --time-zone ZONE\`; \`--dependency=singleton\` is the default there, \`--overlap skip\` ([jobs at set times](job-file.md#jobs-at-set-times)).
 
+Managed jobs of SkyPilot are jobs of jobctl, and the pool is their queue. Each of these lines is answered by its own:
+
+| there | here |
+| --- | --- |
+| \`sky jobs launch task.yaml\` | \`jobctl submit job.yaml\` |
+| \`sky jobs queue\` | \`jobctl list\`; \`jobctl why JOB\` says why one waits |
+| \`sky jobs logs ID\` | \`jobctl logs JOB --follow\` |
+| \`sky jobs cancel ID\` | \`jobctl cancel JOB\` |
+| a pool of workers (\`sky jobs pool apply\`) | \`array: {max_parallel: 4, warm: true}\`: members that hand on their slices ([arrays](job-file.md#warm-slices)) |
+
 Machines to work on, which are given back when idle, are \`jobctl workspace\` ([a workspace](workspace.md)):
 
 | there | here |

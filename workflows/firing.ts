@@ -9,6 +9,8 @@ import {
 } from '@temporalio/workflow';
 import { firingInputForm } from '../contract/schedule-forms.js';
 import type { FiringCarry, FiringInput, FiringMemo, FiringResult, StartedFiring } from '../contract/schedule.js';
+import { groupWorkflowId } from '../contract/workflow-ids.js';
+import { isArray } from '../domain/array/array.js';
 import { FailureType } from '../domain/errors.js';
 import { shortened } from '../domain/problem.js';
 import { type Firing, firingJobId, firingOf } from '../domain/schedule/schedule.js';
@@ -19,7 +21,7 @@ import { Others } from './others.js';
 import { plain } from './markdown.js';
 
 /**
- * One firing of a schedule: starts its job, and lives until that has ended, so that Temporal sees whether the firing before is over
+ * One firing of a schedule: starts its job or group, and lives until that has ended, so that Temporal sees whether the firing before is over
  * (docs/adr/0159). A cancel, as by the overlap policy `cancel`, cancels the job, and waits for its end.
  */
 export async function firing(input: FiringInput): Promise<FiringResult> {
@@ -59,6 +61,7 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 class FiringOwner {
   readonly #input: FiringInput;
   readonly #firing: Firing;
+  /** Id of its job or group. */
   readonly #job: string;
   readonly #inbox: Inbox;
   readonly #others: Others;
@@ -95,6 +98,11 @@ class FiringOwner {
       if (isLong()) return undefined;
       await this.#others.news(() => this.#isCancelled && !this.#isAsked);
     }
+  }
+
+  /** The id of what it has started: a job, or the group of an array. */
+  get #workflow(): string {
+    return isArray(this.#input.submission.job) ? groupWorkflowId(this.#job) : this.#job;
   }
 
   nextInput(): FiringInput {
@@ -153,7 +161,8 @@ class FiringOwner {
     if (!this.#isCancelled || this.#isAsked) return;
     this.#isAsked = true;
     const asker = { by: `schedule ${this.#firing.schedule}` };
-    await groupWork(`cancel ${this.#job}`).cancelMembers({ ids: [this.#job], asker });
+    const ids = [this.#workflow];
+    await groupWork(`cancel ${this.#job}`).cancelMembers({ ids, asker });
   }
 
   /** @throws ApplicationFailure for a job that no worker has accepted: nobody else would tell why */
@@ -164,7 +173,7 @@ class FiringOwner {
       return { v: 1, state };
     }
     const { why = 'a worker refused its job' } = await firingWork(`read why ${this.#job} was refused`).readRefusal({
-      id: this.#job,
+      id: this.#workflow,
     });
     this.#show({ state, why });
     throw failed(why);

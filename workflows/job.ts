@@ -8,7 +8,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { describeQuery, type JobInput } from '../contract/job.js';
+import { accountQuery, describeQuery, type JobInput } from '../contract/job.js';
 import type { JobRef } from '../contract/workflow-ids.js';
 import { FailureType } from '../domain/errors.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
@@ -33,6 +33,7 @@ export async function job(input: JobInput): Promise<Outcome> {
   const waiting: Waiting = {};
   const own = ownInput(input);
   setHandler(describeQuery, () => viewBeforeAccepted(own, waiting));
+  setHandler(accountQuery, () => null);
   const carry = carriedBy(input) ?? (await acceptOrFail(input, waiting));
   const open = openJob(carry, own, isOfWarmArray(input));
   let cancellation: unknown;

@@ -1,6 +1,7 @@
 import { deletions, wasLost } from './cloud.js';
 import { attemptsOf, type CommandProcess, endedByItself, placeOf, placesOf, processesOf } from './commands.js';
 import type { AskedJob, Evidence, SeenJob } from './evidence.js';
+import { isCancelledByOthers } from './groups.js';
 import type { Finding } from './verdict.js';
 import { isVmName } from './vms.js';
 
@@ -119,17 +120,19 @@ export function wrongOutcomes(evidence: Evidence): readonly Finding[] {
 }
 
 function wrong(
-  { deeds }: Evidence,
+  evidence: Evidence,
   job: AskedJob,
   { phase, exitCode, why = '' }: SeenJob,
   processes: readonly CommandProcess[],
 ): string | undefined {
-  const wasDone = (kind: string): boolean => deeds.some((deed) => deed.kind === kind && deed.job === job.id);
+  const wasDone = (kind: string): boolean => evidence.deeds.some((deed) => deed.kind === kind && deed.job === job.id);
   switch (phase) {
     case 'succeeded':
       return exitCode === 0 ? undefined : `it is called succeeded with exit code ${exitCode}`;
     case 'cancelled':
-      return wasDone('cancel') ? undefined : `it is called cancelled, and nobody cancelled it: ${why}`;
+      return wasDone('cancel') || isCancelledByOthers(evidence, job)
+        ? undefined
+        : `it is called cancelled, and nobody cancelled it: ${why}`;
     case 'terminated':
       return wasDone('terminate') ? undefined : 'it was terminated, and not by chaos';
     case 'failed':

@@ -13,7 +13,16 @@ export interface Evidence {
   readonly vmUnits?: number;
   /** The pool's own machines, as read at the end. Absent: it has none. */
   readonly machines?: readonly LeftMachine[];
+  /** Jobs that were submitted each by itself. */
   readonly jobs: readonly AskedJob[];
+  /** Groups that were submitted. Absent: none. */
+  readonly groups?: readonly AskedGroup[];
+  /** `jobctl status GROUP --output json`, of each group. */
+  readonly groupsSeen?: readonly SeenGroup[];
+  /** The record of the receiver of all jobs' events. Absent: there is none. */
+  readonly notices?: readonly GotNotice[];
+  /** `jobctl plot JOB.. --output json`. Absent: no job told a metric. */
+  readonly metrics?: readonly SeenMetric[];
   readonly deeds: readonly Deed[];
   readonly cloud: readonly CloudEvent[];
   readonly told: readonly Told[];
@@ -63,9 +72,62 @@ export interface AskedJob {
   readonly isTheirs?: true;
   /** The only zone that lets it run. */
   readonly runsIn?: string;
+  /** What must have ended before it begins. Absent: nothing. */
+  readonly after?: AskedAfter;
+  /** The group of a member. Absent: it was submitted by itself. */
+  readonly group?: string;
 }
 
-/** One deed of chaos. `job` and `resource` are set if it was about one. */
+/** `after` of a job file: a job or group, and how it must have ended. */
+export interface AskedAfter {
+  readonly kind: 'ok' | 'any' | 'not_ok';
+  readonly of: string;
+}
+
+/** An array as it was submitted. `slices`, `hosts` and `taskRetries` are those of each member. */
+export interface AskedGroup extends Pick<AskedJob, 'id' | 'slices' | 'hosts' | 'taskRetries' | 'after'> {
+  readonly size: number;
+  /** `array.max_parallel`. Absent: no limit. */
+  readonly maxParallel?: number;
+  readonly isFailFast?: true;
+}
+
+export interface SeenGroup {
+  readonly id: string;
+  readonly isClosed: boolean;
+  /** Members by the words of their states. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly members: readonly { readonly index: number; readonly id: string; readonly phase: string }[];
+}
+
+/** A request that the receiver got. */
+export interface GotNotice {
+  readonly at: number;
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly body: string;
+  /** The receiver took it, even if its answer was lost. */
+  readonly isTaken: boolean;
+}
+
+/** A line of `jobs/JOB/logs/events.jsonl`. */
+export interface StoredEvent {
+  readonly at: number;
+  readonly kind: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** The metric of chaos on the first host of a job. */
+export interface SeenMetric {
+  readonly job: string;
+  readonly count: number;
+  readonly points: readonly { readonly step: number; readonly value: number }[];
+  readonly last: { readonly step: number; readonly value: number };
+  readonly missedBytes: number;
+}
+
+/** One deed of chaos. `job` and `resource` are set if it was about one; `job` may be a group. */
 export interface Deed {
   readonly at: number;
   readonly kind: DeedKind;
@@ -88,6 +150,11 @@ export type DeedKind =
   | 'preempt'
   /** A person cancelled the job, or its workflow was cancelled. */
   | 'cancel'
+  /** A person ran the failed members of a group again, or let it begin that waits for others. */
+  | 'retry'
+  | 'begin'
+  /** The workflow of a group was terminated. */
+  | 'group-terminated'
   /** A person's stop, resume, restart or requeue. */
   | 'verb'
   /** The job's workflow was terminated, or reset to its first task. */
@@ -173,4 +240,6 @@ export interface SeenJob {
   readonly why?: string;
   /** jobctl's own log of the job, in which a missing tail may be reported too. */
   readonly jobLog?: string;
+  /** Its events, as they were stored at its end. Absent: they are not there, as of a job that was terminated. */
+  readonly events?: readonly StoredEvent[];
 }

@@ -2,6 +2,7 @@ import { lastPart } from './cloud.js';
 import { sliceOfObject } from './cluster.js';
 import { processesOf } from './commands.js';
 import type { Evidence } from './evidence.js';
+import { withMembers } from './groups.js';
 
 /** Amount of evidence behind a verdict: a seed in which little happened proves little. */
 export interface Figures {
@@ -23,12 +24,20 @@ export interface Figures {
   readonly vmsLost: number;
   /** Starts of commands on the pool's own machines. */
   readonly onMachines: number;
+  /** Jobs of groups. */
+  readonly members: number;
+  /** Distinct events that the receiver took, and the requests that it took. */
+  readonly eventsTold: number;
+  readonly noticesTaken: number;
+  readonly metricPoints: number;
   readonly journal: number;
 }
 
 const NO_DEEDS: ReadonlySet<string> = new Set(['submit', 'note', 'foreign']);
 
-export function figuresOf({ deeds, told, stored, results, cloud, machines = [] }: Evidence): Figures {
+export function figuresOf(evidence: Evidence): Figures {
+  const { deeds, told, stored, results, cloud, machines = [], metrics = [] } = evidence;
+  const taken = (evidence.notices ?? []).filter(({ isTaken }) => isTaken);
   const processes = processesOf(told);
   const jobs: Record<string, number> = {};
   for (const { phase } of results) jobs[phase] = (jobs[phase] ?? 0) + 1;
@@ -54,6 +63,10 @@ export function figuresOf({ deeds, told, stored, results, cloud, machines = [] }
       deeds.flatMap(({ kind, resource }) => (kind === 'preempt' && resource && vms.has(resource) ? [resource] : [])),
     ).size,
     onMachines: processes.filter(({ hostName }) => machines.some(({ name }) => name === hostName)).length,
+    members: withMembers(evidence).jobs.filter(({ group }) => group !== undefined).length,
+    eventsTold: new Set(taken.map(({ id }) => id)).size,
+    noticesTaken: taken.length,
+    metricPoints: metrics.reduce((sum, { points }) => sum + points.length, 0),
     journal: cloud.length,
   };
 }

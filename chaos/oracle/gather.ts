@@ -2,7 +2,17 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { CloudEvent, LeftMachine, SeenJob, StoredLog, Told } from './evidence.js';
+import type {
+  CloudEvent,
+  LeftMachine,
+  SeenGroup,
+  SeenJob,
+  SeenMetric,
+  StoredEvent,
+  StoredLog,
+  Told,
+} from './evidence.js';
+import { METRIC } from './metrics.js';
 import { parseTold } from './told.js';
 
 /** Places from which the oracle reads its evidence. */
@@ -63,6 +73,13 @@ export async function readLogs(sources: Sources): Promise<readonly StoredLog[]> 
 async function jobLogOf(sources: Sources, job: string): Promise<string> {
   const names = await namesOf(sources, `jobs/${job}/logs/job.`);
   return (await Promise.all(names.map((name) => contentOf(sources, name)))).join('');
+}
+
+async function eventsOf(sources: Sources, job: string): Promise<readonly StoredEvent[] | undefined> {
+  const name = `jobs/${job}/logs/events.jsonl`;
+  if (!(await namesOf(sources, name)).includes(name)) return undefined;
+  const lines = (await contentOf(sources, name)).split('\n');
+  return lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as StoredEvent]));
 }
 
 async function namesOf({ store, bucket }: Sources, prefix: string): Promise<readonly string[]> {
@@ -132,6 +149,7 @@ export async function readResults(sources: Sources): Promise<readonly SeenJob[]>
   return Promise.all(
     jobs.map(async ({ id, phase, endedAt, why, outcome }): Promise<SeenJob> => {
       const said = outcome?.cause?.message ?? why;
+      const events = await eventsOf(sources, id);
       return {
         id,
         phase,
@@ -140,8 +158,47 @@ export async function readResults(sources: Sources): Promise<readonly SeenJob[]>
         ...(endedAt === undefined ? {} : { endedAt }),
         ...(said === undefined ? {} : { why: said }),
         jobLog: await jobLogOf(sources, id),
+        ...(events === undefined ? {} : { events }),
       };
     }),
+  );
+}
+
+/** Groups as a user sees them. One that nobody knows is left out. */
+export async function readGroups(sources: Sources, ids: readonly string[]): Promise<readonly SeenGroup[]> {
+  const seen = await Promise.all(
+    ids.map(async (id) => {
+      const row = (await askJobctl(sources, 'status', id).catch(() => undefined)) as
+        | (Omit<SeenGroup, 'isClosed'> & { readonly endedAt?: number })
+        | undefined;
+      return row && { id, isClosed: row.endedAt !== undefined, counts: row.counts, members: row.members };
+    }),
+  );
+  return seen.filter((each) => each !== undefined);
+}
+
+interface Plotted {
+  readonly id: string;
+  readonly missedBytes: number;
+  readonly metrics: readonly {
+    readonly name: string;
+    readonly count: number;
+    readonly last: { readonly step: number; readonly value: number };
+    readonly points: { readonly step: readonly number[]; readonly value: readonly number[] };
+  }[];
+}
+
+/** The metric of chaos, as a user has it drawn. @param ids of jobs of which some have begun */
+export async function readMetrics(sources: Sources, ids: readonly string[]): Promise<readonly SeenMetric[]> {
+  if (ids.length === 0) return [];
+  const { jobs } = (await askJobctl(sources, 'plot', ...ids, '--points', '1000')) as { jobs: readonly Plotted[] };
+  return jobs.flatMap(({ id, missedBytes, metrics }) =>
+    metrics
+      .filter(({ name }) => name === METRIC)
+      .map(({ count, last, points }) => ({
+        ...{ job: id, count, last, missedBytes },
+        points: points.step.map((step, index) => ({ step, value: points.value[index] ?? Number.NaN })),
+      })),
   );
 }
 

@@ -2,16 +2,19 @@ import { begunTwice, falseRecoveries, falseSuccesses, stuckJobs, wrongOutcomes }
 import { foreignTouched, leaked, overcommitted } from './cloud.js';
 import { endedWorkRunAgain } from './ended-work.js';
 import type { Evidence } from './evidence.js';
+import { groupFindings, withMembers } from './groups.js';
 import { leftOnMachines, twoAtOnce } from './hosts.js';
 import { endedByThemselves } from './lives.js';
 import { logFindings } from './logs.js';
+import { wrongMetrics } from './metrics.js';
+import { noticeFindings } from './notices.js';
 import { withOwnEnds } from './own-ends.js';
 import { untrueReasons } from './reasons.js';
 import type { Finding } from './verdict.js';
 
 /** Returns all findings. Pure: the same evidence gives the same findings. */
 export function judge(records: Evidence): readonly Finding[] {
-  const evidence = withOwnEnds(records);
+  const evidence = withOwnEnds(withMembers(records));
   return [
     ...leaked(evidence),
     ...falseRecoveries(evidence),
@@ -28,5 +31,8 @@ export function judge(records: Evidence): readonly Finding[] {
     ...endedByThemselves(evidence),
     ...stuckJobs(evidence),
     ...untrueReasons(evidence),
+    ...groupFindings(evidence),
+    ...noticeFindings(evidence),
+    ...wrongMetrics(evidence),
   ];
 }

@@ -16,6 +16,13 @@ export const COUNTS = [
   'processes that ended by themselves',
   'jobs stuck',
   'untrue reasons',
+  'members lost or made up',
+  'more members at once than allowed',
+  'wrong tables of groups',
+  'begun before their turn',
+  'events not told',
+  'events told twice or untruly',
+  'wrong metrics',
 ] as const;
 export type Count = (typeof COUNTS)[number];
 

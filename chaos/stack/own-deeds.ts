@@ -3,6 +3,7 @@ import { OWN_SIGNALS } from '../../domain/temporal-server.js';
 import type { DeedKind } from '../oracle/evidence.js';
 import type { Draws } from '../random.js';
 import { type DeedDo, lasting } from './cloud-deeds.js';
+import { resumeGroups } from './group-deeds.js';
 import { quotaText } from './pool.js';
 import { POOL } from './private-stack.js';
 import type { Stage } from './stage.js';
@@ -40,11 +41,13 @@ async function restarted(
   return true;
 }
 
+type Target = 'job' | 'slice' | 'quota' | 'group' | 'notices';
+
 async function targetOf(
   stage: Stage,
   draws: Draws,
-): Promise<{ readonly id: string; readonly type: 'job' | 'slice' | 'quota' } | undefined> {
-  const type = draws.pick(['job', 'slice', 'quota'] as const);
+): Promise<{ readonly id: string; readonly type: Target } | undefined> {
+  const type = draws.pick(['job', 'job', 'slice', 'quota', 'group', 'notices'] as const);
   if (type === 'quota') return { id: `quota/${POOL}`, type };
   const open = await stage.open(type);
   return open.length === 0 ? undefined : { id: draws.pick(open), type };
@@ -55,11 +58,21 @@ async function onWorkflow(stage: Stage, draws: Draws, how: 'terminate' | 'cancel
   const target = await targetOf(stage, draws);
   if (target === undefined) return false;
   const { id, type } = target;
+  // Whoever ends one of these ends what it had to tell (docs/adr/0148).
+  if (type === 'notices' && how !== 'reset') return false;
   const { client } = stage.stack;
   const handle = client.workflow.getHandle(id);
   // Noted before the call: its effect may be seen before its answer.
-  const kinds: Readonly<Record<typeof type, DeedKind>> = { job: how, slice: 'slice-workflow', quota: 'fault' };
-  const job = type === 'job' ? id : stage.jobs.find((each) => id.startsWith(`slice/jc-${each.id}-`))?.id;
+  const kinds: Readonly<Record<Target, DeedKind>> = {
+    ...{ job: how, slice: 'slice-workflow', quota: 'fault', notices: 'fault' },
+    group: how === 'terminate' ? 'group-terminated' : how === 'cancel' ? 'cancel' : 'fault',
+  };
+  const job =
+    type === 'job'
+      ? id
+      : type === 'group'
+        ? id.slice('group/'.length)
+        : /^slice\/jc-(?<job>.+?)(?:-s\d+)?-g\d+/u.exec(id)?.groups?.['job'];
   stage.note(
     kinds[type],
     `the workflow ${id} is ${how === 'reset' ? 'reset to its first task' : `${how === 'cancel' ? 'cancell' : 'terminat'}ed`}`,
@@ -93,7 +106,7 @@ async function resetToFirstTask({ stack: { client } }: Stage, workflowId: string
 
 /** Draws an open job that was submitted by chaos. */
 async function drawOpenJob(stage: Stage, draws: Draws): Promise<string | undefined> {
-  const open = (await stage.open('job')).filter((id) => stage.submitted.has(id));
+  const open = (await stage.open('job')).filter((id) => stage.isSubmitted(id));
   return open.length === 0 ? undefined : draws.pick(open);
 }
 
@@ -160,10 +173,24 @@ export const OWN_DEEDS: Readonly<Record<string, DeedDo>> = {
   },
 };
 
+/**
+ * A group hears of a member that was terminated within ten minutes, which no factor divides. An operator who does not want to wait
+ * resets its workflow: then it looks at once (docs/adr/0157).
+ */
+export async function resetUnaware(stage: Stage): Promise<void> {
+  for (const group of await stage.openGroups()) {
+    const isUnaware = stage.deeds.some(({ kind, job = '' }) => kind === 'terminate' && job.startsWith(`${group}-`));
+    if (!isUnaware) continue;
+    stage.note('fault', `an operator resets group ${group}, a member of which was terminated`, { job: group });
+    await resetToFirstTask(stage, `group/${group}`).catch(() => undefined);
+  }
+}
+
 /** Resumes jobs that people had stopped, until none is paused or released. Call it after the last fault has ended. */
 export async function resumeAll(stage: Stage): Promise<void> {
   const deadline = Date.now() + spanOf(stage.tier, 'longestFault') + 10_000;
   while (Date.now() < deadline) {
+    await resumeGroups(stage);
     const resting: string[] = [];
     for (const id of await stage.open('job')) {
       const { phase } = await stage.stack.jobs.row(id);

@@ -129,7 +129,8 @@ export function workerPart(directory: string, ports: Ports, tier: Tier, place: W
     ...(kubeconfig !== undefined && { kubernetes: { kubeconfig, listingPeriods } }),
     ssh: { port: SSH_PORT, ...keys, ...(proxyCommand !== undefined && { proxyCommand }) },
     googleProject: GOOGLE_PROJECT,
-    secretStore: pathToFileURL(join(directory, 'secrets')).href,
+    secretStore: secretStoreOf(directory),
+    notify: { networks: ['127.0.0.0/8'] },
     label: 'REHEARSAL',
     pool: POOL,
     ...(quotaFile !== undefined && { quotaFile }),
@@ -147,6 +148,9 @@ export function workerPart(directory: string, ports: Ports, tier: Tier, place: W
     isReady: async () => (await fetch(`http://${LOOPBACK}:${healthPort}/ready`)).ok,
   });
 }
+
+/** The store of secrets of the installation in that folder. */
+export const secretStoreOf = (directory: string): string => pathToFileURL(join(directory, 'secrets')).href;
 
 /** Environment without a developer's own settings of jobctl and Temporal: a part is configured by its files alone. */
 export const withoutConfiguration = (): NodeJS.ProcessEnv =>

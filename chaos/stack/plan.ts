@@ -1,5 +1,6 @@
 import type { Draws } from '../random.js';
 import { CLOUD_DEEDS, type DeedDo, STORE_DEEDS } from './cloud-deeds.js';
+import { GROUP_DEEDS, RECEIVER_DEEDS } from './group-deeds.js';
 import { HOST_DEEDS } from './host-deeds.js';
 import type { DrawnJob } from './jobs.js';
 import { POD_DEEDS } from './pod-deeds.js';
@@ -13,7 +14,7 @@ import { VM_DEEDS } from './vm-deeds.js';
 import { needsSecondWorker, WORKER_DEEDS } from './worker-deeds.js';
 
 /** Number of deeds in a seed, of all kinds together. */
-const DEEDS = 18;
+const DEEDS = 20;
 
 /** Deeds that need jobs of one kind. */
 const OF_KIND: Readonly<Record<JobKind, Readonly<Record<string, DeedDo>>>> = {
@@ -25,6 +26,8 @@ const OF_KIND: Readonly<Record<JobKind, Readonly<Record<string, DeedDo>>>> = {
 const OF_ALL: Readonly<Record<string, DeedDo>> = {
   ...STORE_DEEDS,
   ...HOST_DEEDS,
+  ...GROUP_DEEDS,
+  ...RECEIVER_DEEDS,
   ...OWN_DEEDS,
   ...WORKER_DEEDS,
   ...SECOND_DEEDS,

@@ -7,13 +7,16 @@ import { jobDataConverter } from '../../client/connect.js';
 import { ensureOwner } from '../../client/installation.js';
 import { JobClient } from '../../client/job-client.js';
 import { ensureSearchAttributes } from '../../client/namespace.js';
+import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { programArguments } from '../../test/built.js';
 import { writeKeyPair } from '../../test/end-to-end/key-pair.js';
 import { takeOctet, type TakenOctet } from '../../rehearsal/test/subnet-octets.js';
 import { until } from '../../test/until.js';
 import type { Sources } from '../oracle/gather.js';
+import { HOOK_KEY } from '../oracle/notices.js';
 import { Gate } from './gate.js';
+import { HOOK_SECRET } from './jobs.js';
 import type { Part } from './part.js';
 import {
   freePorts,
@@ -23,6 +26,7 @@ import {
   POOL,
   type Ports,
   rehearsalPart,
+  secretStoreOf,
   serverPart,
   withoutConfiguration,
   workerPart,
@@ -115,6 +119,7 @@ export class PrivateStack {
     const store = { endpoint: `http://${LOOPBACK}:${ports.store}`, bucket: `chaos-${seed}`, projectId: GOOGLE_PROJECT };
     await ensureBucket(store);
     await ensureOwner(createStore(store));
+    await openSecretStore(secretStoreOf(directory)).put(HOOK_SECRET, HOOK_KEY);
     const gate = extras.secondWorker === true ? new Gate(directory) : undefined;
     const keys = writeKeyPair(directory);
     const rack =

@@ -51,15 +51,22 @@ const RACK_SHAPES = [
 export const JOB_KINDS = ['tpu', 'pods', 'vms', 'machines'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
+interface SectionDraw {
+  readonly tier: Tier;
+  readonly isOfSecond: boolean;
+  readonly kind?: JobKind | undefined;
+}
+
+/** A section of one host in one slice. */
+export function drawSmallSection(draws: Draws, of: SectionDraw): DrawnSection {
+  for (;;) {
+    const section = drawSection(draws, of);
+    if (section.hosts * section.slices === 1) return section;
+  }
+}
+
 /** Two jobs in ten run on pods, two on VMs, two on the pool's own machines. The second installation's jobs run on TPUs alone. */
-export function drawSection(
-  draws: Draws,
-  {
-    tier,
-    isOfSecond,
-    kind,
-  }: { readonly tier: Tier; readonly isOfSecond: boolean; readonly kind?: JobKind | undefined },
-): DrawnSection {
+export function drawSection(draws: Draws, { tier, isOfSecond, kind }: SectionDraw): DrawnSection {
   const drawn = drawKind(isOfSecond ? 1 : draws.next());
   switch (isOfSecond ? drawn : (kind ?? drawn)) {
     case 'pods':

@@ -4,22 +4,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../test/until.js';
 import type { Evidence, Told } from '../oracle/evidence.js';
 import {
+  readGroups,
   readHostRecords,
   readJournal,
   readLeases,
   readLogs,
   readMachines,
+  readMetrics,
   readResults,
   type Sources,
 } from '../oracle/gather.js';
 import { judge } from '../oracle/judge.js';
 import { Listener } from '../oracle/listener.js';
+import { Receiver } from '../oracle/receiver.js';
 import type { Finding } from '../oracle/verdict.js';
 import { Draws } from '../random.js';
+import { askedGroupOf, drawFamilies, familySize } from './families.js';
 import { plantForeign } from './neighbours.js';
-import { askedOf, drawJobs } from './jobs.js';
+import { askedOf, type DrawnJob, drawJobs } from './jobs.js';
 import { type JobKind, POD_CPUS, POOL_UNITS, VM_UNITS } from './sections.js';
-import { resumeAll } from './own-deeds.js';
+import { resetUnaware, resumeAll } from './own-deeds.js';
 import { deedOf, extrasOf, type PlannedDeed, planDeeds } from './plan.js';
 import { quotaText } from './pool.js';
 import { PrivateStack } from './private-stack.js';
@@ -47,13 +51,18 @@ export async function runSeed(
 ): Promise<SeedResult> {
   const draws = new Draws(seed);
   const listener = await Listener.open();
-  const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port, kind });
+  const receiver = await Receiver.open();
+  const of = { seed, count, tier, port: listener.port, kind, hook: receiver.url };
+  const alone = drawJobs(draws.part(1), { ...of, count: count - familySize(count) });
+  const families = drawFamilies(draws.part(5), of, alone);
+  const { groups } = families;
+  const jobs = [...alone, ...families.jobs];
   const theirs = drawJobs(draws.part(4), { seed, count: THEIR_JOBS, tier, port: listener.port, prefix: 't' });
   const plan = planDeeds(draws.part(2), seed, spanOf(tier, 'window'), kind);
-  const stack = await PrivateStack.start(tier, seed, quotaText(), extrasOf(plan, jobs));
+  const stack = await PrivateStack.start(tier, seed, quotaText(), extrasOf(plan, [...jobs, ...groups]));
   let result: SeedResult | undefined;
   try {
-    const stage = new Stage({ stack, tier, jobs, listener, theirs });
+    const stage = new Stage({ stack, tier, jobs, listener, theirs, groups, receiver });
     const harvest = harvesting(stack);
     await plantForeign(stage, draws.part(3));
     await play(stage, plan);
@@ -65,7 +74,7 @@ export async function runSeed(
     result = { findings, evidence, directory: keep ? stack.directory : undefined };
     return result;
   } finally {
-    await listener.close();
+    await Promise.all([listener.close(), receiver.close()]);
     await stack.stop(result === undefined || result.directory !== undefined);
   }
 }
@@ -77,9 +86,17 @@ async function play(stage: Stage, plan: readonly PlannedDeed[]): Promise<void> {
     await run();
   };
   await Promise.all([
-    ...stage.jobs.map((job) => at(job.submitAt, () => stage.submit(stage.stack.jobs, job))),
+    ...[...stage.jobs, ...stage.groups].map((job) => at(job.submitAt, () => submit(stage, job))),
     ...plan.map(({ at: ms, kind, draws }) => at(ms, () => doDeed(stage, kind, draws))),
   ]);
+}
+
+/** A job that waits for others is submitted behind them: an id must be there when a file names it. */
+async function submit(stage: Stage, job: DrawnJob): Promise<void> {
+  const { after } = job;
+  if (after !== undefined)
+    await until(`${after.of} is submitted`, () => stage.submitted.has(after.of), settleMs(stage.tier));
+  await stage.submit(stage.stack.jobs, job);
 }
 
 /** Does a deed as soon as there is something to do it to. A slow computer gets its deeds later, not fewer of them. */
@@ -105,14 +122,14 @@ function notWhileDown(error: unknown): false {
 }
 
 async function isAllOver(stage: Stage): Promise<boolean> {
-  return stage.jobs.every(({ id }) => stage.submitted.has(id)) && (await openJobs(stage)) === 0;
+  return [...stage.jobs, ...stage.groups].every(({ id }) => stage.submitted.has(id)) && (await openJobs(stage)) === 0;
 }
 
-/** Number of open jobs of both installations. */
+/** Number of open jobs of both installations, and of open groups. */
 async function openJobs(stage: Stage): Promise<number> {
   const { second } = stage.stack;
   const theirs = second === undefined ? [] : await stage.open('job', second.client);
-  return (await stage.open('job')).length + theirs.length;
+  return (await stage.open('job')).length + (await stage.openGroups()).length + theirs.length;
 }
 
 /** Ends all faults and waits. A job or resource that is still there after a while is stuck. */
@@ -132,6 +149,7 @@ async function settle(stage: Stage): Promise<void> {
   const hope = (claim: string, look: () => Promise<boolean>, ms: number): Promise<unknown> =>
     until(claim, look, ms).catch(() => undefined);
   await resumeAll(stage);
+  await resetUnaware(stage);
   const operator = new Operator(stage);
   const areClosed = async (): Promise<boolean> => {
     await operator.tour();
@@ -148,13 +166,17 @@ async function settle(stage: Stage): Promise<void> {
     return (await allOf(stack, readLeases)).length === 0;
   };
   await hope('nothing is left', isClean, isOver ? left() : 0);
+  await hope('all events are told', async () => (await stage.open('notices')).length === 0, isOver ? left() : 0);
 }
 
 async function gather(stage: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
-  const { stack, tier, jobs, theirs, deeds, submitted } = stage;
+  const { stack, tier, jobs, theirs, deeds, submitted, groups, receiver } = stage;
   await stage.tellRest();
   // jobctl's own words are read first. If a job still runs, the other evidence may only be more than they say, never less.
   const results = await allOf(stack, readResults);
+  const heard = told();
+  const begun = new Set(heard.map(({ job }) => job));
+  const ours = results.map(({ id }) => id).filter((id) => begun.has(id) && !theirs.some((each) => each.id === id));
   return {
     seed,
     poolUnits: POOL_UNITS,
@@ -167,7 +189,14 @@ async function gather(stage: Stage, seed: number, told: () => readonly Told[]): 
     deeds,
     results,
     stored: await allOf(stack, readLogs),
-    told: told(),
+    told: heard,
+    groups: groups.map(askedGroupOf),
+    groupsSeen: await readGroups(
+      stack.sources,
+      groups.map(({ id }) => id),
+    ),
+    metrics: await readMetrics(stack.sources, ours),
+    ...(receiver && { notices: receiver.notices }),
     cloud: await readJournal(stack.sources),
     leases: await allOf(stack, readLeases),
     lives: stack.parts.flatMap(({ lives }) => lives),

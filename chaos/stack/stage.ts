@@ -3,7 +3,10 @@ import type { JobClient } from '../../client/job-client.js';
 import { type CloudStatus, RehearsalAdmin } from '../../test/end-to-end/rehearsal-admin.js';
 import { until } from '../../test/until.js';
 import type { Deed, DeedKind } from '../oracle/evidence.js';
+import { placeIn } from '../oracle/groups.js';
 import type { Listener } from '../oracle/listener.js';
+import type { Receiver } from '../oracle/receiver.js';
+import type { DrawnGroup } from './families.js';
 import type { DrawnJob } from './jobs.js';
 import type { PrivateStack } from './private-stack.js';
 import type { RackMachine } from './rack/machine.js';
@@ -26,6 +29,9 @@ export class Stage {
   readonly jobs: readonly DrawnJob[];
   /** Jobs of the second installation. */
   readonly theirs: readonly DrawnJob[];
+  readonly groups: readonly DrawnGroup[];
+  /** The receiver of all events. Undefined: nobody is told. */
+  readonly receiver: Receiver | undefined;
   readonly listener: Listener;
   readonly deeds: Deed[] = [];
   /** Ids of jobs that were submitted. */
@@ -42,13 +48,17 @@ export class Stage {
     jobs,
     listener,
     theirs = [],
-  }: Pick<Stage, 'stack' | 'tier' | 'jobs' | 'listener'> & Partial<Pick<Stage, 'theirs'>>) {
+    groups = [],
+    receiver,
+  }: Pick<Stage, 'stack' | 'tier' | 'jobs' | 'listener'> & Partial<Pick<Stage, 'theirs' | 'groups' | 'receiver'>>) {
     this.stack = stack;
     this.admin = new RehearsalAdmin(stack.sources.admin);
     this.listener = listener;
     this.tier = tier;
     this.jobs = jobs;
     this.theirs = theirs;
+    this.groups = groups;
+    this.receiver = receiver;
   }
 
   /** Submits a job, and tries again until it is accepted. */
@@ -139,8 +149,24 @@ export class Stage {
     return (this.stack.rack?.machines ?? []).filter(({ isOn, claim }) => isOn && claim !== undefined);
   }
 
+  /** Whether chaos submitted the job, or a group that it is a member of. */
+  isSubmitted(id: string): boolean {
+    return (
+      this.submitted.has(id) ||
+      this.groups.some((group) => this.submitted.has(group.id) && placeIn(group, id) !== undefined)
+    );
+  }
+
+  /** Ids of open groups. */
+  async openGroups(): Promise<readonly string[]> {
+    return (await this.open('group')).map((id) => id.slice('group/'.length));
+  }
+
   /** Open workflows of a type, from the server's list. @param client absent: the first installation's */
-  async open(type: 'job' | 'slice', client: Client = this.stack.client): Promise<readonly string[]> {
+  async open(
+    type: 'job' | 'slice' | 'group' | 'notices',
+    client: Client = this.stack.client,
+  ): Promise<readonly string[]> {
     const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`;
     const ids: string[] = [];
     for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);

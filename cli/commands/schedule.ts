@@ -57,7 +57,7 @@ export const SCHEDULE = defineVerb({
       ],
       notes: `
 Each job is what was read now: the file, its bundle and local files, and the image by its digest. Its id is the name with the time in UTC,
-such as nightly-20261130-0730. Overlap: skip starts none while the job before has not ended, queue starts one when it has, cancel cancels it
+such as nightly-20261130t0730. Overlap: skip starts none while the job before has not ended, queue starts one when it has, cancel cancels it
 first, and allow starts one beside it. docs/job-file.md, "Jobs at set times", says what happens when clocks are changed.
 `,
       examples: [

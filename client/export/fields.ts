@@ -128,7 +128,7 @@ const OWN = {
   pricing: [...PRICINGS, 'any'],
   reach: REACH_WORDS,
   replace: ['all'],
-  result: ['succeeded', 'failed', 'cancelled', 'refused', 'open'],
+  result: ['succeeded', 'failed', 'cancelled', 'refused', 'open', 'terminated'],
   scope: REFUSAL_SCOPES,
   shell: ['bash', 'plain'],
   state: [

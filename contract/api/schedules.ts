@@ -58,6 +58,10 @@ export const scheduleSchema = z
     project: z.string(),
     pool: z.string(),
     slice: z.string(),
+    members: z
+      .int()
+      .optional()
+      .describe('Members of the group that each time starts. Absent: each time starts one job.'),
     createdAt: epochMs,
     isPaused: z.boolean(),
     note: z.string().optional().describe('Who paused or resumed it, and why.'),
@@ -72,6 +76,7 @@ export const scheduleViewSchema = scheduleSchema
     firings: z.array(firingSchema).describe('The last ones, latest first.'),
     fired: z.int().describe('Firings since it was created.'),
     overlapped: z.int().describe('Those that did not start because the job before had not ended.'),
+    waiting: z.int().describe('Those that start when the job before has ended.'),
     missed: z.int().describe('Those that were never made up for, because no server was there.'),
   })
   .meta({ id: 'ScheduleDescription' });

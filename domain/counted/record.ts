@@ -23,7 +23,8 @@ export interface JobRecord extends Omit<ShownUsage, 'at'> {
   /** Chips (or hosts) of the job, all slices together. */
   readonly count: number;
   readonly slices: number;
-  readonly result: JobResult | 'open';
+  /** `terminated`: its workflow was ended in Temporal, so it has no outcome, and the account ends there. */
+  readonly result: JobResult | 'open' | 'terminated';
   readonly attempts: number;
   /** Preemptions by the provider. */
   readonly preemptions: number;

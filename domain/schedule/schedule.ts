@@ -9,7 +9,7 @@ export const OVERLAP_WORDS = Object.keys(OVERLAPS) as readonly Overlap[];
 export const DEFAULT_OVERLAP: Overlap = 'skip';
 export const DEFAULT_ZONE = 'UTC';
 
-/** Length of `-20261130-020012`, which follows the schedule's name. */
+/** Length of `-20261130t020012`, which follows the schedule's name. */
 const LONGEST_STAMP = 16;
 export const MAX_SCHEDULE_NAME = MAX_JOB_ID - LONGEST_STAMP;
 export const SCHEDULE_NAME_RULE = `a name of small letters, digits and dashes that starts with a letter, ${MAX_SCHEDULE_NAME} characters at most: ids of its jobs begin with it`;
@@ -39,13 +39,13 @@ export const firingWorkflowId = ({ schedule, at }: Firing): string =>
   `${scheduleId(schedule)}-${new Date(at).toISOString().slice(0, 19)}Z`;
 
 /**
- * The id of a firing's job: `nightly-20261130-0200`, in UTC, which shows no time twice. A firing by hand has seconds, so that it is
- * another one than that of its minute.
+ * The id of a firing's job or group: `nightly-20261130t0200`, in UTC, which shows no time twice. A firing by hand has seconds, so that
+ * it is another one than that of its minute. It does not end like the id of a group's member (docs/adr/0181).
  */
 export function firingJobId({ schedule, at }: Firing): string {
   const digits = new Date(at).toISOString().slice(0, 19).replace(/[-:]/g, '');
   const [day = '', time = ''] = digits.split('T');
-  return `${schedule}-${day}-${time.endsWith('00') ? time.slice(0, 4) : time}`;
+  return `${schedule}-${day}t${time.endsWith('00') ? time.slice(0, 4) : time}`;
 }
 
 /** Most of the time for which a firing that was missed is made up for, while no server was there to start it. */

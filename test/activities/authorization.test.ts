@@ -171,33 +171,51 @@ describe('the place of a job in a schedule, in a pool in verified mode', () => {
 
   it('is covered by the one statement of its schedule, for each of its times', () => {
     for (const each of [at, at + 61_000]) {
-      const id = each === at ? 'nightly-20261130-0200' : 'nightly-20261130-020101';
+      const id = each === at ? 'nightly-20261130t0200' : 'nightly-20261130t020101';
       assert.equal(ask(signedFor('schedule/nightly', { ...firing, at: each }), {}, id).user, 'alice');
     }
+  });
+
+  it('covers the members of its groups, each under its own id alone, and no later round', () => {
+    const memberOf = (member: object) => ({ ...signedFor('schedule/nightly', firing), member }) as JobInput;
+    const member = memberOf({ group: 'nightly-20261130t0200', index: 3 });
+    assert.equal(ask(member, {}, 'nightly-20261130t0200-3').user, 'alice');
+    const wrong = [
+      [member, 'nightly-20261130t0200-4'],
+      [member, 'nightly-20261130t0200'],
+      [memberOf({ group: 'nightly-20261130t0200', index: 3, round: 1 }), 'nightly-20261130t0200-r1-3'],
+      [memberOf({ group: 'other', index: 3 }), 'other-3'],
+    ] as const;
+    for (const [input, id] of wrong) assert.throws(() => ask(input, {}, id), /it was signed for job/, id);
+    const retried = {
+      ...signedFor('nightly-20261130t0200-r1', firing),
+      member: { group: 'nightly-20261130t0200', index: 3, round: 1 },
+    };
+    assert.equal(ask(retried, {}, 'nightly-20261130t0200-r1-3').user, 'alice', 'a retry is signed by itself');
   });
 
   const forged: Readonly<Record<string, readonly [string, unknown, string, RegExp]>> = {
     'the id of another time': [
       'schedule/nightly',
       firing,
-      'nightly-20261130-0300',
-      /for job 'nightly-20261130-0200', not/,
+      'nightly-20261130t0300',
+      /for job 'nightly-20261130t0200', not/,
     ],
-    'another id altogether': ['schedule/nightly', firing, 'train', /for job 'nightly-20261130-0200', not 'train'/],
+    'another id altogether': ['schedule/nightly', firing, 'train', /for job 'nightly-20261130t0200', not 'train'/],
     'the statement of another schedule': [
       'schedule/weekly',
       firing,
-      'nightly-20261130-0200',
+      'nightly-20261130t0200',
       /for job 'schedule\/weekly', not/,
     ],
-    'the statement of a job': ['nightly', firing, 'nightly-20261130-0200', /for job 'nightly', not/],
+    'the statement of a job': ['nightly', firing, 'nightly-20261130t0200', /for job 'nightly', not/],
     'the statement of a schedule, and none': [
       'schedule/nightly',
       undefined,
       'nightly',
       /for job 'schedule\/nightly', not/,
     ],
-    'that statement, and null': ['schedule/nightly', null, 'nightly-20261130-0200', /for job 'schedule\/nightly', not/],
+    'that statement, and null': ['schedule/nightly', null, 'nightly-20261130t0200', /for job 'schedule\/nightly', not/],
   };
   for (const [name, [signedId, place, id, why]] of Object.entries(forged))
     it(`lets nobody in with ${name}`, () => assert.throws(() => ask(signedFor(signedId, place), {}, id), why));

@@ -3,6 +3,7 @@ import { judge } from '../../chaos/oracle/judge.js';
 import { tellStory } from '../../chaos/oracle/story.js';
 import { parseTold } from '../../chaos/oracle/told.js';
 import { COUNTS, totalsOf } from '../../chaos/oracle/verdict.js';
+import { PLANTED_OF_GROUPS, RIGHT_OF_GROUPS } from './forged/of-groups.js';
 import { PLANTED_OF_MACHINES, RIGHT_OF_MACHINES } from './forged/of-machines.js';
 import { PLANTED_OF_PODS, RIGHT_OF_PODS } from './forged/of-pods.js';
 import { PLANTED_OF_VMS, RIGHT_OF_VMS } from './forged/of-vms.js';
@@ -10,8 +11,8 @@ import { PLANTED } from './forged/planted.js';
 import { RIGHT } from './forged/right.js';
 import { RecordSet } from './record-set.js';
 
-const ALL_PLANTED = { ...PLANTED, ...PLANTED_OF_PODS, ...PLANTED_OF_VMS, ...PLANTED_OF_MACHINES };
-const ALL_RIGHT = { ...RIGHT, ...RIGHT_OF_PODS, ...RIGHT_OF_VMS, ...RIGHT_OF_MACHINES };
+const ALL_PLANTED = { ...PLANTED, ...PLANTED_OF_PODS, ...PLANTED_OF_VMS, ...PLANTED_OF_MACHINES, ...PLANTED_OF_GROUPS };
+const ALL_RIGHT = { ...RIGHT, ...RIGHT_OF_PODS, ...RIGHT_OF_VMS, ...RIGHT_OF_MACHINES, ...RIGHT_OF_GROUPS };
 
 describe('the oracle of chaos', () => {
   for (const [what, [count, forge]] of Object.entries(ALL_PLANTED))

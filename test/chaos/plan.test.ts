@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { readArguments } from '../../chaos/arguments.js';
 import { Draws } from '../../chaos/random.js';
+import { drawFamilies } from '../../chaos/stack/families.js';
 import { drawJobs } from '../../chaos/stack/jobs.js';
 import { deedKinds, planDeeds } from '../../chaos/stack/plan.js';
 import { TIERS } from '../../chaos/stack/tier.js';
+import { memberOf } from '../../domain/array/members.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 
 /** As runSeed draws them. */
@@ -54,6 +56,41 @@ describe('what a seed of chaos draws', () => {
       assert.ok(resolved.ok, `${id}: ${JSON.stringify(resolved)}`);
     }
     assert.equal(new Set(jobs.map(({ id }) => id)).size, 50);
+  });
+});
+
+describe('a chain and a sweep of a seed', () => {
+  const of = { tier: TIERS.stack, port: 1, hook: 'http://127.0.0.1:1/jobs' };
+  const familiesOf = (seed: number, count: number) =>
+    drawFamilies(
+      new Draws(seed).part(5),
+      { ...of, seed, count },
+      drawJobs(new Draws(seed).part(1), { ...of, seed, count: 3 }),
+    );
+
+  it('are valid files, whose jobs wait for each other and tell their events', () => {
+    const kinds = new Set<string>();
+    for (let seed = 1; seed <= 20; seed++) {
+      const { jobs, groups } = familiesOf(seed, 20);
+      assert.deepEqual(
+        groups.map(({ id }) => id),
+        [`c${seed}-mid`, `c${seed}-sweep`],
+      );
+      assert.deepEqual([groups[0]?.after?.of, jobs[0]?.after?.of], [`c${seed}-0`, `c${seed}-mid`]);
+      for (const { file, size, maxParallel, isFailFast } of groups) {
+        const member = memberOf(file, size - 1);
+        assert.ok(member.ok && resolveJob(member.file).ok, JSON.stringify(member));
+        kinds.add(`${maxParallel === undefined ? 'all' : 'some'} at once, fail_fast ${isFailFast === true}`);
+      }
+      for (const { file } of jobs) assert.ok(resolveJob(file).ok, JSON.stringify(resolveJob(file)));
+      for (const { file } of [...jobs, ...groups]) assert.ok('notify' in file);
+    }
+    assert.equal(kinds.size, 4, [...kinds].join('; '));
+  });
+
+  it('are a chain with a group of two in a small seed', () => {
+    const { jobs, groups } = familiesOf(1, 4);
+    assert.deepEqual([jobs.length, groups.map(({ size }) => size)], [1, [2]]);
   });
 });
 

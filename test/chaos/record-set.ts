@@ -1,11 +1,17 @@
+import { createHmac } from 'node:crypto';
 import type {
+  AskedGroup,
   AskedJob,
   CloudEvent,
   Deed,
   Evidence,
+  GotNotice,
   LeftMachine,
   ProcessLife,
+  SeenGroup,
   SeenJob,
+  SeenMetric,
+  StoredEvent,
   StoredLog,
   Told,
 } from '../../chaos/oracle/evidence.js';
@@ -22,12 +28,17 @@ export class RecordSet {
   readonly lives: ProcessLife[] = [];
   /** Of the pool's own. */
   readonly machines: LeftMachine[] = [];
+  readonly groups: AskedGroup[] = [];
+  readonly groupsSeen: SeenGroup[] = [];
+  readonly notices: GotNotice[] = [];
+  readonly metrics: SeenMetric[] = [];
   readWithinMs: number | undefined;
   theirHost: string | undefined;
   #processes = 0;
 
   evidence(): Evidence {
     const { jobs, deeds, cloud, told, stored, results, leases, lives, machines, readWithinMs, theirHost } = this;
+    const { groups, groupsSeen, notices, metrics } = this;
     return {
       ...{
         seed: 1,
@@ -43,7 +54,9 @@ export class RecordSet {
         results,
         leases,
         lives,
+        ...{ groups, groupsSeen, notices },
       },
+      ...(metrics.length > 0 && { metrics }),
       ...(readWithinMs !== undefined && { readWithinMs }),
       ...(theirHost !== undefined && { theirHost }),
     };
@@ -68,6 +81,7 @@ export class RecordSet {
       on,
       two,
       stored,
+      isPlotted = false,
     } = what;
     this.#processes += 1;
     let number = 0;
@@ -76,7 +90,11 @@ export class RecordSet {
       const process = `p${this.#processes}`;
       this.told.push({ at: second * 1000, job, attempt, slice, host, process, number, kind, text });
     };
-    const printed = Array.from({ length: lines }, (_, index) => `L ${job} ${index + 1}`);
+    const printed = Array.from(
+      { length: lines },
+      (_, index) =>
+        `L ${job} ${index + 1}${isPlotted ? ` JOBCTL_METRIC chaos=${attempt * 1_000 + index + 1} step=${index + 1}` : ''}`,
+    );
     tell('BEGIN', at, node);
     if (on !== undefined) tell('HOST', at, on);
     if (two !== undefined) tell('TWO', at, two);
@@ -117,6 +135,33 @@ export class RecordSet {
     this.results.push({ id, isClosed: true, phase, ...(phase === 'succeeded' ? { exitCode: 0 } : {}), ...more });
   }
 
+  /** A job that was submitted by itself or as a member runs from `at` to `at + 3` and ends with that code. */
+  ran(id: string, at: number, code = 0): void {
+    this.command(id, at, { code });
+    const ended = { endedAt: (at + 4) * 1000, exitCode: code };
+    this.ended(id, code === 0 ? 'succeeded' : 'failed', ended);
+  }
+
+  /** @param phases of the members, as the group's table shows them; their jobs are those of the first round */
+  group(id: string, phases: readonly string[], more: Partial<AskedGroup> = {}): void {
+    this.groups.push({ id, slices: 1, hosts: 1, taskRetries: 0, size: phases.length, ...more });
+    const counts: Record<string, number> = {};
+    for (const phase of phases) counts[phase] = (counts[phase] ?? 0) + 1;
+    const members = phases.map((phase, index) => ({ index, id: `${id}-${index}`, phase }));
+    this.groupsSeen.push({ id, isClosed: true, counts, members });
+  }
+
+  /** The receiver takes a notice. @param key that it is signed by; absent: its own */
+  notice(
+    job: string,
+    { at, kind }: Pick<StoredEvent, 'at' | 'kind'>,
+    { id = `${job}-${kind}-${at}`, key = KEY, isTaken = true } = {},
+  ): void {
+    const body = JSON.stringify({ type: `job.${kind}`, data: { job, event: { at, kind } } });
+    const signature = `v1,${createHmac('sha256', key).update(`${id}.9.${body}`).digest('base64')}`;
+    this.notices.push({ at: 9_000, id, timestamp: '9', signature, body, isTaken });
+  }
+
   /** A job that runs on a slice of its own, succeeds, and leaves nothing. */
   success(id: string, at = 0): void {
     this.job(id);
@@ -126,6 +171,9 @@ export class RecordSet {
     this.ended(id, 'succeeded');
   }
 }
+
+/** The key that the receiver of chaos knows: 32 bytes of 7. */
+const KEY = Buffer.alloc(32, 7);
 
 interface CommandStory {
   readonly attempt?: number;
@@ -145,4 +193,6 @@ interface CommandStory {
   /** The process that had its host's lock. */
   readonly two?: string;
   readonly stored?: string;
+  /** Each line tells a metric. */
+  readonly isPlotted?: boolean;
 }

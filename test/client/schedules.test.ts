@@ -3,7 +3,7 @@ import { Client } from '@temporalio/client';
 import { JobClient } from '../../client/job-client.js';
 import { timeInZone } from '../../cli/commands/verbs/schedule.js';
 import type { ScheduleWish } from '../../client/schedule-wish.js';
-import { scheduleId } from '../../domain/schedule/schedule.js';
+import { firingJobId, firingWorkflowId, scheduleId } from '../../domain/schedule/schedule.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 
@@ -106,9 +106,17 @@ describe('schedules of a client', function () {
       /^overlap: 'terminate' is no overlap policy\n +known: skip/,
     ],
     'a name that is too long': [{ name: 'a'.repeat(35) }, /^name: 'a+' is no name\n .*34 characters at most/],
-    'an array': [
-      { job: jobOf({ array: { matrix: { n: '1..3' } } }) },
-      /^array: is many jobs, and a schedule starts one/,
+    'an array for whose members a name is too long': [
+      { name: 'a'.repeat(30), job: jobOf({ array: { matrix: { n: '1..3' } } }) },
+      /^name: the group of each time has an id such as 'a+-19700101t000001' has 46 characters, and 44 are the most/,
+    ],
+    'an array that waits for others': [
+      { job: jobOf({ after: 'prep', array: { matrix: { n: '1..3' } } }) },
+      /^after: names jobs that end once/,
+    ],
+    'inputs to wait for': [
+      { job: jobOf({ inputs: { data: 'prep' } }) },
+      /^inputs: names jobs that end once.*\n +`wait: false` in each/,
     ],
     'others to wait for': [{ job: jobOf({ after: 'prep' }) }, /^after: names jobs that end once/],
     'a wrong job file': [{ job: jobOf({ slices: 0 }) }, /^slices: 0 is not a whole number/],
@@ -138,10 +146,23 @@ describe('schedules of a client', function () {
   it('that fire by hand without a worker say that the job waits for one, and under skip fire no second time', async () => {
     await create('hand');
     const { message, job } = await jobs.schedules().trigger('hand');
-    assert.match(message, /^schedule hand fires: job hand-\d{8}-\d{4,6} starts as soon as a worker takes it$/);
+    assert.match(message, /^schedule hand fires: job hand-\d{8}t\d{4,6} starts as soon as a worker takes it$/);
     const [firing] = (await jobs.schedules().view('hand')).firings;
     assert.deepEqual([firing?.job, firing?.state], [job, 'starting']);
     await rejects(jobs.schedules().trigger('hand'), 'JobRefused', /did not fire: .* its overlap is skip$/);
+  });
+
+  it('that fire by hand in one second have a job for each', async () => {
+    await create('quick', { overlap: 'allow' });
+    const second = Math.floor(Date.now() / 1_000) * 1_000;
+    // Firings of this moment, as other people's triggers have made them.
+    for (let ahead = 0; ahead < 4; ahead++)
+      await client.workflow.start('firing', {
+        ...{ workflowId: firingWorkflowId({ schedule: 'quick', at: second + ahead * 1_000 }), args: [] },
+        taskQueue: 'nobody-polls-schedules',
+      });
+    const { job = '' } = await jobs.schedules().trigger('quick');
+    assert.equal(job, firingJobId({ schedule: 'quick', at: second + 4_000 }));
   });
 
   it('that fire by hand under queue say so if another one waits already', async () => {
@@ -150,6 +171,7 @@ describe('schedules of a client', function () {
     const second = await jobs.schedules().trigger('line');
     assert.match(second.message, /^schedule line fires as soon as its overlap policy lets it/);
     await rejects(jobs.schedules().trigger('line'), 'JobRefused', /another firing waits .* its overlap is queue$/);
+    assert.equal((await jobs.schedules().view('line')).waiting, 1);
   });
 
   it('are listed beside one that another service made under a name of theirs', async () => {

@@ -124,7 +124,7 @@ describe('a firing', () => {
     const ids = [at, at + 1_000, at + 59_000, at + 60_000].map((each) => firingJobId({ schedule: name, at: each }));
     assert.deepEqual(
       ids.map((id) => id.slice(name.length)),
-      [...['-20261130-0200', '-20261130-020001', '-20261130-020059', '-20261130-0201']],
+      [...['-20261130t0200', '-20261130t020001', '-20261130t020059', '-20261130t0201']],
     );
     assert.ok(ids.every(isValidJobId) && ids[1]?.length === MAX_JOB_ID);
     assert.equal(isScheduleName(`${name}a`), false);

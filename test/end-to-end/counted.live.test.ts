@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { readDayFiles, readUsage } from '../../client/counted.js';
 import { CHARGED_PARTS, sumOf } from '../../domain/counted/usage.js';
 import type { JobRecord } from '../../domain/counted/record.js';
+import { sweepLookObject } from '../../domain/store-layout.js';
 import { until } from '../until.js';
 import { billOf } from './charged.js';
 import { jobFile } from './job-files.js';
@@ -147,5 +148,25 @@ describe('what a job used, beside the bill of its cloud', function () {
   it('told once that it was over its budget', async () => {
     const { events } = await stack.jobs.describe(id);
     assert.equal(events.filter(({ kind }) => kind === 'over-budget').length, 1);
+  });
+
+  it('is known of a job that is terminated, from its workflow, up to then', async () => {
+    const job = jobFile('sleep 600', { tpu: { accelerator: 'v5litepod-8' } });
+    const { id: dies } = await stack.jobs.submit({ job, user: 'bob' });
+    await until('it runs', async () => (await stack.jobs.row(dies)).phase === 'running', 60_000);
+    await stack.client.workflow.getHandle(dies).terminate('by a test');
+    await until('its slice is gone', async () => (await stack.jobs.openSlices(dies)).length === 0, 60_000);
+    await stack.killWorker();
+    // The look of this worker was minutes ago.
+    await stack.store.remove(sweepLookObject);
+    await stack.startWorker();
+    const found = await until('it is counted', async () => readUsage(stack.store, dies), 60_000);
+    const [bill] = billOf(await admin.journal()).filter(({ name }) => name.includes(`-${dies}-`));
+    assert.deepEqual([found.result, found.user, found.leaving], ['terminated', 'bob', undefined]);
+    const difference = Math.abs(found.charged * 1000 - (bill?.chipMs ?? 0));
+    console.log(`terminated: bill ${bill?.chipMs} chip-ms, counted ${found.charged * 1000}`);
+    assert.ok(found.charged > 0 && difference <= LISTING_MS * CHIPS, `${found.charged} beside ${bill?.chipMs}`);
+    const { records } = await readDayFiles(stack.store, found.endedAt - 1);
+    assert.equal(records.filter((each) => each.job === dies).length, 1);
   });
 });

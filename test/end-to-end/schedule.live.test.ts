@@ -76,14 +76,14 @@ describe('schedules, on the local stack', function () {
     await ended('early', 4);
     const { firings } = await schedules().view('early');
     assert.deepEqual(Object.fromEntries(firings.map(({ job, state }) => [job, state])), {
-      'early-20261031-0530': 'succeeded',
-      'early-20261101-0530': 'succeeded',
-      'early-20261101-0630': 'skipped',
-      'early-20261102-0630': 'succeeded',
+      'early-20261031t0530': 'succeeded',
+      'early-20261101t0530': 'succeeded',
+      'early-20261101t0630': 'skipped',
+      'early-20261102t0630': 'succeeded',
     });
     assert.equal((await stack.jobs.find({ name: 'early-*' })).length, 3);
     const status = await user.here('schedule', 'status', 'early');
-    assert.match(status.stdout, /2026-11-01 01:30 EST +early-20261101-0630 +skipped +the clock .* was put back/);
+    assert.match(status.stdout, /2026-11-01 01:30 EST +early-20261101t0630 +skipped +the clock .* was put back/);
   });
 
   it('starts its job as its creator submitted it, once, though the worker is killed; and lists both', async () => {
@@ -93,7 +93,7 @@ describe('schedules, on the local stack', function () {
     await create('nightly', written('cat x.txt; sleep 4'), ...RARELY, '--bundle', bundle, '--priority', '2');
     writeFileSync(join(bundle, 'x.txt'), 'later\n');
     const { job = '' } = await schedules().trigger('nightly');
-    assert.match(job, /^nightly-\d{8}-\d{4}(\d\d)?$/);
+    assert.match(job, /^nightly-\d{8}t\d{4}(\d\d)?$/);
     await stack.killWorker();
     await stack.startWorker();
     const waited = await user.here('wait', job);
@@ -137,6 +137,29 @@ describe('schedules, on the local stack', function () {
     await schedules().delete('fresh');
     await stack.jobs.cancel(firings[0]?.job ?? '');
     assert.equal((await user.here('schedule', 'status', 'fresh')).code, 3);
+  });
+
+  it('starts a group for an array, which it waits for and cancels', async () => {
+    const file = written('test "${array.n}" = 1', { array: { matrix: { n: '1..2' } }, retries: { task: 0 } });
+    await create('grid', file, ...RARELY, '--overlap', 'cancel');
+    const { job: first = '' } = await schedules().trigger('grid');
+    assert.match(first, /^grid-\d{8}t\d{4}(\d\d)?$/);
+    await ended('grid', 1);
+    const { members, firings } = await schedules().view('grid');
+    assert.deepEqual([members, firings[0]?.state], [2, 'failed'], 'one of its members fails');
+    const status = await user.here('schedule', 'status', 'grid');
+    assert.match(status.stdout, /slice +2 jobs of v5litepod-1/);
+    const { counts } = JSON.parse((await user.here('status', first, '-o', 'json')).stdout) as { counts: object };
+    assert.deepEqual(
+      Object.entries(counts).filter(([, number]) => number > 0),
+      [
+        ['succeeded', 1],
+        ['failed', 1],
+      ],
+    );
+    assert.match((await user.here('retry', first, '--failed')).stdout, /^1 member of group .* runs again/);
+    const row = await stack.jobs.row(`${first}-0`);
+    assert.equal(row.schedule, 'grid');
   });
 
   it('says why it started no job: a file that is gone, and a job that a worker refuses', async () => {

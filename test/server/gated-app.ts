@@ -53,7 +53,7 @@ const scheduleOf = ({ id: name, user, project, pool, slice, why }: JobRow) =>
   ({
     ...{ name, user, project, pool, slice, cron: '30 2 * * *', timeZone: 'UTC', overlap: 'skip', createdAt: 1 },
     ...{ isPaused: false, next: [2] },
-    last: { job: `${name}-20261130-0230`, at: 1, state: 'refused', ...(why !== undefined && { why }) },
+    last: { job: `${name}-20261130t0230`, at: 1, state: 'refused', ...(why !== undefined && { why }) },
   }) as const satisfies ScheduleRow;
 
 /**
@@ -231,14 +231,14 @@ export class GatedApp {
           const row = this.rows.get(name);
           if (row === undefined) throw new ScheduleNotFound(name, 'here');
           const last = scheduleOf(row).last;
-          return { ...scheduleOf(row), firings: [last], fired: 1, overlapped: 0, missed: 0 };
+          return { ...scheduleOf(row), firings: [last], fired: 1, overlapped: 0, waiting: 0, missed: 0 };
         },
         ...Object.fromEntries(
           ['pause', 'resume', 'trigger', 'delete'].map((verb) => [
             verb,
             async (...given: readonly unknown[]) => {
               this.told.push({ verb, given });
-              return verb === 'trigger' ? { message: 'it fires', job: 'mine-20261130-0200' } : 'noted';
+              return verb === 'trigger' ? { message: 'it fires', job: 'mine-20261130t0200' } : 'noted';
             },
           ]),
         ),

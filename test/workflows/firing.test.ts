@@ -30,6 +30,8 @@ class Night {
   tries = 0;
   /** Jobs that were started. */
   starts = 0;
+  /** Ids of workflows that it asked to end. */
+  readonly asked: string[] = [];
   /** What becomes of a try. Absent: it starts the job. */
   answer: (tries: number) => StartedFiring | 'lost' | 'away' | undefined = () => undefined;
   /** Of a job that Temporal shows otherwise than it ended here. */
@@ -117,6 +119,7 @@ class Night {
       },
       readRefusal: async () => ({ why: 'pool p has no project vision' }),
       cancelMembers: async ({ ids, asker }: { readonly ids: readonly string[]; readonly asker: object }) => {
+        this.asked.push(...ids);
         for (const id of ids) {
           this.server.signal(id, cancelNoteSignal.name, { v: 1, ...asker });
           if (this.server.isOpen(id)) this.server.cancel(id);
@@ -178,6 +181,19 @@ describe('a firing of a schedule', function () {
     assert.equal(night.result, 'cancelled');
     const { at = 0 } = (night.end ?? {}) as { readonly at?: number };
     assert.ok(at >= (night.ends.get(JOB)?.at ?? Infinity) - 5 * SECOND);
+  });
+
+  it('that is cancelled cancels the group of an array, whose members it waits for', async () => {
+    const night = await Night.open();
+    night.answer = () => ({ kind: 'started' });
+    night.state = 'open';
+    await night.fire(9_999, { array: { matrix: { n: '1..3' } } }).until(30 * MINUTE);
+    night.server.cancel(WORKFLOW);
+    await night.until(31 * MINUTE);
+    assert.deepEqual([night.asked, night.end], [[`group/${JOB}`], undefined]);
+    night.state = 'cancelled';
+    await night.until(3 * HOUR);
+    assert.equal(night.result, 'cancelled');
   });
 
   it('that is cancelled while the store is away starts nothing', async () => {

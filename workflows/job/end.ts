@@ -7,12 +7,15 @@ import type { JobMember } from '../../domain/array/group-state.js';
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import type { WorkflowTarget } from '../../domain/notify.js';
 import { type JobRecord, recordOf } from '../../domain/counted/record.js';
+import type { ShownUsage } from '../../domain/counted/usage.js';
+import type { EpochMs } from '../../domain/units.js';
 import { type EndHook, type HookReport, hooksAfter } from '../../domain/hooks.js';
 import { groupMail, lastRecord, summing, hooking } from '../activity-options.js';
 import { type Attempt, attemptInput, type AttemptParts } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
 import type { JobFile } from './job-file.js';
 import type { Notices } from './notices.js';
+import type { Recovery } from './recovery.js';
 import { SignalLines } from './signal-lines.js';
 import type { JobStory } from './story.js';
 import type { Slices } from './slices.js';
@@ -67,9 +70,34 @@ export async function storeOutcome(parts: Omit<EndParts, 'notices'>, outcome: Ou
 }
 
 /** The account of the job, as the day files have it (docs/counted.md). */
-function countedRecord({ job, file, settings, usage }: Omit<EndParts, 'notices'>, outcome: Outcome): JobRecord {
-  const { shown, leaving, lostMarks } = usage;
-  const { result, attempts, preemptions, quotaPreemptions, submittedAt, startedAt, endedAt } = outcome;
+function countedRecord(parts: Omit<EndParts, 'notices'>, outcome: Outcome): JobRecord {
+  return recordWith(parts, parts.usage.shown, outcome);
+}
+
+/** The account of a job that was terminated, as far as its workflow knew: it says in which part each chip was last. */
+export function accountAt(
+  { recovery, ...parts }: Omit<EndParts, 'notices'> & { readonly recovery: Recovery },
+  endedAt: EpochMs,
+): JobRecord {
+  return recordWith(parts, parts.usage.shownAt(endedAt), {
+    ...recovery.outcome('cancelled'),
+    ...{ result: 'terminated', endedAt },
+  });
+}
+
+/** The facts of an end that the account needs. */
+type Counted = Pick<
+  JobRecord,
+  'result' | 'attempts' | 'preemptions' | 'quotaPreemptions' | 'submittedAt' | 'startedAt' | 'endedAt'
+>;
+
+function recordWith(
+  { job, file, settings, usage }: Omit<EndParts, 'notices'>,
+  shown: ShownUsage,
+  end: Counted,
+): JobRecord {
+  const { leaving, lostMarks } = usage;
+  const { result, attempts, preemptions, quotaPreemptions, submittedAt, startedAt, endedAt } = end;
   return recordOf(file.spec, shown, {
     job: job.id,
     run: job.run,

@@ -11,6 +11,7 @@ import {
 import { cancelNoteForm, priorityNewsForm } from '../../contract/job-forms.js';
 import {
   cancelNoteSignal,
+  accountQuery,
   describeQuery,
   type JobInput,
   type JobSettings,
@@ -39,6 +40,7 @@ import { buildMail, groupWork } from '../activity-options.js';
 import { Attempt } from './attempt.js';
 import { Attempts } from './attempts.js';
 import { jobDetails } from './details.js';
+import { accountAt } from './end.js';
 import { Gang } from './gang.js';
 import { Interruptions } from './interruption.js';
 import { JobFile } from './job-file.js';
@@ -193,6 +195,7 @@ export function carryOf({ carried, ...job }: Job): JobCarry {
 function listen(job: Job): void {
   const { inbox } = job;
   setHandler(describeQuery, () => jobView(job));
+  setHandler(accountQuery, (endedAt) => accountAt(job, endedAt));
   takeUpdates(job);
   inbox.on(cancelNoteSignal, cancelNoteForm, (note) => {
     const asker = askerOf(note);

@@ -15,6 +15,7 @@ import {
 } from '../../domain/counted/usage.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { askedMachines } from '../../domain/machines.js';
+import type { EpochMs } from '../../domain/units.js';
 import type { Attempt } from './attempt.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
@@ -130,9 +131,14 @@ export class JobUsage {
 
   /** The account up to now. */
   get shown(): ShownUsage {
+    return this.shownAt(Date.now());
+  }
+
+  /** The account up to a time, if nothing changes until then. */
+  shownAt(at: EpochMs): ShownUsage {
     const { file, settings, attempt } = this.#parts;
     const lost = this.#lost ?? (attempt.number < 2 ? 'none' : 'unknown');
-    return shownUsage(file.spec, usageAt(this.#usage, Date.now()), { lost, prices: settings.prices });
+    return shownUsage(file.spec, usageAt(this.#usage, at), { lost, prices: settings.prices });
   }
 
   /** Slices whose chips were there and are not seen gone: their draining is not in the account yet. */

@@ -41,6 +41,8 @@ export async function up(flags: UpFlags): Promise<void> {
     ...wish('codecKey', flags.codecKey),
     ...wish('poolFile', flags.machines ?? flags.poolFile),
     ...wish('temporalAddress', flags.temporalAddress),
+    // The variable of a worker. Empty: none any more.
+    ...wish('priceFile', process.env['JOBCTL_PRICE_FILE'] === '' ? false : process.env['JOBCTL_PRICE_FILE']),
     ...(flags.port === undefined ? {} : { temporalPort: flags.port }),
     ...(flags.uiPort === undefined ? {} : { uiPort: flags.uiPort }),
   });

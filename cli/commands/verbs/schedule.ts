@@ -64,14 +64,14 @@ export function scheduleStatus(name: string, flags: LookFlags): Promise<number> 
 }
 
 function statusLines(view: ScheduleView): readonly string[] {
-  const { name, cron, timeZone, overlap, isPaused, note, firings, createdAt } = view;
+  const { name, cron, timeZone, overlap, isPaused, note, firings, createdAt, members } = view;
   const noted = note === undefined ? '' : `, ${oneLine(note)}`;
   const facts: readonly (readonly [string, string])[] = [
     ['cron', `${cron}, ${timeZone}`],
     ['overlap', overlap],
     ['state', isPaused ? `paused${noted.replace(/^, paused /, ' ')}` : `active${noted}`],
     ['project', `${view.project} (pool ${view.pool}), user ${view.user}`],
-    ['slice', view.slice],
+    ['slice', members === undefined ? view.slice : `${count(members, 'job')} of ${view.slice}`],
     ['created', createdAt === 0 ? 'not by jobctl' : timeInZone(createdAt, timeZone)],
     ['next', nextText(view)],
     ['fired', firedText(view)],
@@ -98,8 +98,9 @@ function nextText({ isPaused, next, timeZone }: ScheduleView): string {
   return isPaused ? 'none while it is paused' : next.map((at) => timeInZone(at, timeZone)).join(', ');
 }
 
-function firedText({ fired, overlapped, missed }: ScheduleView): string {
+function firedText({ fired, overlapped, waiting, missed }: ScheduleView): string {
   const left = [
+    ...(waiting === 0 ? [] : [`${count(waiting, 'firing')} waits until the job before has ended`]),
     ...(overlapped === 0 ? [] : [`${count(overlapped, 'firing')} left out: the job before had not ended`]),
     ...(missed === 0 ? [] : [`${count(missed, 'firing')} missed: no Temporal server was there`]),
   ];

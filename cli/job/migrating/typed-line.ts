@@ -250,6 +250,19 @@ const OTHERS: Readonly<Record<string, Reader>> = {
   events: (args) => ({ whose: ANOTHERS, lines: [line('logs', firstOf(args), '--job')] }),
 };
 
+/** SkyPilot's managed jobs: each job of jobctl is one, and its pool is the queue. */
+const MANAGED_JOBS: Readonly<Record<string, Reader>> = {
+  queue: () => ({
+    whose: SKYPILOTS,
+    lines: [line('list')],
+    notes: ['it shows who runs and who waits, by place; the reason of one that waits: `why JOB`'],
+  }),
+  launch: (args) => ({ whose: SKYPILOTS, lines: [line('submit', plain(args)[0] ?? 'job.yaml')], notes: [OF_TASKS] }),
+  logs: (args) => ({ whose: SKYPILOTS, lines: [line('logs', firstOf(args), '--follow')] }),
+  cancel: as(SKYPILOTS, 'cancel'),
+};
+const OF_TASKS = 'a task of SkyPilot: `validate` with its file prints the lines of a job file';
+
 /** Words that have another meaning after the name of their tool than alone. */
 const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   jobman: {
@@ -263,6 +276,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
     queue: () => ({ whose: SKYPILOTS, lines: [line('list')] }),
     'cost-report': () => ({ whose: SKYPILOTS, lines: [line('report', 'cost', '--since', '30d')], notes: [OF_PRICES] }),
     check: () => ({ whose: SKYPILOTS, lines: [line('doctor', '--gcp')] }),
+    jobs: ([action = '', ...rest], command) => MANAGED_JOBS[action]?.(rest, command),
     down: as(SKYPILOTS, 'delete'),
   },
   gcp: {

@@ -18,6 +18,8 @@ export interface DevUpOptions extends DevOptions {
   readonly codecKey?: string | null;
   /** A pool file; null: none any more; absent: unchanged. */
   readonly poolFile?: string | null;
+  /** The operator's prices: a path or `gs://BUCKET/OBJECT`; null: none any more; absent: unchanged. */
+  readonly priceFile?: string | null;
   /** A running Temporal server; null: jobctl's own; absent: unchanged. */
   readonly temporalAddress?: string | null;
   /** The cloud of the stack. Absent: unchanged, or the rehearsal for a new stack. */
@@ -43,6 +45,7 @@ export async function settleRecord(
   const temporalAddress =
     options.temporalAddress === undefined ? (known?.temporalAddress ?? null) : options.temporalAddress;
   const pool = await settlePoolFile(known?.poolFile, options.poolFile);
+  const prices = await settlePriceFile(known?.priceFile, options.priceFile);
   const quotaFile = await settleQuotaFile(home, known, options.quotaFile, { ...cloud, ...pool });
   const codec = await settleCodec(known?.codec, options.codecKey);
   if (known !== undefined && isServerToEnd(known, temporalAddress, options)) await stopServer(home, onProgress);
@@ -57,7 +60,7 @@ export async function settleRecord(
   const keys = codec === undefined ? {} : { codec };
   const timeScale = options.timeScale ?? known?.timeScale;
   const clock = timeScale === undefined ? {} : { timeScale };
-  const files = { quotaFile, ...pool };
+  const files = { quotaFile, ...pool, ...prices };
   const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, ...files, ...keys, ...clock, parts };
   writeStackRecord(home, record);
   return record;
@@ -107,7 +110,28 @@ async function settlePoolFile(
   return { poolFile };
 }
 
-function readableFile(path: string | null, kind: 'quota' | 'pool'): string | null {
+/** @throws Error with all problems of the file: while it is wrong, jobs would have public prices */
+async function settlePriceFile(
+  known: string | undefined,
+  wanted: string | null | undefined,
+): Promise<Pick<StackRecord, 'priceFile'>> {
+  if (wanted === undefined) return known === undefined ? {} : { priceFile: known };
+  if (wanted === null || isInBucket(wanted)) return wanted === null ? {} : { priceFile: wanted };
+  const priceFile = readableFile(wanted, 'price');
+  if (priceFile === null) return {};
+  const { parsePriceFile } = await import('../../../quota/files/price-file.js');
+  const parsed = parsePriceFile(readFileSync(priceFile, 'utf8'), priceFile);
+  if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
+  return { priceFile };
+}
+
+const isInBucket = (place: string): boolean => place.startsWith('gs://');
+
+/** A price file as the record of a stack has it. */
+export const placeOfPrices = (place: string | null): string | null =>
+  place === null || isInBucket(place) ? place : resolve(place);
+
+function readableFile(path: string | null, kind: 'quota' | 'pool' | 'price'): string | null {
   const absolute = absoluteOrNull(path);
   if (absolute === null) return null;
   if (!existsSync(absolute)) throw new Error(`${kind} file ${absolute}: does not exist`);

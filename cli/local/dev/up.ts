@@ -20,7 +20,7 @@ import { ensureRunning, type Part } from './part.js';
 import { guardedLine } from './guarded-server/guarded-part.js';
 import { isEverybodys, isQuotaCurrent, tellMachines } from './own-machines.js';
 import { settleCloud, type CloudWish, type StackCloud } from './real-cloud.js';
-import { absoluteOrNull, settleRecord, type DevUpOptions } from './settle-record.js';
+import { absoluteOrNull, placeOfPrices, settleRecord, type DevUpOptions } from './settle-record.js';
 import {
   lockStack,
   isPartReady,
@@ -95,13 +95,14 @@ async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<
 }
 
 function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
-  const { temporalAddress, quotaFile, poolFile, codecKey, temporalPort, uiPort, cloud } = options;
+  const { temporalAddress, quotaFile, poolFile, priceFile, codecKey, temporalPort, uiPort, cloud } = options;
   return (
     isCloudAsWanted(record, cloud) &&
     (temporalAddress === undefined || temporalAddress === record.temporalAddress) &&
     (quotaFile === undefined || absoluteOrNull(quotaFile) === record.quotaFile) &&
     (codecKey === undefined || codecKey === (record.codec?.key ?? null)) &&
     (poolFile === undefined || absoluteOrNull(poolFile) === (record.poolFile ?? null)) &&
+    (priceFile === undefined || placeOfPrices(priceFile) === (record.priceFile ?? null)) &&
     (temporalPort === undefined || temporalPort === record.addresses.temporal) &&
     (uiPort === undefined || uiPort === record.addresses.temporalUi)
   );

@@ -244,5 +244,6 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),
     ...(record.codec === undefined ? {} : { codec: record.codec }),
     ...(record.poolFile === undefined ? {} : { poolFile: record.poolFile }),
+    ...(record.priceFile === undefined ? {} : { priceFile: record.priceFile }),
   };
 }

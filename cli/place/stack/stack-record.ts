@@ -75,6 +75,8 @@ export interface StackRecord {
   readonly codec?: CodecReferences;
   /** Absolute path; absent: no pool file. */
   readonly poolFile?: string;
+  /** The operator's prices: an absolute path or `gs://BUCKET/OBJECT`; absent: public prices alone. */
+  readonly priceFile?: string;
   /** Speed of the rehearsal's clock relative to this computer's; absent: 1. jobctl's waits scale with it. */
   readonly timeScale?: number;
   readonly parts: Readonly<Partial<Record<PartName, ProcessRecord>>>;

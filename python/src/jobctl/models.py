@@ -298,6 +298,8 @@ class Schedule:
     is_paused: bool
     # Its next times, five at most; also of one that is paused.
     next: Tuple[datetime, ...]
+    # Members of the group that each time starts. None: each time starts one job.
+    members: Optional[int] = None
     # Who paused or resumed it, and why.
     note: Optional[str] = None
     # None: it has not fired yet, or that is forgotten.
@@ -329,8 +331,11 @@ class ScheduleDescription:
     fired: int
     # Those that did not start because the job before had not ended.
     overlapped: int
+    # Those that start when the job before has ended.
+    waiting: int
     # Those that were never made up for, because no server was there.
     missed: int
+    members: Optional[int] = None
     note: Optional[str] = None
     last: Optional[Firing] = None
     raw: Json = field(default_factory=dict, repr=False, compare=False)

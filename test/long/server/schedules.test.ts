@@ -62,11 +62,11 @@ describe('a schedule in a pool in verified mode', function () {
     const at = Date.parse('2026-11-30T02:00:00Z');
     const firing = { schedule: 'signed', at };
     const forged: Readonly<Record<string, readonly [string, JobInput]>> = {
-      'another time': ['signed-20261130-0300', { ...submission, firing }],
-      'another schedule': ['nightly-20261130-0200', { ...submission, firing: { ...firing, schedule: 'nightly' } }],
+      'another time': ['signed-20261130t0300', { ...submission, firing }],
+      'another schedule': ['nightly-20261130t0200', { ...submission, firing: { ...firing, schedule: 'nightly' } }],
       'no firing': ['signed', submission],
       'another command': [
-        'signed-20261130-0200',
+        'signed-20261130t0200',
         { ...submission, firing, job: { ...(submission.job as object), command: { run: 'id' } } },
       ],
     };
