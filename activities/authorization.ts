@@ -56,8 +56,8 @@ export function submitterOf(trust: Trust, { job, spec, input }: AcceptJobInput):
 
 /**
  * The id of the one job that a signature permits. The signature names the job itself, or the schedule or group that starts it;
- * the id is then made of that name with the firing's time, the member's index, or both, since a firing may be a group. Whether the file has such a member is checked
- * later, when `acceptJob` takes the member's own file.
+ * the id is then made of that name with the firing's time, the member's index, or both, since a firing may be a group. Whether
+ * the file has such a member is checked later, when `acceptJob` takes the member's own file.
  */
 function signedId(signed: string, input: AcceptJobInput['input']): string {
   const { firing } = input;
