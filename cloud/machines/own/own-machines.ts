@@ -303,8 +303,9 @@ function lossOf({ name }: ChosenMachine, look: Look | undefined): readonly strin
 }
 
 function hostOf({ pool }: MachinesRef, claim: string, machine: ChosenMachine, index: number): SshHost {
-  const { name, address, port, user, slot, key } = machine;
-  const own = { pool, name, port, user, claim, ...(slot && { slot }), ...(key !== undefined && { key }) };
+  const { name, address, port, user, slot, uuids, key } = machine;
+  const gpus = { ...(slot && { slot }), ...(uuids && { uuids }) };
+  const own = { pool, name, port, user, claim, ...gpus, ...(key !== undefined && { key }) };
   return { reach: 'ssh', index, internalIp: address, own };
 }
 

@@ -15,6 +15,8 @@ import type { AuditedResource } from '../audited-resource.js';
 export interface ChosenMachine extends Omit<OwnMachine, 'labels' | 'check' | 'maker' | 'model'> {
   /** Other slots of the same shared machine. The slice has a claim on each, for its GPU, and runs nothing as their users. */
   readonly beside?: readonly ChosenMachine[];
+  /** UUIDs of all GPUs that the slice has there, once they are known. */
+  readonly uuids?: readonly string[];
 }
 
 /** Each place where these hosts have a claim, by itself. */
@@ -63,6 +65,7 @@ const reach = () =>
     accelerators: z.record(text, z.int()),
     key: text.exactOptional(),
     hostKey: text.exactOptional(),
+    uuids: z.array(text).exactOptional(),
     isRehearsed: z.literal(true).exactOptional(),
   });
 const chosen = (): z.ZodType<ChosenMachine> => reach().extend({ beside: z.array(reach()).exactOptional() });
@@ -85,6 +88,7 @@ const form = (): z.ZodType<PoolRecord> =>
         failures: z.int(),
         lastProblem: z.object({ at: time, text }).exactOptional(),
         model: text.exactOptional(),
+        uuids: z.array(text).exactOptional(),
         ended: z.object({ at: time, job: text, text }).exactOptional(),
         warning: text.exactOptional(),
         aside: z.object({ at: time, reason: text }).exactOptional(),
@@ -109,7 +113,9 @@ export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: n
 /** Notes that the machine passed its inspection. Its present use by others is not a failure of the machine. */
 export function inspectedWell(
   { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
-  { busy, warnings, model }: Pick<Inspection, 'busy' | 'warnings' | 'model'> = { warnings: [] },
+  { busy, warnings, model, uuids }: Pick<Inspection, 'busy' | 'warnings' | 'model'> & Pick<MachineRecord, 'uuids'> = {
+    warnings: [],
+  },
   at: number,
 ): MachineRecord {
   return {
@@ -118,6 +124,7 @@ export function inspectedWell(
     ...(busy !== undefined && { lastProblem: { at, text: busy } }),
     ...(warnings.length > 0 && { warning: warnings.join('; ') }),
     ...(model !== undefined && { model }),
+    ...(uuids !== undefined && { uuids }),
   };
 }
 
