@@ -6,7 +6,7 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { commandContainer, rayOf } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
-import { ownHostAt } from '../../domain/slice.js';
+import { ownHostAt, ownHostOf } from '../../domain/slice.js';
 import { rayVariables } from '../../domain/modules/ray-run.js';
 import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
@@ -106,5 +106,6 @@ function rayPlace(
     .update(`ray\n${owner}\n${runIdOf(input)}`)
     .digest('hex');
   const addresses = input.slices.flatMap(({ hosts }) => hosts.map(({ internalIp }) => internalIp));
-  return rayVariables({ addresses, number, token });
+  const slot = ownHostOf(input.slices[0]?.hosts[0])?.slot?.number;
+  return rayVariables({ addresses, number, token, ...(slot !== undefined && { slot }) });
 }

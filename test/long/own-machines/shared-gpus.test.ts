@@ -162,6 +162,11 @@ host_key = "${box.hostKey}"
         dead.push(server);
         server = await restart();
       },
+      'the machine is rebooted, its GPUs in another order': async () => {
+        const by = draws.between(0, GPUS - 1);
+        box.lists(Array.from({ length: GPUS }, (_, index) => (index + by) % GPUS));
+        await box.reboot();
+      },
       'a command is killed, with all that it has started': async () => {
         const { running } = listener;
         if (running.length === 0) return;
