@@ -24,6 +24,7 @@ until [ -e ~/go ]; do sleep 0.1; done`;
 /** docs/adr/0177 */
 describe('a shared machine that is rebooted under two jobs', function () {
   this.timeout(600_000);
+  this.bail(true);
   let stack: TestStack;
   let user: JobctlUser;
   const boxes: SlottedBox[] = [];
@@ -94,8 +95,8 @@ host_key = "${hostKey}"
     assert.equal(await said('two', 2), 'gpu-2 has GPU-20ff,GPU-30ff');
     assert.deepEqual(claims(0), ['one', 'one', 'two', 'two']);
     for (const id of ['one', 'two']) {
-      const { stdout } = await user.run('status', '--timeline', id);
-      assert.match(stdout, /restarted/, `${id} is told: ${stdout}`);
+      const { events } = await stack.jobs.describe(id);
+      assert.match(events.map(({ text }) => text).join('\n'), /the host was restarted/, `${id} is told`);
     }
   });
 
