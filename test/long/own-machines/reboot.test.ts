@@ -13,10 +13,10 @@ const POOL = 'reboots';
 const GPUS = 4;
 const STEP_MS = 120_000;
 
-/** A lock for each of its GPUs, which the kernel takes back with the process: two commands on one GPU would say so. */
+/** A lock on each of its cards, which the kernel takes back with the process: two commands on one card would say so. */
 const COMMAND = `fd=20
 for gpu in \${CUDA_VISIBLE_DEVICES//,/ }; do
-  eval "exec $fd<> /tmp/$gpu.lock"; flock -n $fd || { echo "$gpu is in use by another job"; exit 3; }; fd=$((fd + 1))
+  card=\${gpu#GPU-}; eval "exec $fd< /dev/nvidia\${card%0ff}"; flock -n $fd || { echo "$gpu is in use by another job"; exit 3; }; fd=$((fd + 1))
 done
 echo "$(id -un) has $CUDA_VISIBLE_DEVICES"
 until [ -e ~/go ]; do sleep 0.1; done`;
