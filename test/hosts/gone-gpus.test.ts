@@ -49,32 +49,32 @@ describe('GPUs of a claim that the driver has lost', () => {
       assert.equal(output(host), 'mine\n');
     }));
 
-  const AT_END: Readonly<Record<string, { then: string; want: string | undefined; script?: string }>> = {
-    'the list is without one': { then: listing('GPU-77aa'), want: told('GPU-5d1b', 'nvidia-smi does not list it') },
+  const AT_END: Readonly<Record<string, { driver: string; want: string | undefined; script?: string }>> = {
+    'the list is without one': { driver: listing('GPU-77aa'), want: told('GPU-5d1b', 'nvidia-smi does not list it') },
     'one makes the whole list fail': {
-      then: oneLost,
+      driver: oneLost,
       want: told(
         'GPU-77aa',
         'nvidia-smi ended with code 255: Unable to determine the device handle for GPU 0000:0B:00.0: Unknown Error',
       ),
     },
-    'only another’s is lost': { then: smi(LOST, 'echo $2'), want: undefined },
+    'only another’s is lost': { driver: smi(LOST, 'echo $2'), want: undefined },
     'the driver fails for a reason of its own': {
-      then: smi('echo insufficient rights; exit 4', 'echo insufficient rights; exit 4'),
+      driver: smi('echo insufficient rights; exit 4', 'echo insufficient rights; exit 4'),
       want: undefined,
     },
-    'all are there': { then: BOTH, want: undefined },
-    'the command ended well': { then: listing(), want: undefined, script: 'exit 0' },
+    'all are there': { driver: BOTH, want: undefined },
+    'the command ended well': { driver: listing(), want: undefined, script: 'exit 0' },
   };
   it('are told of after a command that failed, and not for other failures', () =>
     on(async ({ connection, answers, read }) => {
-      for (const [index, [name, { then, want = '', script = 'exit 1' }]] of Object.entries(AT_END).entries()) {
+      for (const [index, [name, { driver, want = '', script = 'exit 1' }]] of Object.entries(AT_END).entries()) {
         const runId = `train-x1-a${index + 1}`;
         answers(BOTH);
         const waiting = `until [ -e ~/go-${index} ]; do sleep 0.02; done; ${script}`;
         await connection.startRun(request(waiting, { ...onMine(), runId, epoch: index + 1 }));
         await until(`${name} runs`, async () => (await connection.runStatus(runId)).kind === 'running');
-        answers(then);
+        answers(driver);
         await connection.exec(`touch ~/go-${index}`, NO_OUTPUT);
         await ended(connection, runId);
         assert.equal(read(`.jobctl/runs/${runId}/output`), want, name);

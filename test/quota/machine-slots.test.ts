@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { declared, reachOf } from '../../cloud/machines/own/choosing.js';
-import type { RunRequest } from '../../cloud/hosts/port.js';
 import { startCall } from '../../cloud/hosts/run-payload.js';
 import { runEnvironment } from '../../domain/run-environment.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -161,7 +160,7 @@ describe('the container of a slot', () => {
     const container = { image: 'img', flags, mounts: [], env: {} };
     const accelerator = { devices: [], lockFiles: [], gpus };
     const call = startCall(
-      { runId: 'j-a1', epoch: 1, script: 'true', env: {}, container, accelerator } as unknown as RunRequest,
+      { runId: 'j-a1', epoch: 1, script: 'true', env: {}, container, accelerator },
       { slice: 0, index: 0 },
     );
     return /^with_container.*$/m.exec(call.stdin.toString())?.[0] ?? '';
