@@ -17,6 +17,7 @@ import {
   type PoolRecord,
   type PoolRecords,
   type SliceRecord,
+  takenText,
   withEnded,
   withoutSlice,
 } from './pool-record.js';
@@ -340,21 +341,6 @@ const GIVEN_BACK = 'the slice was given back while its machines were claimed';
 export function problemOf({ problems, busy }: Inspection): string | undefined {
   const all = [...problems, ...(busy === undefined ? [] : [busy])];
   return all.length === 0 ? undefined : all.join('; ');
-}
-
-const releaseText = (claim: string): string =>
-  `if nobody looks after that any more, an admin ends it: jobctl machines release NAME --claim ${claim}`;
-
-export function takenText(text: string): string {
-  const claim = readClaim(text);
-  if (claim === undefined) {
-    const word = /^[\w-][\w.-]*$/.exec(text.split('\n', 1)[0] ?? '')?.[0];
-    const release = word === undefined ? 'remove it there' : releaseText(word);
-    return `is held by a claim that jobctl cannot read, ~/.jobctl/machine/claim on it: ${release}`;
-  }
-  const { slice, pool, ownership, uid, first } = claim;
-  const where = first === undefined ? '' : `, which runs on ${first.name}`;
-  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner})${where}: ${releaseText(uid)}`;
 }
 
 const sentences = (problems: ReadonlyMap<string, string>): string =>

@@ -13,9 +13,10 @@ import {
   LIKE_NEW,
   type PoolRecord,
   type PoolRecords,
+  takenText,
   withEnded,
 } from './pool-record.js';
-import { problemOf, takenText } from './claiming.js';
+import { problemOf } from './claiming.js';
 import { type Inspected, inspectHost } from './gpu-uuids.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
 import type { Examined, MachineLook, MachinesOperator } from '../port.js';

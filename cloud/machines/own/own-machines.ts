@@ -18,7 +18,7 @@ import {
   type WatchOptions,
 } from '../port.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../api-load.js';
-import { Claiming, takenText } from './claiming.js';
+import { Claiming } from './claiming.js';
 import {
   type ChosenMachine,
   claimsOf,
@@ -28,6 +28,7 @@ import {
   PoolRecords,
   type SliceRecord,
   readClaim,
+  takenText,
   withEnded,
   withoutSlice,
 } from './pool-record.js';

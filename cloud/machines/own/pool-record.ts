@@ -261,6 +261,22 @@ const splitAt = (line: string, at: number): readonly [string, string] => [line.s
 export const isOurs = (claim: MachineClaim | undefined, owner: string, pool: string): claim is MachineClaim =>
   claim !== undefined && claim.ownership.owner === owner && claim.pool === pool;
 
+const releaseText = (claim: string): string =>
+  `if nobody looks after that any more, an admin ends it: jobctl machines release NAME --claim ${claim}`;
+
+/** Says by whom the machine with this claim is held. */
+export function takenText(text: string): string {
+  const claim = readClaim(text);
+  if (claim === undefined) {
+    const word = /^[\w-][\w.-]*$/.exec(text.split('\n', 1)[0] ?? '')?.[0];
+    const release = word === undefined ? 'remove it there' : releaseText(word);
+    return `is held by a claim that jobctl cannot read, ~/.jobctl/machine/claim on it: ${release}`;
+  }
+  const { slice, pool, ownership, uid, first } = claim;
+  const where = first === undefined ? '' : `, which runs on ${first.name}`;
+  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner})${where}: ${releaseText(uid)}`;
+}
+
 /** The fields of a pool's record that this reader needs. */
 interface RawRecord {
   readonly slices?: Readonly<Record<string, RawSlice>>;
