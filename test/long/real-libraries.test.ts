@@ -72,7 +72,7 @@ parser.parse_args()
 deepspeed.init_distributed()
 model = torch.nn.Linear(2, 1)
 torch.nn.init.zeros_(model.weight)
-config = {'train_micro_batch_size_per_gpu': 4, 'optimizer': {'type': 'SGD', 'params': {'lr': 0.1}}}
+config = {'train_micro_batch_size_per_gpu': 4, 'gradient_clipping': 0.0, 'optimizer': {'type': 'SGD', 'params': {'lr': 0.1}}}
 engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
 engine.backward(engine(torch.full((4, 2), float(deepspeed.comm.get_rank() + 1))).sum())
 engine.step()
