@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { RunRequest } from '../../cloud/hosts/port.js';
 import { signIn } from '../../domain/recovery/broken-machine.js';
 import { until } from '../until.js';
 import { type GpuHost, withGpuHost } from './gpu-host.js';
-import { ended, NOTICE, request } from './run.js';
+import { ended, NOTICE, outputOf, request } from './run.js';
 import { never } from './session.js';
 
 const NO_OUTPUT = { onStdout: () => undefined, onStderr: () => undefined, signal: never };
@@ -88,5 +89,15 @@ describe('GPUs of a claim that the driver has lost', () => {
       host.answers(listing());
       await host.connection.stopRun('train-x1-a1', 100, NOTICE);
       assert.equal(output(host), '');
+    }));
+
+  it('have numbers of this boot by the documented line, for a program that takes nothing else', () =>
+    on(async ({ connection }) => {
+      const page = readFileSync(new URL('../../docs/own-machines.md', import.meta.url), 'utf8');
+      const line = /```sh\n(export CUDA_VISIBLE_DEVICES=[^]*?)\n```/.exec(page)?.[1];
+      assert.ok(line);
+      const driver = "nvidia-smi() { printf '0, GPU-77aa\\n1, GPU-0c3e\\n2, GPU-5d1b\\n'; }";
+      const script = `${driver}\nexport CUDA_VISIBLE_DEVICES=${MINE.join(',')}\n${line}\necho "$CUDA_VISIBLE_DEVICES"`;
+      assert.equal(await outputOf(connection, script), '0,2\n');
     }));
 });
