@@ -24,7 +24,7 @@ export function machinesActivities({ pools, quota, machinesOperator }: Outside):
       return translated(async () => {
         if (verb === 'examine')
           return { machines: [], examined: (await machinesOperator.examine(pool, chosen)).map(examinedRow) };
-        await operate(machinesOperator, input, chosen);
+        await operate(machinesOperator, input, chosen, all);
         return { machines: (await machinesOperator.look(pool, chosen)).map(rowOf) };
       });
     },
@@ -35,13 +35,14 @@ function operate(
   operator: MachinesOperator,
   { verb, pool, by, reason, claim }: MachinesInput,
   chosen: readonly OwnMachine[],
+  all: readonly OwnMachine[],
 ) {
   switch (verb) {
     case 'ls':
     case 'examine':
       return Promise.resolve();
     case 'check':
-      return operator.check(pool, chosen);
+      return operator.check(pool, chosen, all);
     case 'drain':
       return operator.drain(pool, chosen, by, reason);
     case 'undrain':

@@ -82,6 +82,7 @@ const sliceHost: z.ZodType<SliceHost> = z.discriminatedUnion('reach', [
         user: text(),
         claim: text(),
         slot: z.object({ number: z.int().min(0), of: z.int().min(1), gpus: z.array(z.int().min(0)) }).exactOptional(),
+        uuids: z.array(text()).exactOptional(),
         key: text().exactOptional(),
       })
       .exactOptional(),

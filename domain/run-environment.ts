@@ -1,7 +1,7 @@
 import type { JobSpec } from './job-spec.js';
 import type { AttemptSlice } from './machine-kinds/kind.js';
 import { kindOfJob, machineKind } from './machines.js';
-import { type MachineSlot, ownHostOf, type SliceHost, slotOf } from './slice.js';
+import { type OwnHost, ownHostAt, ownHostOf, type SliceHost } from './slice.js';
 import { WrongInput } from './errors.js';
 
 export interface RunPlace {
@@ -43,7 +43,7 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   return {
     ...machineKind(kindOfJob(spec)).environment(spec, { own, all: place.slices, ...job }),
     ...spec.env,
-    ...slotEnvironment(slotOf(own.hosts, host)),
+    ...slotEnvironment(ownHostAt(own.hosts, host)),
     JOBCTL_JOB_ID: place.job,
     JOBCTL_ATTEMPT: String(place.attempt),
     JOBCTL_HOST_INDEX: String(host),
@@ -60,11 +60,15 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
 }
 
 /**
- * Lets CUDA see the slot's GPUs only. The job's own `env` cannot override it, because the machine's other GPUs belong to other
- * jobs.
+ * CUDA sees the slot's GPUs alone. The job's own `env` cannot say otherwise: other GPUs of the machine are another job's. By UUID,
+ * since an index may be another GPU's after a reboot (docs/adr/0177).
  */
-function slotEnvironment(slot: MachineSlot | undefined): Record<string, string> {
-  return slot === undefined ? {} : { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: slot.gpus.join(',') };
+function slotEnvironment({ slot, uuids }: Pick<OwnHost, 'slot' | 'uuids'> = {}): Record<string, string> {
+  if (slot === undefined) return {};
+  const visible = (uuids ?? slot.gpus).join(',');
+  // Containers by NVIDIA's runtime get these devices alone. An index would be another one inside.
+  const inContainers = uuids === undefined ? {} : { NVIDIA_VISIBLE_DEVICES: visible };
+  return { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: visible, ...inContainers };
 }
 
 /** The port of `jax.distributed`: JAX's own cluster detection uses it on Cloud TPU. */

@@ -66,6 +66,8 @@ export interface OwnHost {
   readonly key?: string;
   /** Absent: the whole machine. */
   readonly slot?: MachineSlot;
+  /** UUIDs of the NVIDIA GPUs that it has, as the driver told them when it was claimed. Absent: no such driver (docs/adr/0177). */
+  readonly uuids?: readonly string[];
   /** Id of the claim that the machine must hold before anything of the slice begins on it (docs/adr/0070). */
   readonly claim: string;
 }
@@ -76,7 +78,7 @@ export interface MachineSlot {
   readonly number: number;
   /** Number of slots of the machine. */
   readonly of: number;
-  /** Indexes of its NVIDIA GPUs as nvidia-smi has them, which is their order on the PCI bus. Empty: it has none. */
+  /** Indexes of its NVIDIA GPUs at first, as nvidia-smi has them, which is their order on the PCI bus. Empty: it has none. */
   readonly gpus: readonly number[];
 }
 
@@ -116,11 +118,9 @@ export const reachFacts = (reach: Reach): ReachFacts => REACHES[reach];
 export const externalIpOf = (host: HostFacts): string | undefined => REACHES[host.reach].externalIp(host);
 export const ownHostOf = (host: HostFacts | undefined): OwnHost | undefined => host && REACHES[host.reach].own(host);
 
-/**
- * The slot of a shared machine that one of these hosts is. Undefined: the host is a whole machine, or belongs to a provider.
- */
-export const slotOf = (hosts: readonly SliceHost[], host: number): MachineSlot | undefined =>
-  ownHostOf(hosts.find(({ index }) => index === host))?.slot;
+/** The machine of a pool's inventory that a host of these is, if it is one. */
+export const ownHostAt = (hosts: readonly SliceHost[], host: number): OwnHost | undefined =>
+  ownHostOf(hosts.find(({ index }) => index === host));
 
 /** The provider's answer about one slice, as jobctl understands it. A failed call is not an answer: ports throw instead. */
 export type Condition =

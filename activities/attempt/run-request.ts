@@ -6,7 +6,7 @@ import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { commandContainer, rayOf } from '../../domain/modules/command.js';
 import { runEnvironment } from '../../domain/run-environment.js';
-import { slotOf } from '../../domain/slice.js';
+import { ownHostAt, ownHostOf } from '../../domain/slice.js';
 import { rayVariables } from '../../domain/modules/ray-run.js';
 import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
@@ -34,7 +34,8 @@ export function runRequest(
   // People hold the accelerators of a workspace whose watcher is started again, and are not waited for.
   const unasked = spec.workspace === undefined ? {} : { waitMs: 0 };
   const wait = waitSeconds === undefined ? unasked : { waitMs: waitSeconds * 1000 };
-  const slot = slotOf(input.slices.find((each) => each.index === slice)?.hosts ?? [], index);
+  const { slot, uuids } = ownHostAt(input.slices.find((each) => each.index === slice)?.hosts ?? [], index) ?? {};
+  const gpus = { ...(slot && { gpus: uuids ?? slot.gpus }), ...(uuids && { claimed: uuids }) };
   const { devices } = machineKind(kindOfJob(spec));
   const sign = hostUpload(store, host, signOf(input, host.number));
   const exitRecord = hostUpload(store, host, exitRecordOf(input, host), 'absent');
@@ -44,7 +45,7 @@ export function runRequest(
     script,
     env: { ...runEnvironment(spec, runPlace(input), slice, index), ...rayPlace(installation, input, host) },
     ...(container && { container }),
-    ...(slot?.gpus.length === 0 ? {} : { accelerator: { ...devices, ...wait, ...(slot && { gpus: slot.gpus }) } }),
+    ...(slot?.gpus.length === 0 ? {} : { accelerator: { ...devices, ...wait, ...gpus } }),
     ...(sign && { sign: { ...sign, everyMs: settings.timings.signOfLifeMs } }),
     ...(exitRecord && { exitRecord: { ...exitRecord, proof: proofOf(host.target) } }),
     outputs: outputsOf(store, input, host),
@@ -105,5 +106,6 @@ function rayPlace(
     .update(`ray\n${owner}\n${runIdOf(input)}`)
     .digest('hex');
   const addresses = input.slices.flatMap(({ hosts }) => hosts.map(({ internalIp }) => internalIp));
-  return rayVariables({ addresses, number, token });
+  const slot = ownHostOf(input.slices[0]?.hosts[0])?.slot?.number;
+  return rayVariables({ addresses, number, token, ...(slot !== undefined && { slot }) });
 }

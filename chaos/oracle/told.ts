@@ -41,8 +41,10 @@ interface Place {
   readonly lock: string;
 }
 const HOST: Place = { name: '$(< /proc/sys/kernel/hostname)', lock: '>>~/chaos-lock' };
+/** The card itself, whatever its index is now: test/hosts/slotted-box.ts gives card 3 the UUID `GPU-30ff`. */
+const CARD = `$(sed 's/^GPU-\\(.*\\)0ff$/\\1/' <<< "$CUDA_VISIBLE_DEVICES")`;
 /** A GPU of a slot, whose device file all users of its machine can open. */
-export const GPU: Place = { name: 'gpu-$CUDA_VISIBLE_DEVICES', lock: '< "/dev/nvidia$CUDA_VISIBLE_DEVICES"' };
+export const GPU: Place = { name: `gpu-${CARD}`, lock: `< "/dev/nvidia${CARD}"` };
 
 /**
  * The opening of a chaos command, in bash. `tell KIND TEXT` reports to the listener and into `~/chaos-told` on the host, or to

@@ -30,6 +30,8 @@ export interface Declared {
     readonly model?: string;
   };
   readonly slot?: MachineSlot;
+  /** UUIDs of the slot's GPUs. Absent: not known yet, so its indexes count. */
+  readonly uuids?: readonly string[];
   /** The operator's own script. */
   readonly check?: string;
 }
@@ -43,6 +45,8 @@ export interface Inspection {
   readonly warnings: readonly string[];
   /** The names that its GPUs give themselves. Absent: no NVIDIA driver was asked. */
   readonly model?: string;
+  /** UUIDs of all GPUs of the machine, in the driver's order. Absent: no NVIDIA driver was asked, or it told none. */
+  readonly listed?: readonly string[];
 }
 
 /** Free space that a machine must have: for jobctl's own files and a little of a job's. A job must check its own needs. */
@@ -87,20 +91,22 @@ export class MachineVerbs {
     return wordsOf(said, 'ended').slice(0, MOST_ENDED).map(endedText);
   }
 
-  async inspect({ accelerator, slot, check = '' }: Declared): Promise<Inspection> {
+  async inspect({ accelerator, slot, uuids, check = '' }: Declared): Promise<Inspection> {
     const maker = accelerator === undefined ? '-' : (accelerator.maker ?? makerOf(accelerator.type));
-    const gpus = slot?.gpus.join(',') ?? '';
+    const gpus = (uuids ?? slot?.gpus ?? []).join(',');
     const words = ['inspect', maker, String(accelerator?.count ?? 0), String(LEAST_FREE_KIB), gpus];
     const { stdout } = await this.#runner.call(words, { stdin: Buffer.from(check) });
     const said = stdout.toString();
     if (!said.includes(`${MARK}inspected`)) throw new HostUnreachable('the machine did not finish its inspection');
     const [busy] = wordsOf(said, 'busy');
     const models = wordsOf(said, 'gpu');
+    const listed = wordsOf(said, 'uuid');
     return {
       problems: wordsOf(said, 'problem'),
       ...(busy !== undefined && { busy }),
       warnings: [...wordsOf(said, 'warning'), ...wrongModel(accelerator, models)],
       ...(models.length > 0 && { model: models.join(', ').slice(0, MOST_MODEL) }),
+      ...(listed.length > 0 && { listed }),
     };
   }
 

@@ -200,8 +200,10 @@ export interface SignOfLife extends HostUpload {
 export interface AcceleratorCheck extends AcceleratorDevices {
   /** Absent: a minute. 0: the devices are not checked. */
   readonly waitMs?: number;
-  /** Indexes of the only GPUs that count, as nvidia-smi has them. Absent: all. */
-  readonly gpus?: readonly number[];
+  /** UUIDs of the only GPUs that count, or indexes, as nvidia-smi has them. Absent: all. */
+  readonly gpus?: readonly (string | number)[];
+  /** UUIDs of the GPUs of the claim, without which the command does not begin. Absent: no driver told them. */
+  readonly claimed?: readonly string[];
 }
 
 /** Reasons for which a host may end a command itself, as in the runner's `ended-by`. */

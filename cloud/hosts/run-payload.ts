@@ -41,6 +41,7 @@ export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' 
           unlisted: Object.keys(others),
           hasOutputs: request.outputs !== undefined,
           inputs: request.inputs,
+          gpus: (request.accelerator?.gpus ?? []).filter((gpu) => typeof gpu === 'string'),
         }),
     ),
     `${exportLines(others)}${container ? '' : inputLines(request.inputs)}`,
@@ -68,11 +69,12 @@ function jobOfRun(runId: string): string {
 function planOf(request: RunRequest, container: string | undefined): string {
   const { accelerator = NO_DEVICES, sign, exitRecord, outputs, preemptionHook } = request;
   const { maxUnattendedMs = 0, limitMs = 0, graceMs = 0, waitFor = 'shell', workspace } = request;
-  const { devices, lockFiles, waitMs = DEVICE_WAIT_MS, gpus = [] } = accelerator;
+  const { devices, lockFiles, waitMs = DEVICE_WAIT_MS, gpus = [], claimed = [] } = accelerator;
   const settings = [
     `devices=${shellQuote(devices.join(' '))}`,
     `lock_files=${shellQuote(lockFiles.join(' '))}`,
     `own_gpus=${shellQuote(gpus.join(' '))}`,
+    `claimed_gpus=${shellQuote(claimed.join(' '))}`,
     `device_wait_ms=${Math.ceil(waitMs)}`,
     ...(sign === undefined ? [] : signSettings(sign)),
     ...(exitRecord === undefined
@@ -144,15 +146,17 @@ interface ContainerOfRun {
   readonly unlisted: readonly string[];
   readonly hasOutputs: boolean;
   readonly inputs: RunInputs | undefined;
+  /** UUIDs of the only GPUs that it may have. Empty: those that its flags say. */
+  readonly gpus: readonly string[];
 }
 
 /** jobctl's options come last: if an option is given twice, docker takes the last. */
 function containerPlan(
   { image, flags, mounts, workdir }: RunContainer,
-  { name, runId, job, unlisted, hasOutputs, inputs }: ContainerOfRun,
+  { name, runId, job, unlisted, hasOutputs, inputs, gpus }: ContainerOfRun,
 ): string {
   const words = [
-    ...flags.flatMap(keptFlag).map(shellQuote),
+    ...flags.map(ofGpus(gpus)).flatMap(keptFlag).map(shellQuote),
     ...mounts.flatMap((mount) => ['-v', mountWord(mount)]),
     ...(workdir === undefined ? [] : ['-w', shellPath(workdir)]),
     ...unlisted.flatMap((variable) => ['-e', variable]),
@@ -178,6 +182,19 @@ const inputLines = (inputs: RunInputs | undefined): string =>
   Object.entries(inputs?.variables ?? {})
     .map(([name, path]) => `export ${variableName(name)}=${shellPath(path)}\n`)
     .join('');
+
+/**
+ * Replaces what `--gpus` asks for by these GPUs, in place, since docker adds up what several of them ask for. The value is a line of
+ * CSV, so the list of devices is in quotes of its own.
+ */
+function ofGpus(uuids: readonly string[]): (flag: string, index: number, flags: readonly string[]) => string {
+  const value = `"device=${uuids.join(',')}"`;
+  return (flag, index, flags) => {
+    if (uuids.length === 0) return flag;
+    if (flags[index - 1] === '--gpus') return value;
+    return flag.startsWith('--gpus=') ? `--gpus=${value}` : flag;
+  };
+}
 
 /** Drops flags for a terminal, and -d, which `docker create` does not know; also several in one word. There is no terminal. */
 function keptFlag(flag: string): string[] {

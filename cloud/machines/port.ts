@@ -156,8 +156,11 @@ export interface Examined {
 /** An operator's views and actions on a pool's own machines (docs/own-machines.md). @throws CloudUnavailable, CloudRefused */
 export interface MachinesOperator {
   look(pool: string, machines: readonly OwnMachine[]): Promise<readonly MachineLook[]>;
-  /** Inspects machines that no slice holds, and makes healthy ones usable again. First removes claims that no record knows. */
-  check(pool: string, machines: readonly OwnMachine[]): Promise<void>;
+  /**
+   * Inspects machines that no slice holds, and makes healthy ones usable again. First removes claims that no record knows.
+   * @param inventory all machines of the pool. Absent: those are all
+   */
+  check(pool: string, machines: readonly OwnMachine[], inventory?: readonly OwnMachine[]): Promise<void>;
   /** Reads what `jobctl doctor --machines` judges, of held machines too. Changes nothing. */
   examine(pool: string, machines: readonly OwnMachine[]): Promise<readonly Examined[]>;
   drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void>;

@@ -9,10 +9,15 @@ interface RayPlace {
   readonly number: number;
   /** Equal on all hosts of the attempt, and different in every other attempt. */
   readonly token: string;
+  /** Number of the head's slot, from 0 to 63. Absent: its machine has no slots. */
+  readonly slot?: number;
 }
 
-export function rayVariables({ addresses, number, token }: RayPlace): Readonly<Record<string, string>> {
-  return { JOBCTL_RAY_HOSTS: addresses.join(','), JOBCTL_RAY_HOST: String(number), JOBCTL_RAY_TOKEN: token };
+export function rayVariables({ addresses, number, token, slot }: RayPlace): Readonly<Record<string, string>> {
+  return {
+    ...{ JOBCTL_RAY_HOSTS: addresses.join(','), JOBCTL_RAY_HOST: String(number), JOBCTL_RAY_TOKEN: token },
+    ...(slot !== undefined && { JOBCTL_RAY_SLOT: String(slot) }),
+  };
 }
 
 /** Gives a hook the environment of the command's Ray, while Ray runs. */
@@ -227,6 +232,11 @@ ray_main() {
   ray_ip=\${ray_hosts[JOBCTL_RAY_HOST]}
   read -r id _ < <(cksum <<< "$JOBCTL_JOB_ID")
   ray_port=\${ray_base:-$((20000 + id % 3000 * 4))}
+  # Two slots of a machine have no port in common, whatever their jobs are called.
+  [ -z "\${JOBCTL_RAY_SLOT:-}" ] || ray_port=$((\${ray_base:-$((20000 + id % 46 * 256))} + JOBCTL_RAY_SLOT * 4))
+  other=$(printf '%s\\n' "\${ray_hosts[@]}" | sort | uniq -d | head -n 1)
+  [ -z "\${JOBCTL_RAY_SLOT:-}" ] || [ -z "$other" ] ||
+    ray_refused "two hosts of this job are slots of one machine, $other, and Ray takes a host of each machine: ask for fewer hosts with more GPUs each"
   ray_limit=$((SECONDS + ray_join_seconds))
   ray_told=
   ray_parts=()

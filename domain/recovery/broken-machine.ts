@@ -7,6 +7,8 @@ import type { CommandEnd } from './host-ends.js';
 interface Sign {
   readonly text: string;
   readonly weight: 'proof' | 'sign';
+  /** Said of it in place of the text. */
+  readonly words?: string;
 }
 
 /** Faults of memory or of an instruction. marin-community/marin#4120: exit 139 on one node until all retries were gone. */
@@ -35,6 +37,8 @@ const SIGNS: readonly Sign[] = [
   // A GPU with damaged memory (JuliaGPU/CUDAdrv.jl#106, vllm-project/vllm#5222: "hardware error", other hardware worked).
   { text: 'uncorrectable ECC error encountered', weight: 'proof' },
   { text: 'CUDA_ERROR_ECC_UNCORRECTABLE', weight: 'proof' },
+  // The on-host runner's own words (cloud/hosts/runner/accelerators.ts), which asked the driver.
+  { text: 'jobctl: GPUs of this job are gone: ', weight: 'proof', words: 'lost GPUs, of which its log tells' },
   // NVIDIA's Xid 79 (NVIDIA/open-gpu-kernel-modules#507; aws/eks-node-monitoring-agent#94 replaces the node).
   { text: 'GPU has fallen off the bus', weight: 'proof' },
   // CUDA Driver API 12.8, CUresult: 220 and 802 (a fabric manager that did not come up). The third line is nvidia-smi's.
@@ -72,7 +76,7 @@ export function suspicion({
 }: Exited): { text: string; isProof: boolean } | undefined {
   if (code === 0 || isStopped) return undefined;
   const sign = SIGNS.find(({ text }) => text === printed);
-  if (sign !== undefined) return { text: `printed '${sign.text}'`, isProof: sign.weight === 'proof' };
+  if (sign !== undefined) return { text: sign.words ?? `printed '${sign.text}'`, isProof: sign.weight === 'proof' };
   const fault = FAULTS.find((each) => code === 128 + each.number || signal === each.signal);
   return fault === undefined ? undefined : { text: `ended by ${fault.signal}`, isProof: false };
 }

@@ -54,6 +54,8 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
   { page: /doctor/u, begins: /^jobctl (contract|doctor .*--record)/u, by: 'test/doctor/contract.live.test.ts' },
   { page: /CONTRIBUTING/u, begins: /^JOBCTL_RECORDINGS=/u, by: 'test/cloud/recordings.test.ts' },
   { page: /own-machines/u, begins: /^jobctl (quota apply|machines)/u, by: 'test/long/own-machines/jobs.test.ts' },
+  { page: /own-machines/u, begins: /^export CUDA_VISIBLE_DEVICES=/u, by: 'test/hosts/gone-gpus.test.ts' },
+  { page: /docs\/kubernetes/u, begins: /^(tr , |deepspeed --no_ssh)/u, by: 'test/long/real-libraries.test.ts' },
   { page: /docs\/ray/u, begins: /^(\. ~\/\.jobctl\/runs\/|ray status)/u, by: 'test/long/ray.test.ts' },
   { begins: /^npm (pack|install jobctl|install @jobctl)/u, by: 'test/long/packages.test.ts' },
   { page: /CONTRIBUTING/u, begins: /^(npm (ci|test|run)|\.ci\/run|npx mocha)/u, by: '.ci/run' },

@@ -82,8 +82,8 @@ host_key = "${box.hostKey}"
     }
     const [lines] = [logs.flatMap((each) => each.split('\n')).filter((line) => line.includes(' has '))];
     assert.deepEqual([...new Set(lines)].map((line) => line.replace(/^.* [|│] /, '')).toSorted(), [
-      'gpu-0 has 0,1 of PCI_BUS_ID, ports 29400 8476',
-      'gpu-1 has 2,3 of PCI_BUS_ID, ports 29401 8477',
+      'gpu-0 has GPU-00ff,GPU-10ff of PCI_BUS_ID, ports 29400 8476',
+      'gpu-1 has GPU-20ff,GPU-30ff of PCI_BUS_ID, ports 29401 8477',
     ]);
     await until('both are free', async () => !/held/.test(await done('machines', 'ls', '--pool', stack.pool)));
   });
@@ -92,7 +92,7 @@ host_key = "${box.hostKey}"
     go(0);
     go(1);
     box.computes('GPU-00ff, 4242, colleague\\n');
-    assert.match(await done('submit', '--wait', '--name', 'four', job), /gpu-1 has 2,3/);
+    assert.match(await done('submit', '--wait', '--name', 'four', job), /gpu-1 has GPU-20ff,GPU-30ff/);
     const { stdout } = await stack.user.run('machines', 'ls', '--pool', stack.pool);
     assert.match(stdout, /box\.0[^\n]*4242 \(colleague\)/);
   });

@@ -6,7 +6,7 @@ import { ended, NOTICE, request } from './run.js';
 import { never } from './session.js';
 
 const H100 = { accelerator: { type: 'h100', count: 1 } };
-const WELL = { problems: [], warnings: [], model: 'NVIDIA H100 80GB HBM3' };
+const WELL = { problems: [], warnings: [], model: 'NVIDIA H100 80GB HBM3', listed: ['GPU-0'] };
 const PERSISTENCED = 'exec 3< /dev/nvidia0; exec -a /usr/bin/nvidia-persistenced sleep 300';
 const NO_OUTPUT = { onStdout: () => undefined, onStderr: () => undefined, signal: never };
 const onGpu = (waitMs = 60_000): Partial<RunRequest> => ({
@@ -139,7 +139,7 @@ describe('who uses the GPUs of a host', () => {
       const half = { accelerator: { type: 'h100', count: 4 }, slot };
       const onSlot = { accelerator: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [], waitMs: 100, gpus: slot.gpus } };
       computes('GPU-5d1b, 99997, /opt/a, b\nGPU-77aa, 99998, python3\n');
-      assert.deepEqual(await inspect(half), WELL);
+      assert.deepEqual(await inspect(half), { ...WELL, listed: gpus });
       await connection.startRun(request('echo mine', onSlot));
       assert.equal((await ended(connection)).code, 0);
       computes('GPU-5d1b, 99997, python3\nGPU-91f0, 99999, train, all\n');

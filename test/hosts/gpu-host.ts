@@ -14,6 +14,8 @@ export interface GpuHost extends HostSession {
   /** The lines of `--query-compute-apps=pid,process_name`, or a shell script of one's own. */
   computes(lines: string): void;
   answers(script: string): void;
+  /** Another program of the host, in place of its own. */
+  has(program: string, script: string): void;
   /** Starts bash inside with this script, and waits until it has made `~/NAME`. @returns its pid there */
   runs(name: string, script: string): Promise<number>;
 }
@@ -41,8 +43,9 @@ export function mountGpus(dev: string, gpus: number): string {
 export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise<void>, uid?: number): Promise<void> {
   const folder = mkdtempSync(join(isOpen(tmpdir()) ? tmpdir() : '/tmp', 'gpu-host-'));
   chmodSync(folder, 0o755);
-  const smi = join(folder, 'nvidia-smi');
-  const answers = (script: string): void => writeFileSync(smi, `#!/bin/bash\n${script}\n`, { mode: 0o755 });
+  const has = (program: string, script: string): void =>
+    writeFileSync(join(folder, program), `#!/bin/bash\n${script}\n`, { mode: 0o755 });
+  const answers = (script: string): void => has('nvidia-smi', script);
   const listed = Array.from({ length: gpus }, (_, index) => `GPU ${index}: ${H100} (UUID: GPU-${index})`).join('\n');
   const computes = (lines: string): void =>
     answers(
@@ -70,7 +73,15 @@ export async function withGpuHost(gpus: number, work: (host: GpuHost) => Promise
           return Number(session.read(name));
         };
         const { machine } = session.connection as unknown as { readonly machine: MachineVerbs };
-        await work({ ...session, computes, answers, runs, machine, inspect: (declared) => machine.inspect(declared) });
+        await work({
+          ...session,
+          computes,
+          answers,
+          has,
+          runs,
+          machine,
+          inspect: (declared) => machine.inspect(declared),
+        });
       },
       { enter, env, home },
     );

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { parseFacts } from '../../cloud/hosts/machine-facts.js';
 import { type MachineFinding, machineFindings } from '../../domain/machine-kinds/machines/findings.js';
 import { withGpuHost } from './gpu-host.js';
@@ -32,6 +34,32 @@ function answer({ nvidia = wellGpus(2), toolkit = '', kernel = '', ...more }: Sa
 async function findings(said: Said, accelerators: Readonly<Record<string, number>> = { a100: 2 }) {
   return machineFindings({ accelerators }, await parseFacts(answer(said), { from: 900, to: 1_100 }));
 }
+/** Of a toolkit that is newer than the driver: the words of CUDA 12.8's, with another version. */
+const NVCC = `nvcc: NVIDIA (R) Cuda compiler driver
+Copyright (c) 2005-2025 NVIDIA Corporation
+Cuda compilation tools, release 13.0, V13.0.48
+Build cuda_13.0.r13.0/compiler.36260728_0`;
+const DMESG = `[    0.000000] Linux version 6.8.0-60-generic
+[ 1843.308145] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
+[ 1843.308150] NVRM: Xid (PCI:0000:86:00): 48, pid=4711, An uncorrectable double bit error (DBE) has been detected`;
+
+/** A port of this computer at which the kernel drops whoever comes, since the queue of its listener is full: as a firewall does. */
+async function withDroppedPort(address: string, port: number, work: () => Promise<void>): Promise<void> {
+  const script = `import socket, sys
+one = socket.socket(); one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+one.bind(("${address}", ${port})); one.listen(0)
+two = [socket.socket() for _ in range(4)]
+for each in two: each.setblocking(False); each.connect_ex(("${address}", ${port}))
+print("full", flush=True); sys.stdin.read()`;
+  const holder = spawn('python3', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  try {
+    await once(holder.stdout, 'data');
+    await work();
+  } finally {
+    holder.kill('SIGKILL');
+  }
+}
+
 const shown = ({ check, state, what }: MachineFinding): string => `${check} ${state}: ${what}`;
 
 describe('jobctl doctor --machines', () => {
@@ -218,6 +246,48 @@ describe('jobctl doctor --machines', () => {
       (await findings({ kernel })).map(shown).includes('kernel log ok: Xid 31 since the boot, as programs cause them'),
     );
   });
+
+  it('finds all of it on a machine where all is wrong, by its own programs', () =>
+    withGpuHost(2, async ({ machine, answers, has }) => {
+      const worn = wellGpus(2, (gpu) =>
+        gpu
+          .replace('<persistence_mode>Enabled', '<persistence_mode>Disabled')
+          .replace('<current_ecc>Enabled', '<current_ecc>Disabled'),
+      );
+      const printing = (text: string): string => `cat <<'END'\n${text}\nEND`;
+      answers(`case "$*" in '-q -x') ${printing(worn)}\n;; *) exit 2 ;; esac`);
+      has('nvcc', printing(NVCC));
+      has(
+        'nvidia-ctk',
+        printing('NVIDIA Container Toolkit CLI version 1.17.4\ncommit: 9b69590c7428470a72f2ae05f826412976af1395'),
+      );
+      has('dmesg', printing(DMESG));
+      has('journalctl', 'exit 1');
+      has(
+        'df',
+        printing('Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda1 41151808 40000000 524288 99% /'),
+      );
+      has('date', 'case "$*" in +%s%3N) echo 1000 ;; *) exec /bin/date "$@" ;; esac');
+      has('timedatectl', 'echo no');
+      await withDroppedPort('127.0.0.77', 29_400, async () => {
+        const found = machineFindings({ accelerators: { a100: 4 } }, await machine.examine(['127.0.0.77']));
+        const [clock] = found.filter(({ check }) => check === 'clock');
+        assert.match(clock?.what ?? '', /^\d+\.\d s behind the worker's clock$/);
+        assert.deepEqual(found.filter(({ check }) => check !== 'clock').map(shown), [
+          'driver failed: 535.54.03, for CUDA up to 12.2; 2 GPUs: NVIDIA A100-SXM4-80GB; the pool file says 4',
+          'toolkit warning: CUDA 13.0, and the driver serves CUDA up to 12.2: what nvcc compiles does not start',
+          'persistence warning: off on 2 of 2 GPUs (00000000:00:00.0, 00000000:01:00.0): each start of a program loads the driver for seconds',
+          'ECC warning: off on 2 of 2 GPUs (00000000:00:00.0, 00000000:01:00.0): an error of memory changes results and nobody is told',
+          'kernel log failed: since the boot: Xid 79 (GPU has fallen off the bus) of GPU 0000:3b:00; Xid 48 (uncorrectable ECC error) of GPU 0000:86:00',
+          'disk failed: 0.5 GiB of 39.2 GiB free on /: jobctl uses no machine with less than 1 GiB',
+          'ports failed: 127.0.0.77, port 29400, does not answer: a firewall drops it',
+        ]);
+        assert.ok(
+          found.every(({ remedy = '' }) => remedy !== ''),
+          'each has a remedy',
+        );
+      });
+    }));
 
   it('reads a machine with a driver over SSH, a job or none, and says whom it reaches', () =>
     withGpuHost(2, async ({ machine, answers }) => {

@@ -40,7 +40,8 @@ describe('Ray beside a command, on its hosts', function () {
       joinSeconds = 20,
       more = {},
       addresses = ADDRESSES,
-    }: { joinSeconds?: number; more?: Record<string, string>; addresses?: readonly string[] } = {},
+      slot,
+    }: { joinSeconds?: number; more?: Record<string, string>; addresses?: readonly string[]; slot?: number } = {},
   ): Promise<void> {
     const spec = {
       modules: ['ray', 'command'],
@@ -48,7 +49,7 @@ describe('Ray beside a command, on its hosts', function () {
       command: { run, hosts: 'all' },
     } as const;
     const env = { ...ray.env, ...more, JOBCTL_JOB_ID: `train-${port}`, JOBCTL_ATTEMPT: '1', HOME: host.home };
-    const place = rayVariables({ addresses, number, token: 'a-token' });
+    const place = rayVariables({ addresses, number, token: 'a-token', ...(slot !== undefined && { slot }) });
     await connection.startRun({ runId: RUN, epoch: 1, script: commandScript(spec)!, env: { ...env, ...place } });
   }
   type Exited = Extract<RunStatus, { kind: 'exited' }>;
@@ -215,6 +216,22 @@ exec bash -c 'exit 7'`;
       } finally {
         server.close();
       }
+    }));
+
+  it('has ports of its own in each slot of a machine, and is refused for two slots of one machine', () =>
+    onOne(async (head) => {
+      await start(head, 0, 'echo "at $RAY_ADDRESS"', { addresses: ['127.0.0.1'], slot: 3 });
+      assert.match((await ended(head)).output, new RegExp(`^at 127\\.0\\.0\\.1:${port + 12}$`, 'm'));
+      const twice = ['127.0.0.1', '127.0.0.1'];
+      await onOne(async (other) => {
+        await start(other, 1, 'echo never', { addresses: twice, slot: 3 });
+        const { code, output: printed } = await ended(other);
+        assert.equal(code, 126, printed);
+        assert.match(
+          printed,
+          /two hosts of this job are slots of one machine, 127\.0\.0\.1, and Ray takes a host of each/,
+        );
+      });
     }));
 
   it('is looked for before the command: none, another version, one without tokens, one that cannot be imported', () =>

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -6,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -24,6 +26,10 @@ export interface SlottedBox {
   readonly homes: readonly string[];
   /** The answer of `nvidia-smi --query-compute-apps=gpu_uuid,..` from now on. */
   computes(lines: string): void;
+  /** The GPUs that its driver lists from now on, in its order, of those that it had first: 0, 1 .. */
+  lists(gpus: readonly number[]): void;
+  /** Ends all that runs there, and boots it again with another boot id: what is below /dev and /proc is new, its disk stays. */
+  reboot(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -49,9 +55,13 @@ export async function startSlottedBox(key: KeyPair, users: number, gpus: number)
   writeFileSync(at('shadow'), readFileSync('/etc/shadow', 'utf8') + ids.map((n) => `gpu-${n}:*:::::::\n`).join(''));
   mkdirSync(at('bin'));
   writeFileSync(at('bin/systemctl'), '#!/bin/sh\necho running\n', { mode: 0o755 });
-  const computes = (lines: string): void =>
-    writeFileSync(at('bin/nvidia-smi'), nvidiaSmi(gpus, lines), { mode: 0o755 });
-  computes('');
+  let [listed, computing] = [Array.from({ length: gpus }, (_, index) => index) as readonly number[], ''];
+  const answers = (): void => {
+    // By a rename: a shell reads a script as it goes.
+    writeFileSync(at('bin/nvidia-smi.new'), nvidiaSmi(listed, computing), { mode: 0o755 });
+    renameSync(at('bin/nvidia-smi.new'), at('bin/nvidia-smi'));
+  };
+  answers();
   const [hostKey, port] = [makeKeyPair(), await freePort()];
   writeFileSync(at('host_key'), hostKey.private, { mode: 0o600 });
   writeFileSync(at('authorized_keys'), `${key.public}\n`);
@@ -59,36 +69,57 @@ export async function startSlottedBox(key: KeyPair, users: number, gpus: number)
   writeFileSync(at('sshd_config'), sshdConfig(folder, '', { address: '127.0.0.1', port, settings }));
   mkdirSync('/run/sshd', { recursive: true });
   const logins = `mount --bind ${at('passwd')} /etc/passwd && mount --bind ${at('shadow')} /etc/shadow`;
-  const namespace = await startNamespace(`${logins} && ${mountGpus(at('dev'), gpus)}`);
-  const [program = '', ...words] = namespace.enter;
-  const server = spawn(program, [...words, SSHD, '-D', '-e', '-f', at('sshd_config')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  await until('sshd answers', () => {
-    if (server.exitCode !== null) throw new Error(`sshd ended with code ${server.exitCode}`);
-    return isAnswering('127.0.0.1', port);
-  });
+  const boot = async (number: number) => {
+    writeFileSync(at('boot_id'), `${randomUUID()}\n`);
+    const id = `mount --bind ${at('boot_id')} /proc/sys/kernel/random/boot_id`;
+    const namespace = await startNamespace(`${logins} && ${id} && ${mountGpus(at(`dev-${number}`), gpus)}`);
+    const [program = '', ...words] = namespace.enter;
+    const server = spawn(program, [...words, SSHD, '-D', '-e', '-f', at('sshd_config')], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    await until('sshd answers', () => {
+      if (server.exitCode !== null) throw new Error(`sshd ended with code ${server.exitCode}`);
+      return isAnswering('127.0.0.1', port);
+    });
+    return async (): Promise<void> => {
+      namespace.kill();
+      await until('sshd has ended', () => server.exitCode !== null || server.signalCode !== null);
+    };
+  };
+  let boots = 0;
+  let off = await boot(boots);
   return {
     address: `127.0.0.1:${port}`,
     hostKey: hostKey.public.split(' ').slice(0, 2).join(' '),
     homes,
-    computes,
+    computes: (lines) => {
+      computing = lines;
+      answers();
+    },
+    lists: (indexes) => {
+      listed = indexes;
+      answers();
+    },
+    reboot: async () => {
+      await off();
+      off = await boot((boots += 1));
+    },
     stop: async () => {
-      namespace.kill();
-      await until('sshd has ended', () => server.exitCode !== null || server.signalCode !== null);
+      await off();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }
 
 /** As the driver of one H100 answered (2026-11-26), for several of them. */
-function nvidiaSmi(gpus: number, lines: string): string {
-  const each = (line: (index: number) => string): string =>
-    Array.from({ length: gpus }, (_, index) => `echo '${line(index)}'`).join('; ');
+function nvidiaSmi(gpus: readonly number[], lines: string): string {
+  const each = (line: (gpu: number, index: number) => string): string =>
+    gpus.map((gpu, index) => `echo '${line(gpu, index)}'`).join('; ');
   return `#!/bin/sh
 case "$*" in
-  -L) ${each((index) => `GPU ${index}: NVIDIA H100 80GB HBM3 (UUID: GPU-${index}0ff)`)} ;;
-  *query-gpu=index,uuid*) ${each((index) => `${index}, GPU-${index}0ff`)} ;;
+  -L) ${each((gpu, index) => `GPU ${index}: NVIDIA H100 80GB HBM3 (UUID: GPU-${gpu}0ff)`)} ;;
+  *query-gpu=index,uuid*) ${each((gpu, index) => `${index}, GPU-${gpu}0ff`)} ;;
+  *query-gpu=uuid*) ${each((gpu) => `GPU-${gpu}0ff`)} ;;
   *query-compute-apps=gpu_uuid,pid,process_name*) printf '${lines}' ;;
   *query-compute-apps=*) printf '${lines}' | sed 's/^[^,]*, //' ;;
   *) exit 2 ;;

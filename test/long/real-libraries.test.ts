@@ -2,19 +2,18 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { distributedEnvironment } from '../../domain/machine-kinds/distributed-environment.js';
 import { freePort } from '../temporal-server.js';
 
 const run = promisify(execFile);
 const TASKS = 2;
-/** A Python with jax, torch, accelerate and lightning (for CPUs will do). Without it they are installed from the package index: some GB. */
+/** A Python with jax, torch, accelerate, lightning and deepspeed (for CPUs will do). Without it they are installed from the package index: some GB. */
 const PYTHON = process.env['JOBCTL_TEST_PYTHON'];
 
-const documented = /```python\n(jax\.distributed.*?)```/s.exec(
-  readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8'),
-)?.[1];
+const docs = readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8');
+const documented = /```python\n(jax\.distributed.*?)```/s.exec(docs)?.[1];
 
 const JAX = `import os, jax
 jax.config.update('jax_platforms', 'cpu')
@@ -65,6 +64,21 @@ trainer.fit(Model(), torch.utils.data.DataLoader(torch.ones(16, 2), batch_size=2
 os.write(1, f'SAID {trainer.global_rank} {trainer.world_size} {trainer.global_step}\\n'.encode())
 `;
 
+/** The gradients of both hosts, 4 and 8, in one step of SGD by 0.1 from a weight of 0. */
+const DEEPSPEED = `import argparse, torch, deepspeed
+parser = argparse.ArgumentParser()
+parser.add_argument('--local_rank', type=int)
+parser.parse_args()
+deepspeed.init_distributed()
+model = torch.nn.Linear(2, 1)
+torch.nn.init.zeros_(model.weight)
+config = {'train_micro_batch_size_per_gpu': 4, 'gradient_clipping': 0.0, 'optimizer': {'type': 'SGD', 'params': {'lr': 0.1}}}
+engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
+engine.backward(engine(torch.full((4, 2), float(deepspeed.comm.get_rank() + 1))).sum())
+engine.step()
+print('SAID', deepspeed.comm.get_rank(), deepspeed.comm.get_world_size(), round(-10 * model.weight[0, 0].item()))
+`;
+
 /** Two hosts on loopback, with what jobctl sets on each: real libraries find each other by it. */
 describe('JAX and PyTorch start as the docs say', () => {
   let folder: string;
@@ -74,11 +88,16 @@ describe('JAX and PyTorch start as the docs say', () => {
     folder = mkdtempSync(join(tmpdir(), 'real-libraries-'));
     python = PYTHON ?? join(folder, 'venv/bin/python');
     writeFileSync(join(folder, 'jax.py.txt'), JAX);
-    for (const [name, text] of Object.entries({ torch: TORCH, ddp: DDP, accelerate: ACCELERATE, lightning: LIGHTNING }))
-      writeFileSync(join(folder, `${name}.py.txt`), text);
+    const programs = { torch: TORCH, ddp: DDP, accelerate: ACCELERATE, lightning: LIGHTNING, deepspeed: DEEPSPEED };
+    for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, `${name}.py.txt`), text);
     if (PYTHON !== undefined) return;
     await run('python3', ['-m', 'venv', join(folder, 'venv')]);
-    await run(python, ['-m', 'pip', 'install', '--quiet', 'jax', 'torch', 'accelerate', 'lightning']);
+    const pip = ['-m', 'pip', 'install', '--quiet'];
+    // DeepSpeed compiles on the host, with torch's own tools, and its setup needs torch.
+    await run(python, [...pip, 'jax', 'torch', 'accelerate', 'lightning', 'setuptools', 'wheel', 'ninja']);
+    await run(python, [...pip, '--no-build-isolation', 'deepspeed'], {
+      env: { ...process.env, DS_ACCELERATOR: 'cpu' },
+    });
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -93,6 +112,7 @@ describe('JAX and PyTorch start as the docs say', () => {
           ...own,
           JOBCTL_NUM_HOSTS: String(TASKS),
           JOBCTL_HOST_INDEX: String(rank),
+          JOBCTL_HOST_IPS: '127.0.0.1,127.0.0.2',
           MASTER_PORT: String(ports[1]),
           PET_MASTER_PORT: String(ports[1]),
           ...env,
@@ -123,9 +143,7 @@ describe('JAX and PyTorch start as the docs say', () => {
     this.timeout(300_000);
     for (const launcher of [[], TORCHRUN])
       assert.deepEqual(await onEachHost([...launcher, program('accelerate')]), BOTH);
-    const words = /`accelerate (launch .*?) --num_processes N train\.py`/.exec(
-      readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8'),
-    )?.[1];
+    const words = /`accelerate (launch .*?) --num_processes N train\.py`/.exec(docs)?.[1];
     assert.ok(words, 'docs/kubernetes.md has the line');
     const line = `exec "$0" -m accelerate.commands.accelerate_cli ${words} --cpu --num_processes 2 "$1"`;
     assert.deepEqual(await onEachHost(['-c', SHELL, line, program('accelerate')]), BOTH);
@@ -137,6 +155,17 @@ describe('JAX and PyTorch start as the docs say', () => {
     assert.deepEqual(await onEachHost([...TORCHRUN, program('lightning')], { DEVICES: '1' }), BOTH);
     const four = [0, 1, 2, 3].map((rank) => `SAID ${rank} 4 2`);
     assert.deepEqual(await onEachHost([program('lightning')], { DEVICES: '2' }), four);
+  });
+
+  it('DeepSpeed: by torchrun, and by its own launcher with the documented lines', async function () {
+    this.timeout(900_000);
+    const cpu = { DS_ACCELERATOR: 'cpu', OMP_NUM_THREADS: '1', PATH: `${dirname(python)}:${process.env['PATH']}` };
+    const both = ['SAID 0 2 6', 'SAID 1 2 6'];
+    assert.deepEqual(await onEachHost([...TORCHRUN, program('deepspeed')], cpu), both);
+    const lines = /```sh\n(tr .*?deepspeed .*?) train\.py\n```/s.exec(docs)?.[1];
+    assert.ok(lines, 'docs/kubernetes.md has the lines');
+    const line = `cd "$(mktemp -d)" && ${lines.replace('slots=8', 'slots=1')} "$1"`;
+    assert.deepEqual(await onEachHost(['-c', SHELL, line, program('deepspeed')], cpu), both);
   });
 
   it('torchrun, with as many processes a host as it is told', async function () {

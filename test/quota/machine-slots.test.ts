@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { declared, reachOf } from '../../cloud/machines/own/choosing.js';
+import { startCall } from '../../cloud/hosts/run-payload.js';
 import { runEnvironment } from '../../domain/run-environment.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
@@ -111,15 +112,16 @@ describe('slots of a machine in a pool file', () => {
       command: { run: 'true', hosts: 'all' },
       env: { CUDA_VISIBLE_DEVICES: '0', LR: '3' },
     } as unknown as JobSpec;
-    const host = (index: number, slot?: object) =>
+    const host = (index: number, slot?: object, uuids?: readonly string[]) =>
       ({
         reach: 'ssh',
         index,
         internalIp: '10.0.0.20',
-        own: { pool: 'lab', name: 'x', port: 22, user: 'u', claim: 'c', slot },
+        own: { pool: 'lab', name: 'x', port: 22, user: 'u', claim: 'c', slot, uuids },
       }) as never;
-    const environment = (number: number, slots: readonly (object | undefined)[]) => {
-      const slices = [{ index: 0, name: 's', zone: 'z', hosts: slots.map((slot, index) => host(index, slot)) }];
+    const environment = (number: number, slots: readonly (object | undefined)[], uuids?: readonly string[]) => {
+      const hosts = slots.map((slot, index) => host(index, slot, uuids));
+      const slices = [{ index: 0, name: 's', zone: 'z', hosts }];
       return runEnvironment(spec, { job: 'j', attempt: 1, bucket: 'b', slices }, 0, number);
     };
     const slots = [
@@ -136,8 +138,43 @@ describe('slots of a machine in a pool file', () => {
       assert.equal(seen['JAX_COORDINATOR_ADDRESS'], '10.0.0.20:8479');
       assert.equal(seen['JOBCTL_COORDINATOR_ADDRESS'], '10.0.0.20:8479');
     }
+    const byUuid = environment(1, slots, ['GPU-a', 'GPU-b']);
+    const visible = (seen: Readonly<Record<string, string>>) => [
+      seen['CUDA_VISIBLE_DEVICES'],
+      seen['NVIDIA_VISIBLE_DEVICES'],
+    ];
+    assert.deepEqual(
+      [visible(byUuid), visible(second)],
+      [
+        ['GPU-a,GPU-b', 'GPU-a,GPU-b'],
+        ['2,3', undefined],
+      ],
+    );
     const whole = environment(0, [undefined, undefined]);
     assert.deepEqual([whole['CUDA_VISIBLE_DEVICES'], whole['MASTER_PORT']], ['0', '29400']);
+  });
+});
+
+describe('the container of a slot', () => {
+  const planOf = (flags: readonly string[], gpus: readonly (string | number)[]): string => {
+    const container = { image: 'img', flags, mounts: [], env: {} };
+    const accelerator = { devices: [], lockFiles: [], gpus };
+    const call = startCall(
+      { runId: 'j-a1', epoch: 1, script: 'true', env: {}, container, accelerator },
+      { slice: 0, index: 0 },
+    );
+    return /^with_container.*$/m.exec(call.stdin.toString())?.[0] ?? '';
+  };
+
+  it('gets the GPUs of the slot alone, whichever its flags ask for', () => {
+    for (const flags of [['--gpus', 'all'], ['--gpus=2'], ['--shm-size', '8g', '--gpus', '"device=0"']]) {
+      const plan = planOf(flags, ['GPU-a', 'GPU-b']);
+      assert.match(plan, /--gpus'?[ =]'?"device=GPU-a,GPU-b"'/, plan);
+      assert.equal(plan.match(/--gpus/g)?.length, 1, 'docker adds up several');
+      assert.equal(plan.includes("'--shm-size' '8g'") || plan.includes('--shm-size 8g'), flags.length === 4, plan);
+    }
+    assert.doesNotMatch(planOf([], ['GPU-a']), /--gpus/);
+    assert.match(planOf(['--gpus', 'all'], [0, 1]), /--gpus'? '?all/);
   });
 });
 

@@ -3,7 +3,8 @@
  * uses it. An NVIDIA or AMD device may be open in programs that only watch it (nvidia-persistenced, exporters), so their drivers
  * are asked for the computing processes, which needs no right. Sources for nvidia-smi's answers: NVIDIA's manual page and one
  * H100, driver 580.159.04, 2026-11-26. For AMD: `/sys/class/kfd/kfd/proc`, which `rocm-smi --showpids` reads (ROCm 6.1), never
- * tested on such a machine.
+ * tested on such a machine. GPUs that a claim has are known by their UUIDs (docs/adr/0177). nvidia-smi's words about a lost one are
+ * those of NVIDIA/nvidia-docker#1553, NVIDIA/open-gpu-kernel-modules#387 and JosephKJ/OWOD#81.
  */
 export const ACCELERATORS = `
 # 'sudo -n' where that works and is needed, into 'as_root': other users' processes and files are root's to see.
@@ -41,8 +42,8 @@ find_smi() {
   return 1
 }
 
-# nvidia-smi with these words; its answer into 'answer'. Fails where it does, with the reason there. Not waited for where its driver
-# hangs: no signal ends that.
+# nvidia-smi with these words; its answer into 'answer' and 'whole'. Fails where it does, with the reason in 'answer'. Not waited for
+# where its driver hangs: no signal ends that.
 ask_smi() {
   said=$base/smi.$$
   (timeout -k 1 10 "$smi" "$@" > "$said" 2>&1; echo $? > "$said.code") < /dev/null > /dev/null 2>&1 &
@@ -50,6 +51,7 @@ ask_smi() {
   until [ -s "$said.code" ] || [ $(($(now_ms) - asked_at)) -gt 12000 ]; do sleep 0.05; done
   [ ! -s "$said.code" ] || read -r code < "$said.code"
   answer=$(cat "$said" 2>/dev/null)
+  whole=$answer
   rm -f "$said" "$said.code"
   case $code in
     0) return 0 ;;
@@ -59,10 +61,10 @@ ask_smi() {
   return 1
 }
 
-# The uuids of the GPUs in 'own_gpus' into 'uuids'.
+# The uuids of the GPUs in 'own_gpus', which are uuids or indexes, into 'uuids'.
 own_uuids() {
   uuids=
-  [ -n "$own_gpus" ] || return 0
+  case $own_gpus in '') return 0 ;; GPU-* | MIG-*) uuids=$own_gpus; return 0 ;; esac
   ask_smi --query-gpu=index,uuid --format=csv,noheader || { unseen="nvidia-smi $answer"; return 1; }
   for gpu in $own_gpus; do
     uuid=$(printf '%s\\n' "$answer" | sed -n "s/^ *$gpu *, *\\([^ ,]*\\).*$/\\1/p")
@@ -74,6 +76,34 @@ own_uuids() {
 of_gpus() {
   awk -v own=" $* " '/^(GPU|MIG)-/ { uuid = $1; sub(/,$/, "", uuid); if (!index(own, " " uuid " ")) next; sub(/^[^,]*, */, "") } { print }'
 }
+# Which of 'claimed_gpus' the driver has lost, into 'gone', and its words about it into 'unseen'. One GPU that is lost may make the
+# answer about all fail, so each is asked for alone then. A driver that does not answer in time says nothing of any.
+find_gone() {
+  gone= unseen=
+  [ -n "$claimed_gpus" ] || return 0
+  find_smi || { gone=$claimed_gpus unseen='nvidia-smi is not there'; return 0; }
+  if ask_smi --query-gpu=uuid --format=csv,noheader; then
+    for gpu in $claimed_gpus; do printf '%s\\n' "$whole" | grep -qxF "$gpu" || gone="$gone $gpu"; done
+    unseen='nvidia-smi does not list it'
+  elif [ "$code" != 124 ] && [ "$code" != 137 ]; then
+    for gpu in $claimed_gpus; do
+      ask_smi -i "$gpu" --query-gpu=uuid --format=csv,noheader
+      case $code:$whole in
+        0:*"$gpu"*) ;;
+        124:* | 137:*) gone=; return 0 ;;
+        *'is lost'* | *'fallen off'* | *'device handle'* | *'No devices'* | *'NVIDIA driver'* | *'version mismatch'*) gone="$gone $gpu" unseen="nvidia-smi $answer" ;;
+      esac
+    done
+  fi
+  gone=$(echo $gone)
+}
+
+# Says it in the output, by words that domain/recovery/broken-machine.ts knows.
+tell_gone() {
+  : > "$run/gone"
+  echo "jobctl: GPUs of this job are gone: $gone ($unseen)" >> "$run/output"
+}
+
 # Lines 'PID NAME' of who computes on NVIDIA devices, of those in 'own_gpus' if it names any. Of MPS its clients count, and not the
 # server, which stays when they are gone.
 nvidia_users() {

@@ -4,19 +4,26 @@
  */
 export const BEFORE_COMMAND = `
 # Fails when accelerators are busy for longer than the plan waits, and leaves who in 'blocked'. Who waits says so in 'waiting', unless
-# it is over in a moment: a process that was just ended still holds its device.
+# it is over in a moment: a process that was just ended still holds its device. A GPU of the claim that is missing may come yet, after
+# a boot; else it is in 'gone' and the command is not begun.
 await_devices() {
-  rm -f "$run/blocked"
+  rm -f "$run/blocked" "$run/gone"
+  gone=
   set --
   for file in $devices; do [ -e "$file" ] && set -- "$@" "$file"; done
-  [ $# -gt 0 ] && [ "$device_wait_ms" -gt 0 ] || return 0
+  [ "$#$claimed_gpus" != 0 ] && [ "$device_wait_ms" -gt 0 ] || return 0
   since=$(now_ms)
-  until look_who "$@" && [ -z "$busy" ]; do
+  until find_gone; [ -z "$gone" ] && look_who "$@" && [ -z "$busy" ]; do
+    waits=\${busy:-$unseen}
+    [ -z "$gone" ] || waits="GPU $gone is gone: $unseen"
     why=\${busy:+"are in use by process $busy"}
     : "\${why:=cannot be looked at: $unseen}"
     [ ! -f "$run/stop" ] || break
-    [ $(($(now_ms) - since)) -lt "$device_wait_ms" ] || { blocked "accelerator devices ($*) $why"; break; }
-    [ $(($(now_ms) - since)) -lt 2000 ] || put_line "$run/waiting" "\${busy:-$unseen}"
+    if [ $(($(now_ms) - since)) -ge "$device_wait_ms" ]; then
+      [ -n "$gone" ] || blocked "accelerator devices ($*) $why"
+      break
+    fi
+    [ $(($(now_ms) - since)) -lt 2000 ] || put_line "$run/waiting" "$waits"
     sleep 0.5
   done
   rm -f "$run/waiting"

@@ -140,8 +140,9 @@ clear_runs() {
   done
 }
 
-# inspect MAKER COUNT MINIMUM_KB GPUS: a line for each thing that is wrong, who else uses its accelerators, what is odd, and each GPU's name.
-# MAKER '-': it has no accelerator. GPUS: the only ones that may be used ('0,1'); '': all. stdin: the operator's check.
+# inspect MAKER COUNT MINIMUM_KB GPUS: a line for each thing that is wrong, who else uses its accelerators, what is odd, and each GPU's
+# name and uuid. MAKER '-': it has no accelerator. GPUS: the only ones that may be used ('0,1', or their uuids); '': all. stdin: the
+# operator's check.
 verb_inspect() {
   own_gpus=$(printf '%s' "$4" | tr , ' ')
   free=$(df -Pk "$HOME" | awk 'NR == 2 { print $4 }')
@@ -196,6 +197,8 @@ inspect_nvidia() {
   find_smi || { say 'problem: nvidia-smi is not there: install the NVIDIA driver'; return 1; }
   ask_smi -L || { say "problem: nvidia-smi -L $answer"; return 1; }
   seen=$(printf '%s\\n' "$answer" | grep -c '^GPU ')
+  printf '%s\\n' "$answer" | sed -n 's/^GPU [0-9]*: .*(UUID: *\\([^ )]*\\)).*$/\\1/p' | while read -r uuid; do say "uuid: $uuid"; done
+  ! printf '%s\\n' "$answer" | grep -q '^ *MIG ' || say 'warning: MIG is on: jobs get whole GPUs, and a CUDA program sees one MIG device alone: sudo nvidia-smi -mig 0'
   [ "$seen" -eq "$1" ] || { say "problem: nvidia-smi -L lists $seen GPUs, and the pool file says $1"; return 1; }
   printf '%s\\n' "$answer" | sed -n 's/^GPU [0-9]*: \\(.*\\) (UUID.*$/\\1/p' | sort -u | while read -r name; do say "gpu: $name"; done
 }

@@ -220,6 +220,8 @@ verb_supervise() {
   [ "$how" != preempted ] || save_first preemption 30000
   await_hook
   trap '' TERM
+  # Before the record, behind which nobody reads on.
+  [ "$code" -eq 0 ] || [ -f "$run/stop" ] || [ -f "$run/gone" ] || (exec 8>&- 9>&-; find_gone; [ -z "$gone" ] || tell_gone)
   settle "$code" "$how" "$ended"
   record && tries=0 || tries=60
   # By exec: sh would keep a copy of what a function's own redirection closes, and so the lock for as long as the store refuses.
@@ -261,7 +263,7 @@ verb_child() {
   make_output_dir || { blocked "cannot make the folder of outputs, $outputs_dir"; exit 75; }
   claim_epoch "$2" "$3"
   [ ! -s "$run/hook" ] || [ -n "$container" ] || (umask 077; cp "$run/env" "$run/hook.env") || exit 75
-  [ -z "$container" ] || create_container
+  [ -z "$container" ] || [ -n "$gone" ] || create_container
   created=$?
   started=$(now_ms)
   { echo "$started $(uptime_ms)" > "$run/clock.new" && mv -f "$run/clock.new" "$run/clock"; } 2> /dev/null
@@ -269,6 +271,7 @@ verb_child() {
   place "$run/begun.new" "$run/begun" || exit 75
   echo "$started" >&7
   exec 7>&- 8>&-
+  [ -z "$gone" ] || { tell_gone; exit 125; }
   [ $created -eq 0 ] || exit 125
   ! in_pod || { memory_kills > "$run/memory-kills"; } 2> /dev/null
   echo "$id $started $$" >> "$base/starts.log"

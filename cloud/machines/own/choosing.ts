@@ -1,4 +1,5 @@
 import { chooseHosts, type HostSlots } from '../../../domain/machine-kinds/machines/choice.js';
+import type { Declared } from '../../hosts/machine-verbs.js';
 import type { MachinesPlan, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { type ChosenMachine, claimsOf, LIKE_NEW, type PoolRecord, type SliceRecord } from './pool-record.js';
@@ -150,8 +151,11 @@ export function hostOf(slots: HostSlots): ChosenMachine {
   return { ...first, accelerators, slot: { ...first.slot, gpus }, beside };
 }
 
-/** Devices that the pool file says a host's machine has, and the GPUs of it that the host may use. */
-export function declared(slots: HostSlots) {
+/**
+ * Devices that the pool file says a host's machine has, and the GPUs of it that the host may use.
+ * @param uuids those GPUs' UUIDs, if they are known
+ */
+export function declared(slots: HostSlots, uuids?: readonly string[]): Declared {
   const {
     accelerators = {},
     slot,
@@ -168,7 +172,7 @@ export function declared(slots: HostSlots) {
         ...(model !== undefined && { model }),
       },
     }),
-    ...(slot && { slot }),
+    ...(slot && { slot, ...(uuids && { uuids }) }),
     ...(check !== undefined && { check }),
   };
 }

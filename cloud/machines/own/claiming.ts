@@ -6,6 +6,7 @@ import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
 import { type Choice, choose, declared, reachOf, whyNot } from './choosing.js';
 import {
   claimsOf,
+  EMPTY_RECORD,
   claimText,
   type Ended,
   failedOnce,
@@ -16,9 +17,11 @@ import {
   type PoolRecord,
   type PoolRecords,
   type SliceRecord,
+  takenText,
   withEnded,
   withoutSlice,
 } from './pool-record.js';
+import { gpuOfAnother, type Inspected, inspectHost, withUuids } from './gpu-uuids.js';
 import type { MachineVisits } from './machine-visits.js';
 
 /** Time limit for one of the two visits that claim a host. Both must fit into the 60 s of a create call. */
@@ -50,7 +53,8 @@ export class Claiming {
   #uid = randomUUID();
   readonly #until = performance.now() + CLAIM_FOR_MS;
   /** Keyed by the machine's name. */
-  readonly #inspected = new Map<string, Inspection>();
+  readonly #inspected = new Map<string, Inspected>();
+  #record = EMPTY_RECORD;
   #hasChosen = false;
 
   constructor(
@@ -102,6 +106,7 @@ export class Claiming {
       choice = choose(asking, before, Date.now());
       return choice.next;
     });
+    this.#record = record;
     return { record, ...choice };
   }
 
@@ -167,11 +172,12 @@ export class Claiming {
     if (first === undefined) return [];
     const refused = await this.#claim(first, verbs);
     if (refused.length > 0) return refused;
-    const inspected = await verbs.inspect(declared(slots));
-    for (const { name } of slots) this.#inspected.set(name, inspected);
-    const problem = problemOf(inspected);
+    const all = await inspectHost(slots, verbs, { inventory: this.#inventory, record: this.#record });
+    for (const [name, inspected] of all) this.#inspected.set(name, inspected);
+    const inspected = all.get(first.name);
+    const problem = inspected && problemOf(inspected);
     if (problem === undefined) return [];
-    const isSick = inspected.problems.length > 0;
+    const isSick = inspected?.problems.length !== 0;
     // A fault is the machine's, and so of all of these slots. Somebody else's process is on one of them.
     const at =
       isSick || slots.length === 1
@@ -185,8 +191,9 @@ export class Claiming {
   async #busySlots(slots: HostSlots, verbs: MachineVerbs): Promise<readonly Refusal[]> {
     const refusals: Refusal[] = [];
     for (const machine of slots) {
-      const { check: _, ...alone } = declared([machine]);
-      const inspected = await verbs.inspect(alone);
+      const { uuids } = this.#inspected.get(machine.name) ?? {};
+      const { check: _, ...alone } = declared([machine], uuids);
+      const inspected = { ...(await verbs.inspect(alone)), ...(uuids && { uuids }) };
       this.#inspected.set(machine.name, inspected);
       const problem = problemOf(inspected);
       if (problem !== undefined) refusals.push({ machine, problem, isSick: inspected.problems.length > 0 });
@@ -248,19 +255,24 @@ export class Claiming {
 
   async #commit(): Promise<CreateAnswer> {
     const { ref } = this.#plan;
+    let twice: string | undefined;
     const record = await this.#records.update(ref.pool, (before) => {
       const slice = before.slices[ref.name];
       if (slice?.uid !== this.#uid || slice.isWhole) return undefined;
+      const machines = slice.machines.map((host) => withUuids(host, this.#inspected));
+      twice = gpuOfAnother(machines, ref.name, before);
+      if (twice !== undefined) return undefined;
       const at = Date.now();
       const wereWell = claimsOf(slice.machines).map(
         ({ name }) => [name, inspectedWell(before.machines[name], this.#inspected.get(name), at)] as const,
       );
       return {
         ...before,
-        slices: { ...before.slices, [ref.name]: { ...slice, isWhole: true } },
+        slices: { ...before.slices, [ref.name]: { ...slice, machines, isWhole: true } },
         machines: { ...before.machines, ...Object.fromEntries(wereWell) },
       };
     });
+    if (twice !== undefined) return this.#giveUp(twice);
     if (record.slices[ref.name]?.uid === this.#uid) return { kind: 'accepted' };
     return { kind: 'unanswered', message: GIVEN_BACK };
   }
@@ -329,21 +341,6 @@ const GIVEN_BACK = 'the slice was given back while its machines were claimed';
 export function problemOf({ problems, busy }: Inspection): string | undefined {
   const all = [...problems, ...(busy === undefined ? [] : [busy])];
   return all.length === 0 ? undefined : all.join('; ');
-}
-
-const releaseText = (claim: string): string =>
-  `if nobody looks after that any more, an admin ends it: jobctl machines release NAME --claim ${claim}`;
-
-export function takenText(text: string): string {
-  const claim = readClaim(text);
-  if (claim === undefined) {
-    const word = /^[\w-][\w.-]*$/.exec(text.split('\n', 1)[0] ?? '')?.[0];
-    const release = word === undefined ? 'remove it there' : releaseText(word);
-    return `is held by a claim that jobctl cannot read, ~/.jobctl/machine/claim on it: ${release}`;
-  }
-  const { slice, pool, ownership, uid, first } = claim;
-  const where = first === undefined ? '' : `, which runs on ${first.name}`;
-  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner})${where}: ${releaseText(uid)}`;
 }
 
 const sentences = (problems: ReadonlyMap<string, string>): string =>

@@ -1,8 +1,8 @@
 import { placeOf } from '../../../domain/machine-kinds/machines/section.js';
 import { machineFindings } from '../../../domain/machine-kinds/machines/findings.js';
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
-import type { Inspection, MachineVerbs } from '../../hosts/machine-verbs.js';
-import { declared, reachOf } from './choosing.js';
+import type { MachineVerbs } from '../../hosts/machine-verbs.js';
+import { reachOf } from './choosing.js';
 import {
   claimsOf,
   type Ended,
@@ -13,9 +13,11 @@ import {
   LIKE_NEW,
   type PoolRecord,
   type PoolRecords,
+  takenText,
   withEnded,
 } from './pool-record.js';
-import { problemOf, takenText } from './claiming.js';
+import { problemOf } from './claiming.js';
+import { type Inspected, inspectHost } from './gpu-uuids.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
 import type { Examined, MachineLook, MachinesOperator } from '../port.js';
 
@@ -56,16 +58,16 @@ export class OwnMachinesOperator implements MachinesOperator {
     );
   }
 
-  async check(pool: string, machines: readonly OwnMachine[]): Promise<void> {
+  async check(pool: string, machines: readonly OwnMachine[], inventory = machines): Promise<void> {
     const record = await this.#records.read(pool);
     const ended: Ended = new Map();
     const free = machines.filter((machine) => sliceOn(record, machine) === undefined);
     const found = await Promise.all(
       free.map(async (machine) => {
         const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, (verbs) =>
-          this.#inspect(pool, machine, verbs, ended),
+          this.#inspect(pool, machine, { verbs, known: { inventory, record } }, ended),
         );
-        const inspected: Inspection =
+        const inspected: Inspected =
           visited.kind === 'done'
             ? visited.value
             : { problems: [`cannot be reached: ${visited.message}`], warnings: [] };
@@ -98,7 +100,12 @@ export class OwnMachinesOperator implements MachinesOperator {
     );
   }
 
-  async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs, ended: Ended): Promise<Inspection> {
+  async #inspect(
+    pool: string,
+    machine: OwnMachine,
+    { verbs, known }: { readonly verbs: MachineVerbs; readonly known: Parameters<typeof inspectHost>[2] },
+    ended: Ended,
+  ): Promise<Inspected> {
     const { claim } = await verbs.holder('-');
     if (claim !== undefined) {
       const stale = readClaim(claim);
@@ -107,7 +114,8 @@ export class OwnMachinesOperator implements MachinesOperator {
       const stands = await this.#visits.giveBack(pool, on, { ...stale, job: stale.ownership.job }, GRACE_MS, ended);
       if (stands !== undefined) return { problems: [stands], warnings: [] };
     }
-    return verbs.inspect(declared([machine]));
+    const inspected = await inspectHost([machine], verbs, known);
+    return inspected.get(machine.name) ?? { problems: [], warnings: [] };
   }
 
   drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void> {

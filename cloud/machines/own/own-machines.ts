@@ -18,7 +18,7 @@ import {
   type WatchOptions,
 } from '../port.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../api-load.js';
-import { Claiming, takenText } from './claiming.js';
+import { Claiming } from './claiming.js';
 import {
   type ChosenMachine,
   claimsOf,
@@ -28,6 +28,7 @@ import {
   PoolRecords,
   type SliceRecord,
   readClaim,
+  takenText,
   withEnded,
   withoutSlice,
 } from './pool-record.js';
@@ -303,8 +304,9 @@ function lossOf({ name }: ChosenMachine, look: Look | undefined): readonly strin
 }
 
 function hostOf({ pool }: MachinesRef, claim: string, machine: ChosenMachine, index: number): SshHost {
-  const { name, address, port, user, slot, key } = machine;
-  const own = { pool, name, port, user, claim, ...(slot && { slot }), ...(key !== undefined && { key }) };
+  const { name, address, port, user, slot, uuids, key } = machine;
+  const gpus = { ...(slot && { slot }), ...(uuids && { uuids }) };
+  const own = { pool, name, port, user, claim, ...gpus, ...(key !== undefined && { key }) };
   return { reach: 'ssh', index, internalIp: address, own };
 }
 

@@ -15,6 +15,8 @@ import type { AuditedResource } from '../audited-resource.js';
 export interface ChosenMachine extends Omit<OwnMachine, 'labels' | 'check' | 'maker' | 'model'> {
   /** Other slots of the same shared machine. The slice has a claim on each, for its GPU, and runs nothing as their users. */
   readonly beside?: readonly ChosenMachine[];
+  /** UUIDs of all GPUs that the slice has there, once they are known. */
+  readonly uuids?: readonly string[];
 }
 
 /** Each place where these hosts have a claim, by itself. */
@@ -63,6 +65,7 @@ const reach = () =>
     accelerators: z.record(text, z.int()),
     key: text.exactOptional(),
     hostKey: text.exactOptional(),
+    uuids: z.array(text).exactOptional(),
     isRehearsed: z.literal(true).exactOptional(),
   });
 const chosen = (): z.ZodType<ChosenMachine> => reach().extend({ beside: z.array(reach()).exactOptional() });
@@ -85,6 +88,7 @@ const form = (): z.ZodType<PoolRecord> =>
         failures: z.int(),
         lastProblem: z.object({ at: time, text }).exactOptional(),
         model: text.exactOptional(),
+        uuids: z.array(text).exactOptional(),
         ended: z.object({ at: time, job: text, text }).exactOptional(),
         warning: text.exactOptional(),
         aside: z.object({ at: time, reason: text }).exactOptional(),
@@ -109,7 +113,9 @@ export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: n
 /** Notes that the machine passed its inspection. Its present use by others is not a failure of the machine. */
 export function inspectedWell(
   { lastProblem: _, warning: __, ...before }: MachineRecord = LIKE_NEW,
-  { busy, warnings, model }: Pick<Inspection, 'busy' | 'warnings' | 'model'> = { warnings: [] },
+  { busy, warnings, model, uuids }: Pick<Inspection, 'busy' | 'warnings' | 'model'> & Pick<MachineRecord, 'uuids'> = {
+    warnings: [],
+  },
   at: number,
 ): MachineRecord {
   return {
@@ -118,6 +124,7 @@ export function inspectedWell(
     ...(busy !== undefined && { lastProblem: { at, text: busy } }),
     ...(warnings.length > 0 && { warning: warnings.join('; ') }),
     ...(model !== undefined && { model }),
+    ...(uuids !== undefined && { uuids }),
   };
 }
 
@@ -253,6 +260,22 @@ const splitAt = (line: string, at: number): readonly [string, string] => [line.s
 /** Returns whether this installation and pool made the claim. One that the record does not know was left behind; others stay. */
 export const isOurs = (claim: MachineClaim | undefined, owner: string, pool: string): claim is MachineClaim =>
   claim !== undefined && claim.ownership.owner === owner && claim.pool === pool;
+
+const releaseText = (claim: string): string =>
+  `if nobody looks after that any more, an admin ends it: jobctl machines release NAME --claim ${claim}`;
+
+/** Says by whom the machine with this claim is held. */
+export function takenText(text: string): string {
+  const claim = readClaim(text);
+  if (claim === undefined) {
+    const word = /^[\w-][\w.-]*$/.exec(text.split('\n', 1)[0] ?? '')?.[0];
+    const release = word === undefined ? 'remove it there' : releaseText(word);
+    return `is held by a claim that jobctl cannot read, ~/.jobctl/machine/claim on it: ${release}`;
+  }
+  const { slice, pool, ownership, uid, first } = claim;
+  const where = first === undefined ? '' : `, which runs on ${first.name}`;
+  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner})${where}: ${releaseText(uid)}`;
+}
 
 /** The fields of a pool's record that this reader needs. */
 interface RawRecord {

@@ -87,6 +87,8 @@ export interface MachineRecord {
   readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
   /** The models of its GPUs, as its driver named them when it was last inspected. */
   readonly model?: string;
+  /** UUIDs of the GPUs of a slot, which keeps them (docs/adr/0177). */
+  readonly uuids?: readonly string[];
   /** Processes that were ended when it was last given back, because they ran on after their job. */
   readonly ended?: { readonly at: EpochMs; readonly job: string; readonly text: string };
   /** An oddity in its last inspection that does not keep it from use. */

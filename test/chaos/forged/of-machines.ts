@@ -7,8 +7,8 @@ import { type Forge, saying } from './scenes.js';
 
 const CLAIM = 'f7b6\njobctl-owner=o\njobctl-job=a\nslice=jc-a-g1\npool=default\n';
 
-function machine(records: RecordSet, claim?: string): void {
-  records.machines.push({ name: 'rack-0', ...(claim !== undefined && { claim }) });
+function machine(records: RecordSet, claim?: string, name = 'rack-0'): void {
+  records.machines.push({ name, ...(claim !== undefined && { claim }) });
 }
 
 /** Job `a` runs on rack-0, and with a code ends. */
@@ -53,6 +53,29 @@ export const PLANTED_OF_MACHINES: Readonly<Record<string, readonly [count: Count
   'a command that finds the lock taken and is spoken over, which is one pair': [
     'two commands at once on a host',
     (r) => twoJobs(r, 3, 'p1'),
+  ],
+  'a command that finds the lock of a GPU taken, which is another one’s by its claim': [
+    'two commands at once on a host',
+    (r) => {
+      machine(r, undefined, 'gpu-3');
+      r.job('a');
+      r.command('a', 1, { on: 'gpu-3', code: 0 });
+      r.ended('a', 'succeeded');
+      r.success('b');
+      r.told.push({
+        ...(r.told.find(({ job }) => job === 'b') as (typeof r.told)[0]),
+        number: 90,
+        kind: 'TWO',
+        text: 'p1',
+      });
+    },
+  ],
+  'a GPU that is claimed for a job that is closed': [
+    'claims or commands left on machines',
+    (r) => {
+      machine(r, CLAIM, 'gpu-3');
+      r.success('a');
+    },
   ],
   'a lock that is taken on a host that is no machine of the pool': [
     'two commands at once on a host',

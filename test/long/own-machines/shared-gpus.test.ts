@@ -152,7 +152,8 @@ host_key = "${box.hostKey}"
     }
     const open = (): readonly string[] => [...asked.keys()].filter((id) => !ended.has(id));
 
-    const DEEDS: Readonly<Record<string, () => Promise<void>>> = {
+    /** `false`: nothing was done this time. */
+    const DEEDS: Readonly<Record<string, () => Promise<void | false>>> = {
       'the worker is killed': async () => {
         await stack.killWorker();
         await stack.startWorker();
@@ -162,16 +163,23 @@ host_key = "${box.hostKey}"
         dead.push(server);
         server = await restart();
       },
+      'the machine is rebooted, its GPUs in another order': async () => {
+        // Seldom, since it ends all commands at once.
+        if (!draws.chance(0.4)) return false;
+        const by = draws.between(0, GPUS - 1);
+        box.lists(Array.from({ length: GPUS }, (_, index) => (index + by) % GPUS));
+        await box.reboot();
+      },
       'a command is killed, with all that it has started': async () => {
         const { running } = listener;
-        if (running.length === 0) return;
+        if (running.length === 0) return false;
         execFileSync('bash', ['-c', KILL, 'kill', draws.pick(running).process.split('.').at(-2) ?? '']);
       },
       'a job is cancelled': async () => {
         // Seldom: most jobs are to end by themselves.
         const id = draws.chance(0.5) ? open()[0] : undefined;
         const job = id === undefined ? undefined : asked.get(id);
-        if (id === undefined || job === undefined) return;
+        if (id === undefined || job === undefined) return false;
         job.isCancelled = true;
         await until('a job is cancelled', () => again(() => stack.jobs.cancel(id)), 60_000);
       },
@@ -186,8 +194,7 @@ host_key = "${box.hostKey}"
         for (let at = 0; at < LULL_MS && listener.running.length === 0; at += LOOK_MS) await pause(LOOK_MS);
         await pause(draws.between(100, 3_000));
         const deed = draws.pick(Object.keys(DEEDS));
-        await DEEDS[deed]?.();
-        done[deed] = (done[deed] ?? 0) + 1;
+        if ((await DEEDS[deed]?.()) !== false) done[deed] = (done[deed] ?? 0) + 1;
         await until('jobs can be read', () => again(reap), 60_000);
         assert.deepEqual(twoAtOnce(evidence()), [], `after ${deed}`);
         console.log(
