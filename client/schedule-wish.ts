@@ -1,6 +1,7 @@
 import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput } from '../contract/job.js';
 import type { JobSpec } from '../domain/job-spec.js';
+import { askedMachines, kindOfJob, machineKind } from '../domain/machines.js';
 import { nearestWord } from '../domain/nearest-word.js';
 import { formatProblems, type Problem, showValue } from '../domain/problem.js';
 import { type Cron, isProblem, readCron, temporalCrons } from '../domain/schedule/cron.js';
@@ -106,7 +107,13 @@ export async function oneJob(wish: ScheduleWish): Promise<JobSpec> {
             message: 'names jobs that end once, and a schedule starts a job again and again',
             hint: AFTER_HINT,
           }
-        : undefined;
+        : askedMachines(spec).adopts !== undefined
+          ? {
+              path: [machineKind(kindOfJob(spec)).section.name, 'adopt'],
+              message: 'needs the word of the owner of the node for each job, and a schedule starts jobs by itself',
+              hint: 'leave it out',
+            }
+          : undefined;
   if (problem !== undefined) throw new JobInvalid(formatProblems([{ value: undefined, ...problem }]));
   return spec;
 }
