@@ -3,6 +3,7 @@ import type { JobInput } from '../contract/job.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { MAX_JOB_ID } from '../domain/identity.js';
 import { isMapping } from '../domain/job-file/plain-tree.js';
+import { askedMachines, kindOfJob, machineKind } from '../domain/machines.js';
 import { nearestWord } from '../domain/nearest-word.js';
 import { formatProblems, type Problem, showValue } from '../domain/problem.js';
 import { type Cron, isProblem, readCron, temporalCrons } from '../domain/schedule/cron.js';
@@ -106,6 +107,11 @@ export async function repeatable(wish: ScheduleWish): Promise<Pick<Submission, '
     const message = 'names jobs that end once, and a schedule starts a job again and again';
     const problem = { path: [isByInputs ? 'inputs' : 'after'], value: undefined, message };
     throw new JobInvalid(formatProblems([{ ...problem, hint: isByInputs ? INPUTS_HINT : AFTER_HINT }]));
+  }
+  if (askedMachines(spec).adopts !== undefined) {
+    const path = [machineKind(kindOfJob(spec)).section.name, 'adopt'];
+    const message = 'needs the word of the owner of the node for each job, and a schedule starts jobs by itself';
+    throw new JobInvalid(formatProblems([{ path, value: undefined, message, hint: 'leave it out' }]));
   }
   if (array === undefined) return { spec };
   const { groupIdProblem } = await import('../domain/array/group-state.js');

@@ -86,6 +86,7 @@ const sliceHost: z.ZodType<SliceHost> = z.discriminatedUnion('reach', [
         key: text().exactOptional(),
       })
       .exactOptional(),
+    claim: text().exactOptional(),
   }),
   z.object({
     reach: z.literal('pod'),

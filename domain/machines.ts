@@ -55,6 +55,9 @@ export const slicesOfRequest = (ref: MachineRef): readonly MachineRef[] => machi
 /** The name of a slice's request, which names its slice workflow. */
 export const requestNameOf = ({ name, request }: MachineRef): string => request ?? name;
 
+/** The provider's name of machines that were not made for the slice, and are given back. Undefined: they were made for it. */
+export const adoptedName = (ref: MachineRef): string | undefined => ('adopts' in ref ? ref.adopts : undefined);
+
 /** Number of requests that a job makes for its slices. */
 export const requestCount = ({ slices, atomic }: Pick<JobSpec, 'slices' | 'atomic'>): number => (atomic ? 1 : slices);
 

@@ -53,6 +53,8 @@ export interface SshHost {
   readonly externalIp?: string;
   /** Only for a machine that outlives its slices. */
   readonly own?: OwnHost;
+  /** Only for a host of an adopted node: id of the claim that it must hold before anything of the slice begins on it. */
+  readonly claim?: string;
 }
 
 /** Access to a machine of a pool's inventory, and its required claim. */
@@ -187,7 +189,9 @@ export type CreateAnswer =
   /** A resource with that name exists. An observation tells its owner. */
   | { readonly kind: 'exists' }
   | CreateRefused
-  | { readonly kind: 'unanswered'; readonly message: string };
+  | { readonly kind: 'unanswered'; readonly message: string }
+  /** Another create call goes on from here, or asks again. `isUntouched`: nothing was sent, and it may never be. */
+  | { readonly kind: 'not-yet'; readonly message: string; readonly isUntouched?: true };
 
 export interface CreateRefused {
   readonly kind: 'refused';

@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { publicLineFingerprint, readPrivateKey } from '../cloud/hosts/private-key.js';
 import { openJobKeys, refuseStoredSecrets } from '../cloud/job-keys/open-job-keys.js';
-import type { JobKeys } from '../cloud/job-keys/port.js';
+import type { SshKey } from '../cloud/hosts/port.js';
+import type { JobKeys, KeyedJob } from '../cloud/job-keys/port.js';
 import { modeForOthers } from '../domain/secrets.js';
 import { type WorkerConfig, WorkerConfigError } from './config.js';
 import { fileURLToPath } from 'node:url';
@@ -46,6 +47,15 @@ export async function readJobKeys({ ssh, secretStore }: Pick<WorkerConfig, 'ssh'
   refuseStoredSecrets(references, secretStore);
   return openJobKeys(references);
 }
+
+/** Finds the key pair of a public line among a job's own, made from any of the secrets, and the installation's. */
+export const keyFinder =
+  ({ sshKey, publicKey: ofInstallation }: InstallationKey, jobKeys: JobKeys) =>
+  (job: KeyedJob, publicKey: string): SshKey | undefined => {
+    if (publicLineFingerprint(publicKey) === publicLineFingerprint(ofInstallation)) return sshKey;
+    const own = jobKeys.find(job, publicKey);
+    return own && { privateKey: own.privateKey, underOsLogin: sshKey };
+  };
 
 function readKeyFile(file: string, field: string): string {
   try {

@@ -1,3 +1,4 @@
+import type { AdoptedHosts } from '../cloud/machines/cloud-tpu/adopted-nodes.js';
 import { createCloudTpu } from '../cloud/machines/cloud-tpu/google-tpu.js';
 import { createComputeEngine } from '../cloud/machines/compute-engine/compute-engine.js';
 import { KubernetesBuilds } from '../cloud/builds/kubernetes-builds.js';
@@ -28,10 +29,14 @@ interface ProviderConfig {
 }
 type ClusterPlace = Pick<WorkerConfig['kubernetes'], 'kubeconfig' | 'context'>;
 
-/** Makes the adapter of each kind of machines that a provider has, by the configuration. Each connects at its first call. */
+/**
+ * Makes the adapter of each kind of machines that a provider has, by the configuration. Each connects at its first call.
+ * @param adoptedHosts absent: nothing is adopted
+ */
 export function openMachines(
   { cloud, kubernetes }: ProviderConfig,
   meter: Pick<WorkerMeter, 'cloudCalls'>,
+  adoptedHosts?: () => AdoptedHosts,
 ): Omit<MachineAdapters, 'machines'> {
   const callsOf = (kind: MachineKindName): CloudCallHook => meter.cloudCalls(machineKind(kind).metricsName ?? kind);
   const { accessTokenFile } = cloud;
@@ -48,6 +53,7 @@ export function openMachines(
   return {
     'cloud-tpu': createCloudTpu({
       onCall: callsOf('cloud-tpu'),
+      ...(adoptedHosts && { adoptedHosts }),
       ...(cloud.tpuEndpoint === undefined
         ? {}
         : { endpoint: { ...endpointOf(cloud.tpuEndpoint, cloud.insecure), ...rest, ...token } }),

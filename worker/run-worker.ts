@@ -36,7 +36,7 @@ import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { isGoogleBucket, storePlace } from '../domain/store-place.js';
 import { poolPlacesOf, rehearsedMachinesOf, type WorkerConfig } from './config.js';
-import { type InstallationKey, readInstallationKey, readJobKeys, trustOf } from './keys.js';
+import { type InstallationKey, keyFinder, readInstallationKey, readJobKeys, trustOf } from './keys.js';
 import { countOpenJobs, createWorkerMeter, type WorkerMeter, installTelemetry, type WorkerLog } from './telemetry.js';
 import { guestAttributesOf, openHosts, openBuilds, openMachines } from './open-machines.js';
 import { WorkerChanges } from './change-switches.js';
@@ -61,7 +61,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
     config.healthPort === undefined ? undefined : await HealthEndpoint.listen(config.listenHost, config.healthPort);
   const temporal = await connectWorker(config);
   const unfollow = followApiKey(config, temporal, (text) => log.warn(text));
-  const ports = openPorts(config, key, meter);
+  const ports = openPorts(config, key, jobKeys, meter);
   try {
     const changes = new WorkerChanges(ports.store);
     const run: WorkerRun = {
@@ -103,7 +103,7 @@ interface WorkerRun {
   readonly stop: AbortSignal;
 }
 
-function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMeter) {
+function openPorts(config: WorkerConfig, key: InstallationKey, jobKeys: JobKeys, meter: WorkerMeter) {
   const { store: place, googleProject } = config;
   const kind = storePlace(place.bucket).kind;
   const openBucket = (bucket: string) => {
@@ -116,7 +116,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const store = place.systemBucket === undefined ? jobs : splitStore(jobs, openBucket(place.systemBucket));
   const { secretStore } = config;
   const secrets = secretStore === undefined ? undefined : openSecretStore(secretStore);
-  const ofProviders = openMachines(config, meter);
+  const ofProviders = openMachines(config, meter, () => ({ fleet: ssh, keyOf: keyFinder(key, jobKeys) }));
   const { hosts, ssh } = openHosts(config, store, guestAttributesOf(ofProviders), secrets);
   const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
   const pools = poolSource(files, new Map([[config.pool, rehearsedMachinesOf(config)]]));

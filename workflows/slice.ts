@@ -187,6 +187,7 @@ class SliceOwner {
   async #create(plan: MachinePlan): Promise<Step> {
     this.#show({ kind: 'creating' });
     let moments = 0;
+    const since = Date.now();
     for (let waitMs = 1000; this.#told === undefined; waitMs = Math.min(waitMs * 2, 60_000)) {
       const answer = await this.#callCreate(plan);
       switch (answer.kind) {
@@ -203,6 +204,14 @@ class SliceOwner {
           }
           await this.#lose({ cause: 'refused', scope: answer.scope, message: answer.message });
           return 'ended';
+        case 'not-yet':
+          if (answer.isUntouched && Date.now() - since >= LONGEST_UNTOUCHED_MS) {
+            await this.#lose({ cause: 'refused', scope: 'request', message: `${answer.message}: none within 15 min` });
+            return 'ended';
+          }
+          await this.#tellProgress(answer.message);
+          await this.#napUnlessTold(Math.min(waitMs, NOT_YET_MS));
+          break;
         case 'exists':
         case 'unanswered': {
           this.#show({ kind: 'creating', unanswered: answer.kind === 'exists' ? 'it exists already' : answer.message });
@@ -226,6 +235,7 @@ class SliceOwner {
     try {
       const answer = await createOnce(createSummary(plan)).createSlice(plan);
       if (answer.kind === 'unanswered') this.#noteUnanswered();
+      if (answer.kind === 'not-yet' && answer.isUntouched) this.#mayExist = mightExist;
       if (answer.kind === 'refused' && answer.isPartial !== true) this.#mayExist = mightExist;
       return answer;
     } catch (error) {
@@ -233,6 +243,13 @@ class SliceOwner {
       this.#noteUnanswered();
       return { kind: 'unanswered', message: String(error) };
     }
+  }
+
+  /** Tells the job why its slice is waited for, once. */
+  async #tellProgress(detail: string): Promise<void> {
+    const isTold = this.#stage.kind === 'creating' && this.#stage.notYet === detail;
+    this.#show({ kind: 'creating', notYet: detail });
+    if (!isTold) await this.#mail.report({ kind: 'progress', detail });
   }
 
   #noteUnanswered(): void {
@@ -380,5 +397,9 @@ function toldRefusal(reason: SliceLossReason): RefusedSlice | undefined {
   return { isRefused: true, refused: { scope, message: boundedLine(reason.message, MOST_ANSWER) } };
 }
 
+/** For machines that somebody else has to give: the longest wait for that. */
+const LONGEST_UNTOUCHED_MS = 15 * 60_000;
+/** Longest pause between two create calls that go on from one another. */
+const NOT_YET_MS = 10_000;
 /** Number of create calls refused for a moment, with growing pauses of seconds, after which the job decides. */
 const MOST_MOMENTS = 3;

@@ -11,7 +11,7 @@ import {
   targetOf,
 } from '../../cloud/hosts/port.js';
 import { FailureType } from '../../domain/errors.js';
-import { requestNameOf } from '../../domain/machines.js';
+import { adoptedName, requestNameOf } from '../../domain/machines.js';
 import type { HostPlace } from '../../domain/recovery/host-ends.js';
 import { commandHosts, runIdOf as runIdOfAttempt, type RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
@@ -64,7 +64,12 @@ export function runPlace({ job, attempt, slices, settings, previousEnd }: Attemp
     attempt,
     bucket: settings.bucket,
     ...(previousEnd === undefined ? {} : { previousEnd }),
-    slices: slices.map((own) => ({ index: own.index, name: own.ref.name, zone: own.ref.zone, hosts: own.hosts })),
+    slices: slices.map((own) => ({
+      index: own.index,
+      name: adoptedName(own.ref) ?? own.ref.name,
+      zone: own.ref.zone,
+      hosts: own.hosts,
+    })),
   };
 }
 

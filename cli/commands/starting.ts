@@ -16,6 +16,15 @@ export const MACHINE_FLAGS: readonly Flag[] = [
   new Option('--spot', 'the same as --pricing spot').conflicts('pricing'),
 ];
 
+/** Flags by which a TPU VM that somebody made by hand becomes the job's first slice. */
+const ADOPTION_FLAGS: readonly Flag[] = [
+  [
+    '--adopt <node>',
+    'a TPU VM made by hand as the first slice, and say as its owner that the job may have it (tpu.adopt)',
+  ],
+  ['--delete-after', 'say as its owner that the adopted TPU VM is deleted at the end, and not given back'],
+];
+
 /** Reads the form. The check of the written file judges the values. */
 function askedMachines(text: string): AskedMachines {
   const [, accelerator, count, hosts = '1'] = /^([^:\s]+):(\d{1,6})(?::(\d{1,4}))?$/.exec(text) ?? [];
@@ -73,6 +82,7 @@ On a terminal it asks for the command, the type of slice and the zone, unless fl
     ],
     flags: [
       ...MACHINE_FLAGS,
+      ...ADOPTION_FLAGS,
       ['--dry-run', 'print the job file that would be submitted, and submit nothing'],
       ['--local', 'submit to the local stack, and start it if it is not up'],
       ['--wait', 'follow the job, and exit with its exit code'],
@@ -122,6 +132,7 @@ Output:
     arguments: [['[file]', 'a job file (YAML); its command is left out']],
     flags: [
       ...MACHINE_FLAGS,
+      ...ADOPTION_FLAGS,
       ['--idle <duration>', 'given back after so long without use, such as 30m (workspace.idle; default: 1h)'],
       ['--for <duration>', 'given back after so long in any case, such as 8h (timeouts.run)'],
       ['--name <name>', 'the exact id of the job, which is its name for ssh too'],

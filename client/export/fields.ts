@@ -109,7 +109,7 @@ const OWN = {
     ...(Object.keys(KINDS) as (keyof typeof KINDS)[]),
     ...MACHINE_KINDS,
     ...['chips', 'gone', 'parked', 'release', 'request', 'slice', 'stuck'],
-    ...['accepted', 'exists', 'refused', 'unanswered'],
+    ...['accepted', 'exists', 'refused', 'unanswered', 'not-yet'],
     ...['deleting', 'foreign', 'lost', 'missing', 'ready', 'waiting', 'progress', 'built', 'failed', 'found'],
     ...['done', 'ended-before', 'exited', 'fenced', 'handed-over', 'no-output', 'run-lost', 'slices-lost', 'idle'],
     ...['still-running', 'module-failed', 'host-bad', 'renumbered', 'interrupted'],

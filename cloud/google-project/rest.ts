@@ -58,6 +58,11 @@ export class GoogleRest {
   }
 
   /** @throws GoogleCallFailed */
+  patch<T>(service: Service, path: string, body: object): Promise<T> {
+    return this.#request<T>('PATCH', service, path, body);
+  }
+
+  /** @throws GoogleCallFailed */
   delete<T>(service: Service, path: string): Promise<T> {
     return this.#request<T>('DELETE', service, path);
   }
@@ -103,7 +108,12 @@ export class GoogleRest {
     onExchange?.({ wire: 'rest', method, request: request ?? null, code, answer: contentOf(text) });
   }
 
-  async #request<T>(method: 'GET' | 'POST' | 'DELETE', service: Service, path: string, body?: object): Promise<T> {
+  async #request<T>(
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    service: Service,
+    path: string,
+    body?: object,
+  ): Promise<T> {
     const url = `${this.#baseOf(service)}${path}`;
     const login = this.#isPlain(service) ? this.#ownToken() : await this.#login.headers();
     const content = body === undefined ? {} : { body: JSON.stringify(body) };

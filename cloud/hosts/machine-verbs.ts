@@ -22,10 +22,10 @@ export type ClaimAnswer =
 
 /** A machine's facts in the pool file. */
 export interface Declared {
-  /** `count` is that of the whole machine. Absent `maker` and `model`: the type's name says them. */
+  /** `count` is that of the whole machine; `any` is whatever it has. Absent `maker` and `model`: the type's name says them. */
   readonly accelerator?: {
     readonly type: string;
-    readonly count: number;
+    readonly count: number | 'any';
     readonly maker?: AcceleratorMaker;
     readonly model?: string;
   };
@@ -83,8 +83,17 @@ export class MachineVerbs {
    * Ends running processes, which have `graceMs` to end by themselves, and then removes the claim if the machine has it.
    * @returns the first processes that it ended, such as `process 4242 (python3 serve.py) of user train`
    */
-  async vacate(id: string, graceMs: number): Promise<readonly string[]> {
-    const { stdout } = await this.#runner.call(['vacate', id, String(graceMs)], {});
+  vacate(id: string, graceMs: number): Promise<readonly string[]> {
+    return this.#giveBack('vacate', id, graceMs);
+  }
+
+  /** The same for a machine that was lent, with all files of jobctl but one empty mark. */
+  leave(id: string, graceMs: number): Promise<readonly string[]> {
+    return this.#giveBack('leave', id, graceMs);
+  }
+
+  async #giveBack(verb: 'vacate' | 'leave', id: string, graceMs: number): Promise<readonly string[]> {
+    const { stdout } = await this.#runner.call([verb, id, String(graceMs)], {});
     const said = stdout.toString();
     if (!said.includes(`${MARK}vacated`))
       throw new HostUnreachable(`the machine answered '${said.slice(-100).trim()}' when it was given back`);

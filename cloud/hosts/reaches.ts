@@ -28,8 +28,10 @@ export interface SshTarget extends AnyTarget {
   /** Address inside its network, for a fleet that is configured to use it (`ssh.address: internal`). */
   readonly internalAddress?: string;
   readonly user: string;
-  /** Absent: a VM that was made for its slice. */
+  /** Absent: a VM. */
   readonly own?: OwnTarget;
+  /** For a VM that was not made for its slice: as `OwnTarget.claim`. */
+  readonly claim?: string;
 }
 
 /** A machine that outlives its slices. */
@@ -103,8 +105,9 @@ const isAddress = (text: string): boolean => isIP(text) !== 0 || HOST_NAME.test(
 /** All ways to reach hosts. A new one is a row here, in `REACHES` of domain/slice.ts, and a fleet in worker/open-machines.ts. */
 const WAYS: { readonly [R in Reach]: Way<Extract<SliceHost, { readonly reach: R }>, TargetBy<R>> } = {
   ssh: {
-    target: ({ reach, index, internalIp, externalIp, own }, { user, ...place }) => {
-      const at = { reach, ...place, index, address: externalIp ?? internalIp, internalAddress: internalIp };
+    target: ({ reach, index, internalIp, externalIp, own, claim: adopted }, { user, ...place }) => {
+      const held = adopted === undefined ? {} : { claim: adopted };
+      const at = { reach, ...place, index, address: externalIp ?? internalIp, internalAddress: internalIp, ...held };
       if (own === undefined) return { ...at, user };
       const { port, claim, key } = own;
       const reached = { port, claim, lastingUid: lastingUid(own), ...(key !== undefined && { key }) };

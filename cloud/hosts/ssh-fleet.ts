@@ -58,9 +58,13 @@ export function createSshHosts(options: SshHostsOptions): Fleet<SshTarget> {
   });
 }
 
-/** A host is identified by its node's id and its index, and by its address, since a stopped node may return at another one. */
+/**
+ * A host is identified by its node's id and its index, and by its address, since a stopped node may return at another one. Callers
+ * for whom it must hold a claim do not share a connection with those that manage the claims.
+ */
 function hostName(target: SshTarget): string {
-  return `${target.uid}/${target.index}@${target.address}`;
+  const held = target.claim === undefined ? '' : ` held by ${target.claim}`;
+  return `${target.uid}/${target.index}@${target.address}${held}`;
 }
 
 /**
@@ -111,7 +115,7 @@ export class SshLink implements HostLink {
 
   /** On a machine that outlives its slices, commands run only while the slice holds it. */
   async #execWhileHeld(command: string, options: ExecOptions): Promise<ExecResult> {
-    const claim = this.target.own?.claim;
+    const claim = this.target.own?.claim ?? this.target.claim;
     if (claim === undefined) return this.#execOnOpen(command, options, true);
     const result = await this.#execOnOpen(whileHeld(claim, command), options, true);
     if (result.code !== NOT_HELD) return result;

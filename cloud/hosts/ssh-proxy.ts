@@ -1,4 +1,4 @@
-import { machineKind } from '../../domain/machines.js';
+import { adoptedName, machineKind } from '../../domain/machines.js';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -61,7 +61,7 @@ export function startProxy(template: string, destination: ProxyDestination): Pro
   const line = proxyCommandLine(template, destination);
   const { ref } = destination.target;
   const node = ref && {
-    JOBCTL_NODE_NAME: ref.name,
+    JOBCTL_NODE_NAME: adoptedName(ref) ?? ref.name,
     JOBCTL_ZONE: ref.zone,
     ...machineKind(ref.kind).proxyVariables(ref),
   };

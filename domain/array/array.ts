@@ -246,6 +246,9 @@ function checkGroupKeys(job: Mapping, report: Report): void {
   for (const [name, value] of Object.entries(isMapping(job['env']) ? job['env'] : {}))
     if (name.startsWith(VARIABLE_PREFIX))
       report.problem(['env', name], value, 'is set by jobctl in a member of an array', 'take another name');
+  const node = valueAt(job, ['tpu', 'adopt']);
+  if (typeof node === 'string' && !hasArrayReference(node))
+    report.problem(['tpu', 'adopt'], node, 'is one node, and every member would ask for it', 'leave adopt out');
 }
 
 /** Keys of a file whose slices stay, or whose members never end, for another reason. */

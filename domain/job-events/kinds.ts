@@ -75,6 +75,8 @@ interface Asked {
   readonly tier?: { readonly number: number; readonly pricing?: Pricing };
   /** Last answers of its other zones. Absent: there are none. */
   readonly answers?: string;
+  /** The node that becomes the first slice. Absent: slices are created. */
+  readonly adopts?: string;
   /** The zone that is asked next, and when, unless the job gets its slices before. Absent: there is none. */
   readonly next?: { readonly zone: string; readonly at: EpochMs };
 }
@@ -82,9 +84,10 @@ function askedText({ answers, next, ...asked }: Asked): string {
   const then = next === undefined ? '' : `; if nothing comes before, ${next.zone} is asked at ${utc(next.at)}`;
   return `${askedForText(asked)}${answers === undefined ? '' : `; ${answers}`}${then}`;
 }
-function askedForText({ slices, accelerator, zones, tier }: Asked): string {
+function askedForText({ slices, accelerator, zones, tier, adopts }: Asked): string {
   const bought = tier?.pricing === undefined ? '' : ` (${tier.pricing})`;
   const inTier = tier === undefined ? '' : `, in tier ${tier.number} of its pool${bought}`;
+  if (adopts !== undefined) return `adopting node ${adopts} (${accelerator}) in ${zones[0]}${inTier}`;
   if (zones.length < 2) return `${slices} x ${accelerator} in ${zones[0]}${inTier}`;
   const what = slices === 1 ? accelerator : `${slices} x ${accelerator}`;
   return `${what} in ${zones.join(' or ')}, whichever has it first${inTier}`;

@@ -19,6 +19,7 @@ export interface JobOverrides {
   readonly tpu?: string | undefined;
   readonly zone?: string | undefined;
   readonly pricing?: string | undefined;
+  readonly adopt?: string | undefined;
   /** True: `pricing` was given as `--spot`. */
   readonly isSpot?: boolean | undefined;
   /** Replaces the file's `bundle.dir`. Absolute, unless there is no file whose folder a relative path could start at. */

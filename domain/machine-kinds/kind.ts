@@ -30,6 +30,8 @@ export interface AskedMachines {
   /** Prefix of resource names. Absent: `DEFAULT_NAME_PREFIX` of identity.ts. */
   readonly name?: string;
   readonly pricing: Pricing | 'any';
+  /** Machines that somebody made by hand and that the job's first slice is made of. Absent: all are created. */
+  readonly adopts?: string;
   /**
    * For a kind whose provider queues requests: how many requests for the whole gang may be open at the same time, each in
    * another zone (docs/adr/0101). Absent: a request is granted or refused at once, and one zone is asked at a time.
@@ -80,6 +82,8 @@ export interface SlicePlace extends UsualAccounts {
   readonly loginUser: string;
   /** OpenSSH line of the key that connects. */
   readonly publicKey: string;
+  /** No slice of the job was ready yet, so that it may adopt machines. */
+  readonly mayAdopt?: true;
   /** Purchase by the tier of the job's lease. Absent: the job's own pricing counts. */
   readonly bought?: TierPurchase;
 }
@@ -131,7 +135,7 @@ export interface NoFlagKey {
 }
 
 /** Command-line flags that say something about a job's machines. `--spot` is `--pricing spot`. */
-export const MACHINE_FLAGS = ['tpu', 'zone', 'pricing'] as const;
+export const MACHINE_FLAGS = ['tpu', 'zone', 'pricing', 'adopt'] as const;
 export type MachineFlag = (typeof MACHINE_FLAGS)[number];
 
 /**

@@ -135,6 +135,7 @@ export const ${value}: MachineKind<${type}Ref, ${type}Plan, ${type}Section, Retu
       tpu: { why: 'TODO', instead: 'TODO' },
       zone: { path: ['zones', 0] },
       pricing: { why: 'TODO', instead: 'TODO' },
+      adopt: { why: 'TODO', instead: 'TODO' },
     },
     resolve: resolve${type},
   },

@@ -13,6 +13,7 @@ const VALUES: Readonly<Record<MachineFlag, string>> = {
   tpu: 'v5litepod-16',
   zone: 'europe-west4-b',
   pricing: 'ondemand',
+  adopt: 'my-node',
 };
 const LINES = [
   ...MACHINE_FLAGS.map((flag) => ({ flag, words: [`--${flag}`, VALUES[flag]], value: VALUES[flag] })),

@@ -119,6 +119,10 @@ describe('schedules of a client', function () {
       /^inputs: names jobs that end once.*\n +`wait: false` in each/,
     ],
     'others to wait for': [{ job: jobOf({ after: 'prep' }) }, /^after: names jobs that end once/],
+    'a node to adopt': [
+      { job: jobOf({ tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a', adopt: 'by-hand' } }) },
+      /^tpu\.adopt: needs the word of the owner of the node for each job/,
+    ],
     'a wrong job file': [{ job: jobOf({ slices: 0 }) }, /^slices: 0 is not a whole number/],
     'all at once': [{ name: 'No', cron: 'x', timeZone: 'y' }, /^name: .*\n.*\ncron: .*\n.*\ntimeZone: /],
   };

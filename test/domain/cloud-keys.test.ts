@@ -138,7 +138,7 @@ describe('job file: the cloud keys', () => {
     type Form = { readonly properties?: Readonly<Record<string, { readonly description?: string }>> };
     const { properties } = jobFileJsonSchema() as { properties: { tpu: { anyOf: readonly Form[] } } };
     const tpu = properties.tpu.anyOf.find((form) => form.properties)?.properties ?? {};
-    assert.equal(Object.keys(tpu).length, 26);
+    assert.equal(Object.keys(tpu).length, 27);
     assert.deepEqual(
       Object.entries(tpu).filter(([, { description }]) => !description),
       [],

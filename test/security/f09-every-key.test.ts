@@ -119,6 +119,7 @@ const SECTIONS: Readonly<Record<string, Omit<Section, 'form'>>> = {
       ),
       version: harmless('a runtime of Google’s'),
       flags: by('tags', { flags: ['--tags=payments'] }, 'payments'),
+      adopt: by('machines', { adopt: 'by-hand' }, 'tpu/adopted'),
     },
   },
   compute_engine: {

@@ -233,6 +233,7 @@ describe('another file for an open job', () => {
       reservation: 'r',
       reservation_bound: undefined,
       hedge: 1,
+      adopt: 'my-node',
       topology: '4x4',
       data_disks: [{ source: 'd', mode: 'read-only' }],
     },

@@ -16,7 +16,7 @@ const ID = 'waits';
 
 /** What a cloud answers; what a script leaves out takes no time and is good, and no slice is ever ready. */
 export interface Answers extends Partial<Pick<VirtualCloud, 'stop'>> {
-  readonly create?: (zone: string, nth: number) => CreateAnswer;
+  readonly create?: (zone: string, nth: number, plan: MachinePlan) => CreateAnswer;
   /** Of a request that was accepted. Undefined: it waits on. */
   readonly wait?: (zone: string, nth: number) => Condition | undefined;
   /** Of a command. Undefined: it runs on until the signal. */
@@ -123,9 +123,10 @@ export class WaitingJob {
     const never = (signal?: AbortSignal): Promise<never> =>
       this.server.sleep(Infinity, signal).then(() => Promise.reject(new Error('never')));
     return {
-      create: async ({ ref: { zone } }: MachinePlan) => {
+      create: async (plan: MachinePlan) => {
+        const { zone } = plan.ref;
         this.asked.push({ zone, at: this.#now });
-        return create?.(zone, nth(`create ${zone}`)) ?? { kind: 'accepted' };
+        return create?.(zone, nth(`create ${zone}`), plan) ?? { kind: 'accepted' };
       },
       inspect: async () => ({ kind: 'missing' }),
       wait: async ({ zone }: MachineRef, signal) => wait?.(zone, nth(`wait ${zone}`)) ?? never(signal),

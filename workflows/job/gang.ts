@@ -187,7 +187,7 @@ export class Gang {
   }
 
   #plan(index: number, generation: number, zoneTry: number): MachinePlan {
-    const { settings, lease } = this.#parts;
+    const { settings, lease, slices } = this.#parts;
     const { spec } = this.#parts.file;
     const job = workflowInfo().workflowId;
     const { name: prefix } = askedMachines(spec);
@@ -198,7 +198,8 @@ export class Gang {
       generation,
     });
     const place = { ...settings, zone: this.zones.of(zoneTry), name, job, run: chainRunId(), generation };
-    return machineKind(kindOfJob(spec)).plan(spec, { ...place, bought: lease.bought });
+    const adopting = slices.wasReady ? {} : ({ mayAdopt: true } as const);
+    return machineKind(kindOfJob(spec)).plan(spec, { ...place, ...adopting, bought: lease.bought });
   }
 }
 

@@ -26,6 +26,8 @@ export interface SlicesCarry {
   readonly rivals?: readonly RivalCarry[];
   /** The last generation that was asked for, by index, if it is not that of `slices`. Absent: it is. */
   readonly generations?: readonly number[];
+  /** See `wasReady`. Absent: false. */
+  readonly wasReady?: true;
 }
 
 /** The slices of a job as their workflows reported them. State only: `Gang` starts them and tells them to end. */
@@ -34,18 +36,25 @@ export class Slices {
   readonly requests: number;
   /** Requests beside the job's own. */
   readonly rivals: Rivals;
+  #wasReady: boolean;
   #members: Member[];
   readonly #generations: number[];
 
   constructor(spec: Pick<JobSpec, 'slices' | 'atomic'>, carry: SlicesCarry = { slices: [] }) {
     this.requests = requestCount(spec);
     this.#members = copied(carry.slices);
+    this.#wasReady = carry.wasReady ?? false;
     this.rivals = new Rivals(this.requests, carry.rivals);
     this.#generations = [...(carry.generations ?? carry.slices.map(({ generation }) => generation))];
   }
 
   get views(): readonly SliceView[] {
     return this.#members.flatMap(viewsOf);
+  }
+
+  /** Whether any slice that was made for the job has been ready. */
+  get wasReady(): boolean {
+    return this.#wasReady;
   }
 
   get #all(): readonly Member[] {
@@ -207,6 +216,7 @@ export class Slices {
         if (machinesOfSlices(news).length !== (member.ref.slices ?? 1)) return this.hear(name, OLDER_WORKER);
         const { kind: _, ...machines } = news;
         Object.assign(member, { ...machines, state: 'ready' });
+        this.#wasReady = true;
         say(member, 'ready');
         return;
       }
@@ -260,6 +270,7 @@ export class Slices {
       slices: copied(this.#members),
       ...(rivals.length === 0 ? {} : { rivals }),
       ...(isUsual ? {} : { generations: this.#generations }),
+      ...(this.#wasReady && { wasReady: true }),
     };
   }
 }

@@ -53,11 +53,12 @@ export class ZoneRace {
   get where(): Told {
     const { spec } = this.#parts.file;
     const { granted, otherTiers } = this.#parts.lease;
-    const { accelerator } = askedMachines(spec);
+    const { accelerator, adopts } = askedMachines(spec);
     const zones = this.#turns.shown;
     const answers = this.#parts.answers.text(zones);
     const next = inTime(this.nextZone, this.#waitsUntil);
-    const asked = { slices: spec.slices, accelerator, zones };
+    const isAdopting = adopts !== undefined && !this.#parts.slices.wasReady;
+    const asked = { slices: spec.slices, accelerator, zones, ...(isAdopting && { adopts }) };
     const facts = { ...asked, ...(answers !== '' && { answers }), ...(next && { next }) };
     if (granted === undefined || otherTiers.length === 0) return { kind: 'provisioning', facts };
     const { tier, pricing } = granted;

@@ -1,12 +1,12 @@
 import type { LeaseId, LeaseMessageBody } from '../../domain/lease.js';
-import { machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
+import { adoptedName, machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
 import { externalIpOf, machinesOfSlices, type SliceMachines, type SlicesMachines } from '../../domain/slice.js';
 import { type EpochMs, utc } from '../../domain/units.js';
 import { codeTable, joinBlocks, plain } from '../markdown.js';
 
 export type SliceStage =
   | { readonly kind: 'asking-lease' }
-  | { readonly kind: 'creating'; readonly unanswered?: string }
+  | { readonly kind: 'creating'; readonly unanswered?: string; readonly notYet?: string }
   | { readonly kind: 'awaiting' }
   | ({ readonly kind: 'ready' } & SlicesMachines)
   | { readonly kind: 'lost'; readonly message: string }
@@ -60,6 +60,7 @@ function doing({ ref, lease, stage }: SliceFacts): string {
     case 'asking-lease':
       return 'nothing is created before the quota workflow says that its lease stands.';
     case 'creating':
+      if (stage.notYet !== undefined) return `${plain(stage.notYet)}.`;
       return stage.unanswered === undefined
         ? `a create call was sent to ${machineKind(ref.kind).provider}.`
         : `the last create call had no answer (${plain(stage.unanswered)}); it looks whether the call took effect and asks again.`;
@@ -102,9 +103,10 @@ const resourceName = (ref: MachineRef): string => machineKind(ref.kind).resource
 
 /** `create queued resource train-x7-g1 (v5litepod-16, spot, us-central1-a)` */
 export const createSummary = (plan: MachinePlan): string =>
-  `create ${resourceName(plan.ref)} (${machineKind(plan.ref.kind).planText(plan)}, ${plan.ref.zone})`;
+  `${adoptedName(plan.ref) === undefined ? 'create' : 'take'} ${resourceName(plan.ref)} (${machineKind(plan.ref.kind).planText(plan)}, ${plan.ref.zone})`;
 
-export const deleteSummary = (ref: MachineRef): string => `delete ${resourceName(ref)} until it is gone`;
+export const deleteSummary = (ref: MachineRef): string =>
+  `${adoptedName(ref) === undefined ? 'delete' : 'give back'} ${resourceName(ref)} until it is gone`;
 
 export const mailSummary = ({ name }: MachineRef, { pool, job }: LeaseId, kind: LeaseMessageBody['kind']): string =>
   kind === 'gone'

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
+import { askedMachines, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { shellWords } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../../client/job-client.js';
 import type { JobRow } from '../../../client/job-rows.js';
@@ -62,6 +62,13 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
       ExitCode.Usage,
       `${file}: nobody takes machines of one's own back, so there is no preemption to rehearse`,
       'to try the job on this computer: jobctl submit --local',
+    );
+  const { adopts } = askedMachines(read.spec);
+  if (adopts !== undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      `${file}: the cloud of a rehearsal has no node ${adopts} to adopt`,
+      'to rehearse the job on a slice of its own: --set tpu.adopt=null, and its zone: --set tpu.zone=ZONE',
     );
   tellWarnings(file, read.warnings);
   // The user's own context: secrets and keys of the job must exist there, and its stack gets copies.

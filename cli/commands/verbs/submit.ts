@@ -116,7 +116,13 @@ export async function submitRead(
 }
 
 /** Refuses flags that are wrong for any job. @throws CliError */
-export function checkFlags({ name, host, wait }: SubmitFlags): void {
+export function checkFlags({ name, host, wait, adopt, deleteAfter }: SubmitFlags): void {
+  if (deleteAfter === true && adopt === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      '--delete-after: says what becomes of an adopted TPU VM, and --adopt names none',
+      'slices that jobctl makes are always deleted at the end',
+    );
   if (name !== undefined && !isValidJobId(name)) {
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
@@ -150,6 +156,10 @@ async function submitTo(
   removeScratchFolder();
   // A server and this computer's own login may say the same.
   tellWarnings(job.file, [...new Set([...(await job.farAway), ...(submission.warnings ?? [])])]);
+  if (flags.adopt !== undefined) {
+    const { sayWord } = await import('../../jobs/submitting/owners-word.js');
+    await sayWord({ client, context, isDeleted: flags.deleteAfter === true }, submission);
+  }
   if (submission.members !== undefined)
     return afterGroup(client, context, { ...submission, members: submission.members }, flags);
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };

@@ -22,6 +22,8 @@ export interface JobFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly zone?: string;
   readonly slices?: number;
   readonly pricing?: string;
+  readonly adopt?: string;
+  readonly deleteAfter?: true;
   readonly spot?: true;
   readonly allowOutside?: true;
 }
@@ -56,7 +58,7 @@ export function readJob(
   flags: ReadFlags,
   command: readonly string[] | undefined,
 ): Promise<GoodJob> {
-  const { project, user, priority, slices, tpu, zone, spot, workspace, dryRun: isDry } = flags;
+  const { project, user, priority, slices, tpu, zone, adopt, spot, workspace, dryRun: isDry } = flags;
   const swept = sweptSet(flags);
   const set = [...(flags.set ?? []), ...swept.keys()];
   const pricing = spot === true ? 'spot' : flags.pricing;
@@ -67,6 +69,7 @@ export function readJob(
     slices,
     tpu,
     zone,
+    adopt,
     pricing,
     isSpot: spot,
     command,

@@ -8,7 +8,7 @@ import { doneTwiceText } from '../../../domain/done-twice.js';
 import { leftText } from '../../../domain/left-processes.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { isDone } from '../../../domain/job-state.js';
-import { isBought, kindOfJob, machineKind } from '../../../domain/machines.js';
+import { adoptedName, isBought, kindOfJob, machineKind, type MachineRef } from '../../../domain/machines.js';
 import { count, type EpochMs, usdText } from '../../../domain/units.js';
 import { failingText, shownUser, answerTexts, nextZoneSentence, untilSentence } from './job-phrases.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
@@ -195,7 +195,7 @@ const webFacts = ({ id }: JobRow, { uiUrl, namespace }: StatusPlace): Fact[] =>
 function slices(all: readonly SliceView[], isEnded: boolean, width: number | undefined): readonly string[] {
   if (all.length === 0) return [];
   const rows = all.map(({ ref, generation, state, hosts, detail }) => [
-    `  ${ref.name}`,
+    `  ${nameShown(ref)}`,
     ref.zone,
     String(generation),
     isEnded && state !== 'gone' ? 'let go' : state,
@@ -204,6 +204,11 @@ function slices(all: readonly SliceView[], isEnded: boolean, width: number | und
   ]);
   return ['', ...renderTable([['  NODE', 'ZONE', 'GEN', 'STATE', 'HOSTS', 'DETAIL'], ...rows], width)];
 }
+
+const nameShown = (ref: MachineRef): string => {
+  const adopted = adoptedName(ref);
+  return adopted === undefined ? ref.name : `${adopted} (adopted)`;
+};
 
 function events({ events: all }: JobView, id: string): readonly string[] {
   const shown = all.slice(-SHOWN_EVENTS);

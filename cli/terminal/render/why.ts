@@ -12,7 +12,7 @@ import {
   stuckText,
 } from '../../../quota/explanation/explain-words.js';
 import type { WhyWaiting } from '../../../quota/explanation/why-waiting.js';
-import { kindOfJob, machineKind } from '../../../domain/machines.js';
+import { adoptedName, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { whySentences } from '../../../quota/explanation/why-sentences.js';
 import type { TierTurns } from '../../../quota/explanation/tier-turns.js';
 import type { CapacityRow } from '../../../quota/seen-capacity.js';
@@ -163,6 +163,8 @@ export const renderUnasked = (missing: string | undefined, width?: number): read
 /** Sentences about the chips that a job asks for and that its provider does not have yet. */
 function waitSentences(view: JobView | undefined): readonly string[] {
   if (view?.phase !== 'provisioning') return [];
+  // A node that is adopted is there: its owner is waited for.
+  if (openRequests(view).some(({ ref }) => adoptedName(ref) !== undefined)) return [];
   if (openRequests(view).length === 0 && (view.answers ?? []).length === 0) return [];
   return machineKind(kindOfJob(view.spec)).waitText?.(view.spec) ?? [];
 }
@@ -206,7 +208,8 @@ function causeOf({ outcome }: JobRow): readonly string[] {
 
 function sliceText({ ref, state, detail, since }: SliceView, now: EpochMs): string {
   const lasting = since === undefined ? '' : `, for ${formatDuration(now - since)}`;
-  return `${ref.name} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}${lasting}`}`;
+  const adopted = adoptedName(ref);
+  return `${adopted === undefined ? ref.name : `node ${adopted}, to be adopted,`} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}${lasting}`}`;
 }
 
 export const renderTiers = (turns: TierTurns | undefined, now: EpochMs, width?: number): readonly string[] =>

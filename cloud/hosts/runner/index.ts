@@ -44,6 +44,7 @@ case $verb in
   claim) verb_claim "$@" ;;
   holder) verb_holder "$@" ;;
   vacate) verb_vacate "$@" ;;
+  leave) verb_leave "$@" ;;
   inspect) verb_inspect "$@" ;;
   examine) verb_examine "$@" ;;
   use) verb_use ;;

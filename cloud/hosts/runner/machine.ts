@@ -91,6 +91,16 @@ verb_vacate() {
   say vacated
 }
 
+# leave ID GRACE_MS: as vacate, and takes away what the runner has laid down: the machine is somebody's, and was lent. What is left is
+# the mark that ID is over, for a claim that comes late. The home itself, and another claim's machine, stay as they are.
+verb_leave() {
+  verb_vacate "$1" "$2"
+  ! held_by || return 0
+  for each in runs epochs modules outputs inputs files tools ending starts.log machine/jobs; do rm -rf "\${base:?}/$each"; done
+  rm -rf "$base"/runner-*.sh "$base"/smi.* "$base"/kernel.* "$base"/stacks.* "$machine/lock" "$machine"/new.*
+  say left
+}
+
 # What the login user runs on the accelerators since the claim, and no run knows any more: it dropped its environment, its session and
 # its parents. Where root logs in nothing is ended: a service or an administrator runs as root too.
 end_leaked() {
@@ -141,8 +151,8 @@ clear_runs() {
 }
 
 # inspect MAKER COUNT MINIMUM_KB GPUS: a line for each thing that is wrong, who else uses its accelerators, what is odd, and each GPU's
-# name and uuid. MAKER '-': it has no accelerator. GPUS: the only ones that may be used ('0,1', or their uuids); '': all. stdin: the
-# operator's check.
+# name and uuid. MAKER '-': it has no accelerator. COUNT 'any': however many it has. GPUS: the only ones that may be used ('0,1', or
+# their uuids); '': all. stdin: the operator's check.
 verb_inspect() {
   own_gpus=$(printf '%s' "$4" | tr , ' ')
   free=$(df -Pk "$HOME" | awk 'NR == 2 { print $4 }')
@@ -184,7 +194,8 @@ devices_of() {
 inspect_devices() {
   maker=$1 wanted=$2
   set -- $(devices_of "$maker")
-  [ $# -eq "$wanted" ] || { say "problem: it has $# $maker devices ($(globs_of "$maker")), and the pool file says $wanted"; return; }
+  [ "$wanted" != any ] || [ $# -gt 0 ] || return 0
+  [ "$wanted" = any ] || [ $# -eq "$wanted" ] || { say "problem: it has $# $maker devices ($(globs_of "$maker")), and the pool file says $wanted"; return; }
   [ "$maker" != NVIDIA ] || inspect_nvidia "$wanted" || return
   [ "$maker" != AMD ] || set -- /dev/kfd
   if ! look_who "$@"; then say "problem: it cannot be seen who uses its accelerators: $unseen"

@@ -1,3 +1,4 @@
+import type { Adoption } from '../../../domain/machine-kinds/cloud-tpu/adoption.js';
 import { smallest } from '../../../domain/extremes.js';
 import type { Condition, Owner, Ownership, ReadyCondition, SliceHost } from '../../../domain/slice.js';
 import { durationValue } from '../../../domain/job-file/fields.js';
@@ -71,6 +72,8 @@ export interface Observation {
         /** The number of hosts of its type. Absent: the type is not in our table. */
         readonly hostCount?: number;
         readonly ownership?: Ownership;
+        /** The job that has adopted it. */
+        readonly adoption?: Adoption;
         readonly createdAt?: EpochMs;
       };
   /**

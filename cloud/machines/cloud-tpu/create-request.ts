@@ -3,6 +3,7 @@ import { findAccelerator, GENERATION_FACTS } from '../../../domain/accelerators.
 import { labelsOf, runLabel } from '../../../domain/identity.js';
 import type { CloudTpuPlan, CloudTpuRef, DataDisk } from '../../../domain/machine-kinds/cloud-tpu/words.js';
 import { requestNameOf } from '../../../domain/machines.js';
+import { nodeName } from '../../../domain/machine-kinds/cloud-tpu/adoption.js';
 import type { Pricing } from '../../../domain/slice.js';
 
 type Node = protos.google.cloud.tpu.v2.INode;
@@ -12,8 +13,8 @@ type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResou
 
 export const zonePath = (googleProject: string, zone: string): string => `projects/${googleProject}/locations/${zone}`;
 /** The path of a ref to one node. */
-export const nodePath = ({ googleProject, zone, name }: CloudTpuRef): string =>
-  `${zonePath(googleProject, zone)}/nodes/${name}`;
+export const nodePath = ({ googleProject, zone, ...named }: CloudTpuRef): string =>
+  `${zonePath(googleProject, zone)}/nodes/${nodeName(named)}`;
 /** The path of the queued resource itself, or of the one that a node belongs to. */
 export const queuedResourcePath = (ref: CloudTpuRef): string =>
   `${zonePath(ref.googleProject, ref.zone)}/queuedResources/${requestNameOf(ref)}`;

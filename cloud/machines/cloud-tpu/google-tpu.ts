@@ -17,6 +17,7 @@ import {
 } from '../port.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../api-load.js';
 import { apiErrorOf, Code, classifyCreateError, classifyDeleteError, failedCreate } from './classify-error.js';
+import { adoptedCondition, type AdoptedHosts, AdoptedNodes } from './adopted-nodes.js';
 import { conditionOfAll, type Observation, type Observations } from './condition.js';
 import {
   createAlphaRequest,
@@ -42,6 +43,8 @@ export interface CloudTpuOptions extends Partial<ApiSettings> {
   /** Absent: Google's own address, with the application default credentials. */
   readonly endpoint?: TpuEndpoint;
   readonly periods?: ListingPeriods;
+  /** Called at the first adoption. Absent: nothing is adopted here. */
+  readonly adoptedHosts?: () => AdoptedHosts;
 }
 
 export const DEFAULT_API_SETTINGS: ApiSettings = {
@@ -60,6 +63,7 @@ export type CloudTpuMachines = Machines<'cloud-tpu'> & GuestAttributesPort;
 class GoogleTpu implements CloudTpuMachines {
   readonly #connection: TpuConnection;
   readonly #api: TpuApi;
+  readonly #adopted: AdoptedNodes;
   readonly #periods: ListingPeriods;
   /** Keyed by `projects/P/locations/ZONE`. */
   readonly #listers = new Map<string, ZoneLister>();
@@ -68,10 +72,12 @@ class GoogleTpu implements CloudTpuMachines {
   constructor(options: CloudTpuOptions) {
     this.#connection = new TpuConnection(options.endpoint);
     this.#api = new TpuApi(this.#connection, { ...DEFAULT_API_SETTINGS, ...options });
+    this.#adopted = new AdoptedNodes(this.#api, options.adoptedHosts);
     this.#periods = options.periods ?? DEFAULT_LISTING_PERIODS;
   }
 
   async create(plan: CloudTpuPlan): Promise<CreateAnswer> {
+    if (plan.ref.adopts !== undefined) return this.#adopted.take(plan);
     try {
       const { name, error } = await this.#callCreate(plan);
       if (error) return failedCreate(error);
@@ -92,6 +98,7 @@ class GoogleTpu implements CloudTpuMachines {
   }
 
   async observe({ ref, ownership, operation }: Claim<CloudTpuRef>): Promise<Condition> {
+    if (ref.adopts !== undefined) return adoptedCondition(ref, ownership, await this.#lookAtNode(ref));
     return conditionOfAll(await this.#look(ref, operation), ownership);
   }
 
@@ -129,6 +136,7 @@ class GoogleTpu implements CloudTpuMachines {
   ): Promise<Condition> {
     const isQueued = ref.mode === 'queued-resources';
     const listing = await this.#listerOf(ref).next({ isUrgent, signal, needsQueuedResources: isQueued });
+    if (ref.adopts !== undefined) return adoptedCondition(ref, ownership, listing.nodes.get(ref.adopts) ?? 'not-found');
     const seen = await this.#explain(operation, ref, {
       at: listing.at,
       queuedResource: isQueued ? (listing.queuedResources.get(requestNameOf(ref)) ?? 'not-found') : 'unused',
@@ -185,6 +193,7 @@ class GoogleTpu implements CloudTpuMachines {
    * resource that is being deleted is not deleted again.
    */
   async remove(ref: CloudTpuRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
+    if (ref.adopts !== undefined) return this.#adopted.giveBack(ref, { owner, job, run });
     let seen: Observations;
     try {
       seen = await this.#look(ref);

@@ -1,4 +1,5 @@
 import type { protos } from '@google-cloud/tpu';
+import { adoptionFrom } from '../../../domain/machine-kinds/cloud-tpu/adoption.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { ownershipFrom, runSecondsFrom } from '../../../domain/identity.js';
 import type { SliceHost } from '../../../domain/slice.js';
@@ -30,6 +31,7 @@ function enumName(value: string | number | null | undefined, names: Readonly<Rec
 export function observedNode(node: ApiNode): ObservedNode {
   const health = enumName(node.health, HEALTH);
   const ownership = ownershipFrom(node.labels);
+  const adoption = adoptionFrom(node.labels);
   const accelerator = findAccelerator(node.acceleratorType ?? '');
   return {
     state: enumName(node.state, NODE_STATE),
@@ -39,6 +41,7 @@ export function observedNode(node: ApiNode): ObservedNode {
     hosts: hostsOf(node),
     ...(accelerator && { hostCount: accelerator.hosts }),
     ...(ownership && { ownership }),
+    ...(adoption && { adoption }),
     ...(node.createTime?.seconds && { createdAt: Number(node.createTime.seconds) * 1000 }),
   };
 }
@@ -118,7 +121,8 @@ export function ownedIn(
   queuedResources: readonly ApiQueuedResource[],
   nodes: readonly ApiNode[],
 ): readonly OwnedResource<CloudTpuRef>[] {
-  const found = [...queuedResources.flatMap(ownedQueuedResource), ...nodes.flatMap(ownedNode)];
+  const adopted = nodes.flatMap(adoptedNode);
+  const found = [...adopted, ...queuedResources.flatMap(ownedQueuedResource), ...nodes.flatMap(ownedNode)];
   const slices = new Map<string, number>();
   for (const { ref } of found)
     if (ref.slices !== undefined) slices.set(keyOf(ref), Math.max(ref.slices, slices.get(keyOf(ref)) ?? 0));
@@ -127,6 +131,23 @@ export function ownedIn(
     return { ref: most === undefined ? ref : { ...ref, slices: most }, ownership };
   });
 }
+
+/** An adopted node, by the name of its slice. Of one that Google has taken nothing is left but a name, which is its owner's. */
+function adoptedNode(node: ApiNode): OwnedResource<CloudTpuRef>[] {
+  const { adoption, state } = observedNode(node);
+  if (adoption === undefined || isOver(state)) return [];
+  const { owner, job, run, generation, spec, slice } = adoption;
+  const { googleProject, zone, name: adopts } = pathParts(node.name);
+  return [
+    {
+      ref: { kind: 'cloud-tpu', googleProject, zone, name: slice, mode: 'tpu-vm', adopts },
+      ownership: { owner, job, run, generation, spec },
+    },
+  ];
+}
+
+/** Whether a node in this state is no machine any more and takes no update. */
+export const isOver = (state: string): boolean => ['PREEMPTED', 'TERMINATED'].includes(state);
 
 const keyOf = ({ googleProject, zone, name }: CloudTpuRef): string => `${googleProject}/${zone}/${name}`;
 

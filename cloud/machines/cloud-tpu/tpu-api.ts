@@ -99,6 +99,13 @@ export class TpuApi {
     });
   }
 
+  /** The given fields replace the node's; one update of a node runs at a time. There is no precondition to send (docs/adr/0179). */
+  updateNode(node: ApiNode & { readonly name: string }, fields: readonly string[]): Promise<StartedOperation> {
+    return this.#call('UpdateNode', node.name, async (client) =>
+      startedOperation(await client.updateNode({ node, updateMask: { paths: [...fields] } }, this.#callOptions)),
+    );
+  }
+
   deleteNode(name: string): Promise<StartedOperation> {
     return this.#call('DeleteNode', name, async (client) =>
       startedOperation(await client.deleteNode({ name }, this.#callOptions)),

@@ -32,6 +32,7 @@ const refForm: z.ZodType<CloudTpuRef> = z.object({
   mode: z.enum(['queued-resources', 'tpu-vm']),
   slices: z.int().min(1).max(MOST_SLICES).exactOptional(),
   request: text.min(1).exactOptional(),
+  adopts: text.min(1).exactOptional(),
 });
 
 const planForm: z.ZodType<CloudTpuPlan> = z.object({
@@ -80,16 +81,17 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     required: ['accelerator'],
     takesAtomic: true,
     allowForm: 'tpu',
-    flags: { tpu: { path: ['accelerator'] }, ...GOOGLE_FLAGS },
+    flags: { tpu: { path: ['accelerator'] }, adopt: { path: ['adopt'] }, ...GOOGLE_FLAGS },
     resolve: resolveTpu,
   },
 
-  asked: ({ tpu: { accelerator, zones, anyZone, name, pricing, hedge = usualRequests(pricing) } }) => ({
+  asked: ({ tpu: { accelerator, zones, anyZone, name, pricing, adopt, hedge = usualRequests(pricing) } }) => ({
     accelerator,
     zones,
     pricing,
     hedge,
     ...(anyZone && { isAnyZone: true }),
+    ...(adopt && { adopts: adopt.node }),
     ...(name === undefined ? {} : { name }),
   }),
   size: ({ tpu, slices }) => {
@@ -110,7 +112,12 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   },
   environment,
 
-  choices: ({ tpu }) => [{ key: 'machines', path: ['tpu'], value: 'tpu' }, ...googleChoices('tpu', tpu)],
+  choices: ({ tpu }) => [
+    { key: 'machines', path: ['tpu'], value: 'tpu' },
+    // The maker of the node chose its service account and network, and who else may enter.
+    ...(tpu.adopt ? [{ key: 'machines', path: ['tpu', 'adopt'], value: 'tpu/adopted' } as const] : []),
+    ...googleChoices('tpu', tpu),
+  ],
   usualChoices: (accounts) => usualGoogleChoices('tpu', accounts),
   route: ({ tpu: { network, subnetwork, tags, externalIps } }) =>
     JSON.stringify([network ?? '', subnetwork ?? '', tags, externalIps]),
@@ -118,18 +125,23 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   account: ({ googleProject }, spec) => spec?.tpu.project ?? googleProject,
   accountKey: GOOGLE_ACCOUNT_KEY,
   proxyVariables: ({ googleProject }) => ({ JOBCTL_GOOGLE_PROJECT: googleProject }),
-  compared: ({ accelerator, pricing }) => ({ accelerator, pricing }),
+  // An adopted node says nothing of what its zone has.
+  compared: ({ accelerator, pricing, ref }) => (ref.adopts === undefined ? { accelerator, pricing } : undefined),
 
   accountText: (account) => `Cloud TPU of project ${account}`,
-  resourceText: ({ mode, name }) => `${mode === 'queued-resources' ? 'queued resource' : 'slice'} ${name}`,
+  resourceText: ({ mode, name, adopts }) =>
+    adopts === undefined
+      ? `${mode === 'queued-resources' ? 'queued resource' : 'slice'} ${name}`
+      : `adopted node ${adopts}`,
   placeText: ({ zone, googleProject }) => `${zone}, Google project ${googleProject}`,
   requestText: ({ tpu, atomic }) =>
-    `${tpu.pricing}, by ${tpu.allocationMode}${inOne(atomic)}, runtime ${tpu.runtimeVersion}`,
+    `${tpu.adopt ? `adopts node ${tpu.adopt.node}, later ` : ''}${tpu.pricing}, by ${tpu.allocationMode}${inOne(atomic)}, runtime ${tpu.runtimeVersion}`,
   requestFacts: ({ tpu, atomic }, orPools) => [
     [
       'pricing',
       `${tpu.pricing}${orPools('pricing')}, by ${tpu.allocationMode}${orPools('allocation_mode')}${inOne(atomic)}`,
     ],
+    ...(tpu.adopt ? [['adopts', `node ${tpu.adopt.node}, for the first slice; later ones are created`] as const] : []),
     ['zones', zonesText(tpu)],
     ['project', tpu.project ?? "the pool's, else the worker's"],
     ['runtime', `${tpu.runtimeVersion}${orPools('version')}`],
@@ -138,8 +150,8 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   waitText,
   planText: (plan) => `${typeText(plan)}, ${plan.pricing}${runText(plan)}`,
   planDetails: (plan) => `${typeText(plan)}, ${plan.pricing}${runText(plan)}, runtime ${plan.runtimeVersion}`,
-  stateHint: ({ mode, name, zone }) =>
-    `\`gcloud compute tpus ${mode} describe ${name} --zone ${zone}\` shows Google's own state`,
+  stateHint: ({ mode, name, zone, adopts = name }) =>
+    `\`gcloud compute tpus ${mode} describe ${adopts} --zone ${zone}\` shows Google's own state`,
 };
 
 /**

@@ -16,6 +16,7 @@ export function slicePlan(
 ): CloudTpuPlan {
   const tpu = boughtAs(spec.tpu, place.bought);
   const { validUntilSeconds } = tpu;
+  const adopts = place.mayAdopt && tpu.adopt?.zone === place.zone ? tpu.adopt.node : undefined;
   const optional = {
     ...(tpu.topology === undefined ? {} : { topology: tpu.topology }),
     ...(tpu.reservation === undefined ? {} : { reservation: tpu.reservation }),
@@ -34,8 +35,9 @@ export function slicePlan(
       googleProject: tpu.project ?? place.googleProject,
       zone: place.zone,
       name: place.name,
-      mode: tpu.allocationMode,
+      mode: adopts === undefined ? tpu.allocationMode : 'tpu-vm',
       ...(spec.atomic ? { slices: spec.slices } : {}),
+      ...(adopts === undefined ? {} : { adopts }),
     },
     ownership: {
       owner: place.owner,
@@ -79,6 +81,10 @@ function boughtAs(tpu: CloudTpuRequest, { pricing, reservation }: TierPurchase =
 function concretePricing(pricing: CloudTpuRequest['pricing']): Pricing {
   return pricing === 'any' ? 'spot' : pricing;
 }
+
+/** The line of `ssh-keys` that `instanceMetadata` has added: `USER:KEY`. */
+export const ownKeyLine = ({ metadata }: Pick<CloudTpuPlan, 'metadata'>): string =>
+  metadata['ssh-keys']?.split('\n').at(-1) ?? '';
 
 /** Adds our key to the user's own `ssh-keys`. No later call adds it (docs/design.md, "Slices"). */
 export function instanceMetadata(

@@ -30,6 +30,7 @@ import {
   resolveScopes,
   resolveServiceAccount,
 } from './google-resources.js';
+import { resolveAdopt } from './adoption.js';
 import { applyCreateFlags } from './create-flags.js';
 import { pricingOf, resolveCapacity, resolveHedge, warnOfHedge, warnOfRunDuration } from './capacity-keys.js';
 import { warnOfZones, zonesWith } from './type-zones.js';
@@ -46,7 +47,7 @@ export function resolveTpu(
 ): ResolvedRequest<CloudTpuSection> | undefined {
   const { slices, atomic, pool } = context;
   const flagged = applyCreateFlags(form, report);
-  const own = atomic ? queued(flagged, report) : flagged;
+  const { form: own, adopt } = resolveAdopt(atomic ? queued(flagged, report) : flagged, context, inTpu(report));
   warnOfSecretMetadata(own, inTpu(report));
   const type = resolveAccelerator(own, report);
   const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
@@ -70,6 +71,7 @@ export function resolveTpu(
   const optional = withoutUndefined({
     anyZone: tpu.zones === ANY_ZONE ? (true as const) : undefined,
     topology: resolveTopology(tpu, type, report),
+    adopt,
     dataDisks: resolveDataDisks(tpu, { zones, most: mostTpuDisks(type), hosts: type.hosts * slices }, inTpu(report)),
   });
   const leftToPool = pool === undefined ? POOL_KEYS.filter((key) => !isSaid(own, key)) : [];
@@ -134,7 +136,7 @@ function resolveAccelerator(tpu: TpuForm, report: Report): AcceleratorType | und
   return type;
 }
 
-type KeysOfOneType = 'accelerator' | 'zones' | 'anyZone' | 'runtimeVersion' | 'topology' | 'dataDisks';
+type KeysOfOneType = 'adopt' | 'accelerator' | 'zones' | 'anyZone' | 'runtimeVersion' | 'topology' | 'dataDisks';
 
 /** Resolves all keys that do not depend on the type of the slice. */
 function resolveRest(tpu: TpuForm, zones: readonly string[], report: Report): Omit<TpuSpec, KeysOfOneType> {

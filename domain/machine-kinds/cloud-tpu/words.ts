@@ -33,6 +33,12 @@ export interface DataDisk {
   readonly mode: (typeof DISK_MODES)[number];
 }
 
+/** A node that was made by hand, in the project of the job. */
+export interface AdoptedNode {
+  readonly node: string;
+  readonly zone: string;
+}
+
 /** The `tpu` section of a job file after defaults and checks: the job's request to Cloud TPU. */
 export interface CloudTpuRequest {
   readonly allocationMode: AllocationMode;
@@ -70,6 +76,8 @@ export interface CloudTpuRequest {
   /** Absent: the type's usual one. */
   readonly topology?: string;
   readonly dataDisks?: readonly DataDisk[];
+  /** The node that becomes the job's first slice (docs/adr/0179). Absent: every slice is created. */
+  readonly adopt?: AdoptedNode;
 }
 
 /** The section itself, as part of a job's spec. */
@@ -90,6 +98,8 @@ export interface CloudTpuRef {
   readonly slices?: number;
   /** For one such node: its queued resource. */
   readonly request?: string;
+  /** The node of that name was made by somebody else. It is given back, not deleted. Absent: the node was made for the slice. */
+  readonly adopts?: string;
 }
 
 /** One create request, complete: the same plan always makes the same request. */
@@ -188,6 +198,11 @@ const schema = section({
       `Requests at once, each in another of the zones, of which the first that is ready is used; 1 to ${MOST_REQUESTS}, 2 without it, 1 for reserved capacity.`,
     ),
   topology: text().nullish().describe("Chips along the axes, such as 4x4x8; the type's usual one without it."),
+  adopt: text()
+    .nullish()
+    .describe(
+      'A node that somebody made by hand, which becomes the first slice: its name, or projects/P/locations/ZONE/nodes/NAME.',
+    ),
   data_disks: z
     .array(dataDisk, { error: 'a list of disks {source, mode}' })
     .nullish()

@@ -89,6 +89,10 @@ export const computeEngine: MachineKind<
         why: 'VMs with TPUs are of the section tpu',
         instead: 'such as --set compute_engine.machine_type=g2-standard-8',
       },
+      adopt: {
+        why: 'only a node of Cloud TPU is adopted',
+        instead: 'own VMs that stay can serve a pool as [[machines]]: docs/own-machines.md',
+      },
       ...GOOGLE_FLAGS,
     },
     resolve: resolveComputeEngine,

@@ -107,7 +107,7 @@ export const kubectlHint = ({ context, namespace }: Pick<PodsRef, 'context' | 'n
   `\`kubectl${context === undefined ? '' : ` --context ${context}`} -n ${namespace} ${words}\` shows Kubernetes' own state`;
 
 /** The flags that say nothing about pods. */
-export const podFlags = (section: string): Readonly<Record<'zone' | 'pricing', NoFlagKey>> => ({
+export const podFlags = (section: string): Readonly<Record<'zone' | 'pricing' | 'adopt', NoFlagKey>> => ({
   zone: {
     why: 'pods are placed by their cluster',
     instead: `${section}.context names it, and ${section}.node_selector chooses nodes, such as topology.kubernetes.io/zone: us-central1-a`,
@@ -115,6 +115,10 @@ export const podFlags = (section: string): Readonly<Record<'zone' | 'pricing', N
   pricing: {
     why: "the nodes of pods are bought by the cluster's owner",
     instead: `${section}.node_selector chooses nodes, such as cloud.google.com/gke-spot: 'true' on GKE`,
+  },
+  adopt: {
+    why: 'only a node of Cloud TPU is adopted',
+    instead: `a node pool of one's own: ${section}.node_selector chooses its nodes`,
   },
 });
 

@@ -68,6 +68,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
       tpu: { why: 'own machines are named by what they have', instead: 'such as --set machines.accelerator=h100' },
       zone: { why: 'own machines are where their pool has them', instead: 'such as --set machines.labels.room=b' },
       pricing: { why: 'own machines are not bought', instead: 'leave it out' },
+      adopt: { why: 'own machines are in the pool file', instead: 'such as --set machines.labels.name=box-3' },
     },
     resolve: resolveMachines,
   },
