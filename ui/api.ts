@@ -3,7 +3,7 @@ import type { ApiProblem } from '../contract/api/failures.js';
 import type { AnswerOf, BodySent, OperationName, OPERATIONS } from '../contract/operations.js';
 import { pathOf } from './path.js';
 import { type Series, seriesOf } from './series.js';
-import { forgetToken, token } from './session.js';
+import { forgetToken, loggedIn, token } from './session.js';
 
 /** Calls of the HTTP interface. Paths, bodies and answers are typed by the rows of contract/operations.ts. */
 
@@ -143,6 +143,8 @@ export interface LogWish {
 
 /** Time before a broken stream is asked for again. */
 const AGAIN_MS = 2_000;
+/** Refusals after which a log goes on where it was. */
+const PASSING: ReadonlySet<string> = new Set(['unreachable', 'unavailable', 'unauthenticated']);
 
 /** Follows a log until it ends or `signal` is aborted. A broken stream goes on where it was. @throws Refused */
 export async function followLog(job: string, wish: LogWish, events: LogEvents, signal: AbortSignal): Promise<void> {
@@ -151,6 +153,7 @@ export async function followLog(job: string, wish: LogWish, events: LogEvents, s
     const { attempt, hosts, tail } = wish;
     const query = { follow: true, attempt, host: hosts?.join(','), tail: position === undefined ? tail : undefined };
     let isOver = false;
+    const own = token();
     try {
       const response = await request(pathOf('GET /v1/jobs/:id/logs', job, query), {
         method: 'GET',
@@ -167,7 +170,12 @@ export async function followLog(job: string, wish: LogWish, events: LogEvents, s
       });
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof Refused) || !['unreachable', 'unavailable'].includes(error.code)) throw error;
+      if (!(error instanceof Refused) || !PASSING.has(error.code)) throw error;
+      // A stream ends so too when its login does. It goes on with the next one.
+      if (error.code === 'unauthenticated') {
+        if (token() === own) forgetToken();
+        await loggedIn(signal);
+      }
     }
     if (isOver) {
       events.end();

@@ -21,6 +21,7 @@ const SAID: Readonly<Partial<Record<OperationName, string>>> = {
   deleteSchedule: 'schedule delete',
   hostAccess: 'ssh',
   report: 'report usage',
+  ...{ beginLogin: 'login', endLogin: 'login' },
   ...{ pageSession: 'ui', groupMembers: 'status', board: 'list', poolUse: 'top' },
   ...{ objects: 'download', objectStat: 'download', objectContent: 'download' },
   ...{ uploads: 'submit', completeUpload: 'submit', uploadContent: 'submit' },

@@ -16,6 +16,8 @@ const OF_EVERYBODY: readonly OperationName[] = [
     'polls',
     'login',
     'pageSession',
+    'beginLogin',
+    'endLogin',
     'whoami',
     'status',
     'wait',
