@@ -263,6 +263,12 @@ const rows = {
     description: 'As `jobctl top` and `jobctl quota show` print it, from the pool as it was published last.',
     answer: 'poolUseSchema',
   }),
+  poolHistory: op('GET /v1/pools/:pool/history', 'quota-show', 'Who had and who wanted the chips of a pool', {
+    description:
+      'Over the last day: means of 288 stretches of five minutes, from the history of `jobctl quota history`.',
+    query: 'poolHistoryQuery',
+    answer: 'poolHistorySchema',
+  }),
   quotaPlan: op(
     'POST /v1/pools/:pool/quota/plan',
     'quota-plan',

@@ -21,10 +21,10 @@ export interface Asked<C extends Call> {
   readonly signal?: AbortSignal;
 }
 
-/** A refusal of the server, or none of its answers arrived (`unreachable`). */
+/** A refusal of the server, or none of its answers arrived (`unreachable`), or it does not know the call (`older`). */
 export class Refused extends Error {
   override readonly name = 'Refused';
-  readonly code: ApiProblem['code'] | 'unreachable';
+  readonly code: ApiProblem['code'] | 'unreachable' | 'older';
   readonly remedy: string | undefined;
 
   constructor({ code, detail, remedy }: Pick<ApiProblem, 'detail' | 'remedy'> & { readonly code: Refused['code'] }) {
@@ -112,9 +112,17 @@ async function request(path: string, { headers = {}, ...sent }: Sent): Promise<R
   throw refusal;
 }
 
+/** What a server says of a path that it has no call for (server/app.ts). */
+const NO_ROUTE = /^no (?:GET|POST|PUT|DELETE) \/v1\//;
+
 async function refusalOf(response: Response): Promise<Refused> {
   try {
-    return new Refused((await response.json()) as ApiProblem);
+    const problem = (await response.json()) as ApiProblem;
+    if (problem.code !== 'not-found' || !NO_ROUTE.test(problem.detail)) return new Refused(problem);
+    return new Refused({
+      code: 'older',
+      detail: 'This server does not tell this: it is of an earlier version than the page.',
+    });
   } catch {
     return new Refused({ code: 'unavailable', detail: `The server answered with HTTP ${response.status}.` });
   }

@@ -46,7 +46,7 @@ function Ways({ problem, isOver }: WaysParts) {
     call('GET /v1/login').then(
       (answer) => setIssuers(answer.issuers),
       (error: unknown) =>
-        error instanceof Refused && error.code === 'not-found' ? setIssuers('local') : setWords(wordsOf(error)),
+        error instanceof Refused && error.code === 'older' ? setIssuers('local') : setWords(wordsOf(error)),
     );
   }, []);
   const offered = issuers === 'local' || issuers === undefined ? [] : issuers.filter(hasPage);

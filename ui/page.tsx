@@ -4,6 +4,7 @@ import { addressOf, screenOf, type Screen } from './address.js';
 import { Board } from './board.js';
 import { Login, LoginAgain } from './login.js';
 import { loginTab } from './login-answer.js';
+import { Boundary } from './parts/boundary.js';
 import { useNow } from './parts/clock.js';
 import { Link, useAddress } from './parts/link.js';
 import { useAnswer } from './parts/answer.js';
@@ -79,9 +80,11 @@ function Screens() {
         <Caller />
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        <Suspense fallback={<p className="note">Loading ..</p>}>
-          <Shown screen={screen} />
-        </Suspense>
+        <Boundary key={pathname} name="This screen">
+          <Suspense fallback={<p className="note">Loading ..</p>}>
+            <Shown screen={screen} />
+          </Suspense>
+        </Boundary>
       </main>
       <Keys />
     </>

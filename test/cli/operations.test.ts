@@ -22,7 +22,7 @@ const SAID: Readonly<Partial<Record<OperationName, string>>> = {
   hostAccess: 'ssh',
   report: 'report usage',
   ...{ beginLogin: 'login', endLogin: 'login' },
-  ...{ pageSession: 'ui', groupMembers: 'status', board: 'list', poolUse: 'top' },
+  ...{ pageSession: 'ui', groupMembers: 'status', board: 'list', poolUse: 'top', poolHistory: 'quota history' },
   ...{ objects: 'download', objectStat: 'download', objectContent: 'download' },
   ...{ uploads: 'submit', completeUpload: 'submit', uploadContent: 'submit' },
   admission: 'quota freeze',

@@ -31,6 +31,7 @@ const OF_EVERYBODY: readonly OperationName[] = [
     'uploadContent',
     'quotaShow',
     'poolUse',
+    'poolHistory',
     'capacity',
     'report',
     'quotaPlan',

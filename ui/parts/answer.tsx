@@ -31,7 +31,7 @@ export function useAnswer<C extends Call & `GET ${string}`>(
 /** How often an open screen asks again. A screen that nobody sees does not. */
 const LOOK_MS = 3_000;
 /** Refusals that seldom change, and how often they are asked again. */
-const FINAL: ReadonlySet<string> = new Set(['not-found', 'forbidden', 'invalid']);
+const FINAL: ReadonlySet<string> = new Set(['not-found', 'forbidden', 'invalid', 'older']);
 const REFUSED_MS = 30_000;
 
 interface Asking {
