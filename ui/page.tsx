@@ -80,7 +80,7 @@ function Screens() {
         <Caller />
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        <Boundary key={pathname} name="This screen">
+        <Boundary key={pathname} name="This screen" isScreen>
           <Suspense fallback={<p className="note">Loading ..</p>}>
             <Shown screen={screen} />
           </Suspense>

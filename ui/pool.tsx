@@ -62,11 +62,13 @@ export function Pool({ pool }: { readonly pool: string }) {
           </Link>
         ))}
       </nav>
-      <Suspense fallback={<p className="note">Loading ..</p>}>
-        {tab === 'use' && <PoolUse pool={pool} use={use} />}
-        {tab === 'quota' && <QuotaFile pool={pool} use={use} />}
-        {tab === 'machines' && <Machines pool={pool} />}
-      </Suspense>
+      <Boundary key={tab} name="This part">
+        <Suspense fallback={<p className="note">Loading ..</p>}>
+          {tab === 'use' && <PoolUse pool={pool} use={use} />}
+          {tab === 'quota' && <QuotaFile pool={pool} use={use} />}
+          {tab === 'machines' && <Machines pool={pool} />}
+        </Suspense>
+      </Boundary>
     </section>
   );
 }

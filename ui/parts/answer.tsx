@@ -10,13 +10,16 @@ interface Rate {
   readonly isWanted?: boolean;
 }
 
-/** The answer of a reading call, asked again while the screen is open. The last one stays while the next is asked for. */
+/**
+ * The answer of a reading call, asked again while the screen is open. The last one stays while the next is asked for, and if the
+ * server does not answer; whoever loses the right to it sees it no more.
+ */
 export function useAnswer<C extends Call & `GET ${string}`>(
   of: C,
   asked: Asked<C> = {},
   { everyMs, isWanted = true }: Rate = {},
 ) {
-  return useQuery<Answer<C>, Error>({
+  const { data, error, dataUpdatedAt } = useQuery<Answer<C>, Error>({
     queryKey: [of, asked.of, asked.query],
     queryFn: ({ signal }) => call(of, { ...asked, signal }),
     enabled: isWanted,
@@ -26,6 +29,8 @@ export function useAnswer<C extends Call & `GET ${string}`>(
       return everyMs === 0 ? false : (everyMs ?? LOOK_MS);
     },
   });
+  const isRefused = error instanceof Refused && error.code === 'forbidden';
+  return { data: isRefused ? undefined : data, error, dataUpdatedAt };
 }
 
 /** How often an open screen asks again. A screen that nobody sees does not. */

@@ -3,6 +3,8 @@ import { Component, type ReactNode } from 'react';
 interface BoundaryParts {
   /** The part, in a sentence that begins with it. */
   readonly name: string;
+  /** Nothing else stands beside it. */
+  readonly isScreen?: true;
   readonly children: ReactNode;
 }
 interface Broken {
@@ -26,9 +28,10 @@ export class Boundary extends Component<BoundaryParts, Broken | object> {
     const isFile = error instanceof TypeError && /import|module/i.test(error.message);
     return (
       <div role="alert" className="problem">
+        {this.props.isScreen === true && <h1>jobctl</h1>}
         <p>
           {isFile
-            ? 'This part of the page could not be loaded. The server may have another version now.'
+            ? `${this.props.name} could not be loaded: the server may have another version now.`
             : `${this.props.name} cannot be shown: the server’s answer has another form than this page knows.`}
         </p>
         <p>
