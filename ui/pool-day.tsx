@@ -86,8 +86,8 @@ function Day({ history, use }: { readonly history: History; readonly use: Use | 
         />
       )}
       <p className="note">
-        Units from their grant until their slices are seen gone, as the mean of five minutes. The nominal line is that
-        of the quota file that is in force now.
+        Units from their grant until their slices are seen gone, as the mean of five minutes. What is nominal is of the
+        quota file that is in force now.
       </p>
       <details>
         <summary>The same in numbers</summary>
@@ -114,8 +114,8 @@ function nominalOf(use: Use | undefined, type: string, project: string | undefin
 const COLOURS = ['--c4', '--c2', '--c3', '--c5', '--c6', '--c1', '--c13', '--c7'] as const;
 
 function lineOf({ label, kind }: Drawn, index: number, all: readonly Drawn[]): Line {
-  if (kind === 'waiting') return { label: 'waiting', colour: '--wait', isDashed: true };
-  if (kind === 'nominal') return { label: 'nominal', colour: '--text', isDashed: true };
+  if (kind === 'waiting') return { label, colour: '--bad', isDashed: true };
+  if (kind === 'nominal') return { label, colour: '--text', isDashed: true };
   const held = all.filter((each) => each.kind === 'held').length;
   // Areas are in the order of their tops, the first project below all others.
   return { label, colour: COLOURS[held - 1 - index] ?? '--c7', isFilled: true };

@@ -54,7 +54,16 @@ export function pictureOf(history: History, { type, project, nominal }: Wish): P
     lines: [
       ...stacked(areas),
       ...waitingLine(sumOf((waiting ?? []).map((each) => values(each.waiting)))),
-      ...(limit.length === 0 ? [] : [{ label: 'nominal', kind: 'nominal' as const, top: limit, value: limit }]),
+      ...(limit.length === 0
+        ? []
+        : [
+            {
+              label: project === undefined ? 'all there is' : 'nominal',
+              kind: 'nominal' as const,
+              top: limit,
+              value: limit,
+            },
+          ]),
     ],
   };
 }

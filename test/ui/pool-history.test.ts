@@ -24,7 +24,7 @@ describe('the last day of a pool, made ready to be drawn', () => {
         ['speech', [10, null, 6, 6], [2, null, 2, 2]],
         ['vision', [8, null, 4, 4], [8, null, 4, 4]],
         ['waiting', [1, null, 2, 2], [1, null, 2, 2]],
-        ['nominal', [8, 8, 8, 8], [8, 8, 8, 8]],
+        ['all there is', [8, 8, 8, 8], [8, 8, 8, 8]],
       ],
     );
   });

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
+import { clock } from '../words.js';
 
 /** One line of a chart, or its points. */
 export interface Line {
@@ -86,13 +87,19 @@ function optionsOf(
     height,
     ...(isTime && { ms: 1 as const }),
     scales: { x: { time: isTime, ...(isLogAcross && { distr: LOG }) }, y: isLog ? { distr: LOG } : {} },
-    axes: [axis, { ...axis, size: 62 }],
+    axes: [
+      { ...axis, ...(isTime && { values: (_, at) => at.map(timeWords) }) },
+      { ...axis, size: 62 },
+    ],
     series: [
-      { label: across },
+      {
+        label: across,
+        ...(isTime && { value: (_: uPlot, at: number | null) => (at === null ? '--' : timeWords(at)) }),
+      },
       ...lines.map(({ label, colour, isDashed = false, isFilled = false }, line): uPlot.Series => ({
         label,
         value: (_, drawn: number | null, __, at) => wordsOf(at === null ? null : (valueAt(line, at) ?? drawn)),
-        ...(isFilled && { fill: colourOf(colour) }),
+        ...(isFilled && { fill: `color-mix(in srgb, ${colourOf(colour)} 45%, ${colourOf('--paper')})` }),
         ...(isStepped === true && stepped && { paths: stepped({ align: 1 }), points: { show: false } }),
         stroke: colourOf(colour),
         width: 1.5,
@@ -114,3 +121,9 @@ function optionsOf(
 
 /** `--`: nothing is known there, or the pointer is elsewhere. */
 const wordsOf = (value: number | null): string => (value === null ? '--' : String(Number(value.toPrecision(6))));
+
+/** `14:02`; of midnight the day that begins. */
+function timeWords(at: number): string {
+  const words = clock(at, at);
+  return words === '00:00' ? clock(at, 0).slice(5, 10) : words;
+}
