@@ -53,7 +53,7 @@ export function isOnThisComputer(url: string): boolean {
 async function limitedText({ body }: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of body ?? []) {
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array> | readonly Uint8Array[]) {
     bytes += part.byteLength;
     if (bytes > MOST_BYTES) throw new Error(`its answer is longer than ${MOST_BYTES} bytes`);
     parts.push(part);

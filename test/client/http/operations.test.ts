@@ -130,6 +130,7 @@ describe('the operations of jobctl serve', function () {
   it('are repeated in doubt, but for those that act twice', () => {
     const once = Object.entries(OPERATIONS).filter(([, row]: readonly [string, Operation]) => row.isOnce);
     assert.deepEqual(once.map(([name]) => name).toSorted(), [
+      'endLogin',
       'pageSession',
       'requeue',
       'restart',
