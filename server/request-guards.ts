@@ -57,8 +57,7 @@ export function mayReadMetrics(request: FastifyRequest, token: string | undefine
   return isLocal(request) && !isPassedOn;
 }
 
-/** Names of this computer, as an address has them. */
-export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
+const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /**
  * Refuses calls that a browser was led to make: an unknown `Host` means DNS rebinding, and a foreign `Origin` means another page.

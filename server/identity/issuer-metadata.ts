@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
-import { LOOPBACK } from '../request-guards.js';
+import { isLoopback } from '../../client/http/server-options.js';
 
 const DISCOVERY_MS = 10_000;
 /** Largest answer of an issuer that is read, in bytes. Google's discovery document has 1,600, Keycloak's 7,000. */
@@ -46,7 +46,7 @@ function isSafe(url: unknown, isLocal: boolean): boolean {
 /** Whether the address is http on a loopback address. */
 export function isOnThisComputer(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === 'http:' && LOOPBACK.has(hostname);
+  return protocol === 'http:' && isLoopback(hostname);
 }
 
 /** The text of an answer of `MOST_BYTES` at most. @throws Error if it is longer */
