@@ -115,7 +115,7 @@ export interface PoolUse {
   readonly window: Window;
   readonly series: readonly UseSeries[];
   readonly gaps: readonly Gap[];
-  /** What people changed: files applied, admission set, leases released; oldest first. */
+  /** Changes by people: files applied, admission set, leases released; oldest first. */
   readonly calls: readonly HistoryLine[];
 }
 

@@ -1,7 +1,7 @@
 import type { EpochMs } from '../domain/units.js';
 import type { HistoryLine, LeaseStory, Window } from './pool-history.js';
 
-/** What a pool's history tells of its use over time: who held what and who waited, and where nothing is known (docs/adr/0176). */
+/** The use of a pool over time, as its history tells it: who held what, who waited, and when nothing is known (docs/adr/0176). */
 
 /** One object of a pool's history. Parts of one epoch are numbered from 0. */
 export interface HistoryPart {
@@ -25,7 +25,7 @@ export interface Gap {
 const NOTHING_BEFORE = 'the pool has told nothing of before';
 
 /**
- * Where lines of a history are missing.
+ * The stretches in which lines of a history are missing.
  * @param parts in any order @param isFirst whether no part is older than these
  */
 export function gapsBetween(parts: readonly HistoryPart[], { from, to }: Window, isFirst: boolean): readonly Gap[] {
@@ -141,7 +141,7 @@ type Key = readonly [project: string, type: string];
 
 /** Sums of units times milliseconds, by project, type and stretch. */
 class Sums {
-  /** By `Key` as JSON: over the whole window. */
+  /** Over the whole window, by `Key` as JSON. */
   readonly total = new Map<string, number>();
   readonly #byKey = new Map<string, number[]>();
   readonly #window: Window;

@@ -5,7 +5,7 @@ import { PAGE_PATH } from '../page-files.js';
 import { ApiError } from '../problem.js';
 import { isOnThisComputer, limitedFetch, readMetadata } from './issuer-metadata.js';
 
-/** What a page sends to begin a login. It keeps the verifier, and knows the answer by `state`. */
+/** Sent by a page to begin a login. The page keeps the verifier, and knows the answer by `state`. */
 interface Begin {
   readonly issuer: string;
   /** SHA-256 of the verifier (RFC 7636). */
@@ -14,7 +14,7 @@ interface Begin {
   readonly nonce: string;
 }
 
-/** What a page has of a login that came back, with what it kept. */
+/** Sent by a page to which a login came back, with the values that it kept. */
 interface End {
   readonly issuer: string;
   readonly code: string;
@@ -29,11 +29,11 @@ export type PageIssuer = IssuerConfig & { readonly page: NonNullable<IssuerConfi
 
 const hasPage = (issuer: IssuerConfig): issuer is PageIssuer => issuer.page !== undefined;
 
-/** What the page calls an issuer: its name in the configuration, or its host. */
+/** The issuer's name in the page: that of the configuration, or its host. */
 export const nameOf = ({ issuer, page }: PageIssuer): string => page.name ?? new URL(issuer).host;
 
 /**
- * Where an issuer sends browsers back to. Several issuers have an address each, so that one of them cannot have the server bring
+ * The address to which an issuer sends browsers back. Several issuers have an address each, so that one of them cannot have the server bring
  * it the code of another (RFC 9700, 4.4).
  */
 export const redirectUri = ({ page: { name } }: PageIssuer, publicUrl: string): string =>

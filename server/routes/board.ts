@@ -123,7 +123,7 @@ export function registerBoard(serve: Serve, { client, gate, store }: Services): 
 const notPublished = (pool: string): ApiError =>
   new ApiError('not-found', `nothing was published of pool '${pool}'`, 'a worker publishes it from its first job on');
 
-/** What the pool file says of a tier. */
+/** Pricing and reservation of a tier, by the pool file. */
 const boughtAs = ({ pricing, reservation }: TierRule = {}) => ({
   ...(pricing !== undefined && { pricing }),
   ...(reservation !== undefined && { reservation }),
