@@ -13,7 +13,7 @@ async function openByLink(): Promise<Finished> {
   if (code === undefined) return {};
   history.replaceState(null, '', `${location.pathname}${location.search}`);
   try {
-    keepToken((await call('POST /v1/page-session', { body: { code } })).token);
+    keepToken((await call('POST /v1/page-session', { body: { code } })).token, true);
     return {};
   } catch (error) {
     return { problem: error instanceof Refused ? error.message : String(error) };
