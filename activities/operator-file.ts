@@ -67,7 +67,7 @@ function whenChanged(store: ObjectReader, name: string): () => Promise<string | 
  * The last line of an applied file, so that lines and columns are those of the file itself, and a reader of the object sees who
  * applied it.
  */
-const FOOTER = /^# applied by (.*) with jobctl quota apply, \S+\n?$/m;
+const FOOTER = /^# applied by (.*) with jobctl quota apply, (\S+)\n?$/m;
 
 /** @param at ISO time */
 export function withFooter(text: string, by: string, at: string): string {
@@ -76,10 +76,19 @@ export function withFooter(text: string, by: string, at: string): string {
   return `${own}${end}# applied by ${by.replaceAll(/\s+/g, ' ')} with jobctl quota apply, ${at}\n`;
 }
 
-function withoutFooter(stored: string): { readonly text: string; readonly appliedBy?: string } {
+interface Applied {
+  readonly text: string;
+  /** Absent: it was put there by hand. */
+  readonly appliedBy?: string;
+  /** ISO time. */
+  readonly appliedAt?: string;
+}
+
+export function withoutFooter(stored: string): Applied {
   const lastLine = stored.lastIndexOf('\n', stored.length - 2) + 1;
-  const by = FOOTER.exec(stored.slice(lastLine))?.[1];
-  return by === undefined ? { text: stored } : { text: stored.slice(0, lastLine), appliedBy: by };
+  const [, by, at] = FOOTER.exec(stored.slice(lastLine)) ?? [];
+  if (by === undefined || at === undefined) return { text: stored };
+  return { text: stored.slice(0, lastLine), appliedBy: by, appliedAt: at };
 }
 
 /** Whether both are the same text, applied by the same user, at whatever time. */

@@ -4,13 +4,14 @@ import { formatProblems, shortened } from '../domain/problem.js';
 import { appliedFileObject, lastGoodFilesObject } from '../domain/store-layout.js';
 import { checkFiles, type CheckedFiles } from '../quota/files/pool-files.js';
 import type { QuotaConfig } from '../quota/quota-config.js';
-import { type AppliedFile, type ApplyCall, NO_FILE } from '../contract/quota.js';
+import { type AppliedFile, type ApplyCall, CHANGED_MEANWHILE, NO_FILE } from '../contract/quota.js';
 import type { ApplyAnswer } from '../contract/quota-activities.js';
 import {
   isSameApplied,
   type ReadFile,
   unlessSame,
   withFooter,
+  withoutFooter,
   KINDS,
   type Kind,
   type PoolFileReader,
@@ -129,11 +130,13 @@ async function applyFiles(
   // Both are compared before one is written: half of a refused call would be in force.
   const stale = await firstOf(writes, (write) => write.isStale());
   const lost = stale ?? (await firstOf(writes, async (write) => !(await write.putInForce())));
-  if (lost !== undefined)
+  if (lost !== undefined) {
+    const whose = await writes[lost]?.whose();
     return {
       isApplied: false,
-      message: `the ${asked[lost]} file of pool ${pool} was applied by somebody else meanwhile: look, and repeat`,
+      message: `the ${asked[lost]} file of pool ${pool} ${CHANGED_MEANWHILE}${whose ?? ''}: look at what is in force, and repeat`,
     };
+  }
   const names = asked.map((kind) => given[kind]?.name).join(' and ');
   return {
     isApplied: true,
@@ -186,6 +189,14 @@ class FileWrite {
     const expected = before === NO_FILE ? 'absent' : { generation: before };
     const { kind } = await this.#store.write(this.#object, this.#content, expected, 'text/plain');
     return kind === 'written' || this.#isThere();
+  }
+
+  /** Who applied the file that is there now, in words. */
+  async whose(): Promise<string> {
+    const found = await this.#store.read(this.#object);
+    if (found === undefined) return ', and is not there any more';
+    const { appliedBy, appliedAt } = withoutFooter(found.toString('utf8'));
+    return appliedBy === undefined ? '' : ` by ${appliedBy}${appliedAt === undefined ? '' : `, at ${appliedAt}`}`;
   }
 
   async #present(): Promise<string> {

@@ -55,6 +55,17 @@ const rows = {
     answer: 'pageSessionSchema',
     isOnce: true,
   }),
+  beginLogin: op('POST /v1/page-login', 'open', 'Where a person logs in at an issuer', {
+    description: 'By authorization code with PKCE. The issuer sends the browser back to the page.',
+    body: 'beginLoginBody',
+    answer: 'begunLoginSchema',
+    isOnce: false,
+  }),
+  endLogin: op('POST /v1/page-login/code', 'open', 'Exchange the code of an issuer for a token', {
+    body: 'endLoginBody',
+    answer: 'pageSessionSchema',
+    isOnce: true,
+  }),
   whoami: op('GET /v1/whoami', 'whoami', 'Who the token is of', { answer: 'whoSchema' }),
   accessExplain: op('GET /v1/access/explain', 'explain', 'What the access table allows, and why not', {
     query: 'explainQuery',
@@ -251,6 +262,12 @@ const rows = {
   poolUse: op('GET /v1/pools/:pool/use', 'quota-show', 'Who has and who wants the chips of a pool', {
     description: 'As `jobctl top` and `jobctl quota show` print it, from the pool as it was published last.',
     answer: 'poolUseSchema',
+  }),
+  poolHistory: op('GET /v1/pools/:pool/history', 'quota-show', 'Who had and who wanted the chips of a pool', {
+    description:
+      'Over the last day: means of 288 stretches of five minutes, from the history of `jobctl quota history`.',
+    query: 'poolHistoryQuery',
+    answer: 'poolHistorySchema',
   }),
   quotaPlan: op(
     'POST /v1/pools/:pool/quota/plan',

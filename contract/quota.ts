@@ -75,6 +75,8 @@ export interface AppliedFile {
 }
 /** In place of a generation: no file was in force. */
 export const NO_FILE = 'none';
+/** In the refusal of a file that would replace another one than its author compared it with. */
+export const CHANGED_MEANWHILE = 'was changed meanwhile';
 
 /** The worker checks the files and keeps them in the store, and refuses them if a path or URL is configured. */
 export interface ApplyCall extends HumanCall {

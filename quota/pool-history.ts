@@ -9,7 +9,9 @@ export interface HistoryLine {
   readonly kind:
     | ('granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'applied' | 'admission' | 'priority')
     /** A person gave up waiting for slices of a lease. */
-    | 'released';
+    | 'released'
+    /** A request ended that was never granted. */
+    | 'withdrawn';
   readonly job?: string;
   /** The lease's number; a job may have had several. */
   readonly lease?: number;
@@ -20,6 +22,8 @@ export interface HistoryLine {
   /** For `revoked`: the request that gets its chips. */
   readonly for?: string;
   readonly reason?: string;
+  /** For `granted` and `withdrawn`: since when it waited. Absent: an earlier build wrote the line. */
+  readonly since?: EpochMs;
   /** The user who applied, froze, released, or changed a priority. */
   readonly by?: string;
 }

@@ -12,7 +12,7 @@ import {
 } from 'fastify-type-provider-zod';
 import { type App, bareApp, callOf, refuseLargeBody, refuseSlowBodies, tagAnswers, takeTurns } from './bare-app.js';
 import type { ServerConfig } from './config.js';
-import { refuseClearText, hostGuard, refusedLogins } from './request-guards.js';
+import { refuseClearText, hostGuard, networkOf, refusedLogins } from './request-guards.js';
 import type { Caller } from './identity/verifier.js';
 import { ApiError, apiErrorOf, problemOf, TooManyRequests } from './problem.js';
 import { type Services, VERSION } from './services.js';
@@ -97,8 +97,8 @@ export async function createApp(
     hook: 'preHandler',
     max: config.limits.requestsPerMinute,
     timeWindow: 60_000,
-    keyGenerator: (request) => request.caller?.id ?? request.ip,
-    allowList: (request) => request.routeOptions.config.isOpen === true,
+    keyGenerator: (request) => request.caller?.id ?? networkOf(request.ip),
+    allowList: ({ routeOptions: { config: route } }) => route.isOpen === true && route.rateLimit === undefined,
     errorResponseBuilder: (_request, { after, max, ttl }) =>
       new TooManyRequests(
         `more than ${max} calls in a minute`,

@@ -6,7 +6,7 @@ import { fileErrorWords, notJson } from '../domain/errors.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { storePlaceProblem, storesProblem, systemBucketProblem } from '../domain/store-place.js';
 import { TASK_QUEUE } from '../domain/temporal-server.js';
-import { issuerProblems } from './identity/issuer-rules.js';
+import { issuerProblems, pageProblems } from './identity/issuer-rules.js';
 import { fileURLToPath } from 'node:url';
 import { modeForOthers } from '../domain/secrets.js';
 
@@ -54,6 +54,20 @@ const issuer = z.strictObject({
   anyAccount: z.boolean().default(false),
   /** Ids of services, beside addresses that end in .gserviceaccount.com. */
   services: z.array(z.string().min(1)).default([]),
+  /** The client with which people log in by the page (docs/adr/0175). Absent: the page takes pasted tokens of this issuer alone. */
+  page: z
+    .strictObject({
+      /** One of `audiences`. */
+      clientId: z.string().min(1),
+      /** Reference to its secret (env:NAME, file:///PATH), which stays with the server. Absent: a public client. */
+      clientSecret: keyReference.optional(),
+      /** Its name in the page and in its redirect URI. Needed if several issuers have a login in the page. */
+      name: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'small letters, digits and - , 40 at most')
+        .optional(),
+    })
+    .optional(),
 });
 export type IssuerConfig = z.output<typeof issuer>;
 
@@ -167,7 +181,7 @@ const schema = z
         path: ['store', 'auditBucket'],
         message: `'${auditBucket}' is the job bucket too, which hosts write: name another, or none`,
       });
-    for (const { path, message } of issuerProblems(config.issuers))
+    for (const { path, message } of [...issuerProblems(config.issuers), ...pageProblems(config)])
       context.addIssue({ code: 'custom', path: [...path], message });
   });
 

@@ -56,7 +56,7 @@ const SERVED: ReadonlySet<string> = new Set<OperationName>([
   ...(['wait', 'polls', 'why', 'logs', 'metrics', 'objects', 'objectStat', 'objectContent'] as const),
   ...(['cancel', 'stop', 'resume', 'restart', 'requeue', 'priority'] as const),
   ...(['listGroups', 'group', 'describeGroup', 'groupMembers', 'cancelGroup', 'retryGroup', 'beginGroup'] as const),
-  ...(['schedules', 'schedule', 'quotaShow', 'poolUse', 'capacity', 'quotaPlan', 'machines'] as const),
+  ...(['schedules', 'schedule', 'quotaShow', 'poolUse', 'poolHistory', 'capacity', 'quotaPlan', 'machines'] as const),
 ]);
 
 export async function startUi({ client, store, user, port }: UiOptions): Promise<RunningUi> {

@@ -3,7 +3,7 @@ import type { ApiProblem } from '../contract/api/failures.js';
 import type { AnswerOf, BodySent, OperationName, OPERATIONS } from '../contract/operations.js';
 import { pathOf } from './path.js';
 import { type Series, seriesOf } from './series.js';
-import { forgetToken, token } from './session.js';
+import { forgetToken, loggedIn, token } from './session.js';
 
 /** Calls of the HTTP interface. Paths, bodies and answers are typed by the rows of contract/operations.ts. */
 
@@ -21,10 +21,10 @@ export interface Asked<C extends Call> {
   readonly signal?: AbortSignal;
 }
 
-/** The server refused the call, or did not answer (`unreachable`). */
+/** The server refused the call, did not answer (`unreachable`), or does not know the call (`older`). */
 export class Refused extends Error {
   override readonly name = 'Refused';
-  readonly code: ApiProblem['code'] | 'unreachable';
+  readonly code: ApiProblem['code'] | 'unreachable' | 'older';
   readonly remedy: string | undefined;
 
   constructor({ code, detail, remedy }: Pick<ApiProblem, 'detail' | 'remedy'> & { readonly code: Refused['code'] }) {
@@ -115,9 +115,17 @@ async function request(path: string, { headers = {}, ...sent }: Sent): Promise<R
   throw refusal;
 }
 
+/** What a server says of a path that it has no call for (server/app.ts). */
+const NO_ROUTE = /^no (?:GET|POST|PUT|DELETE) \/v1\//;
+
 async function refusalOf(response: Response): Promise<Refused> {
   try {
-    return new Refused((await response.json()) as ApiProblem);
+    const problem = (await response.json()) as ApiProblem;
+    if (problem.code !== 'not-found' || !NO_ROUTE.test(problem.detail)) return new Refused(problem);
+    return new Refused({
+      code: 'older',
+      detail: 'This server does not tell this: it is of an earlier version than the page.',
+    });
   } catch {
     return new Refused({ code: 'unavailable', detail: `The server answered with HTTP ${response.status}.` });
   }
@@ -146,6 +154,8 @@ export interface LogWish {
 
 /** Pause before a broken stream is requested again. */
 const AGAIN_MS = 2_000;
+/** Refusals after which a log goes on where it was. */
+const PASSING: ReadonlySet<string> = new Set(['unreachable', 'unavailable', 'unauthenticated']);
 
 /** Follows a log until it ends or `signal` is aborted. A broken stream is resumed at its last position. @throws Refused */
 export async function followLog(job: string, wish: LogWish, events: LogEvents, signal: AbortSignal): Promise<void> {
@@ -154,6 +164,7 @@ export async function followLog(job: string, wish: LogWish, events: LogEvents, s
     const { attempt, hosts, tail } = wish;
     const query = { follow: true, attempt, host: hosts?.join(','), tail: position === undefined ? tail : undefined };
     let isOver = false;
+    const own = token();
     try {
       const response = await request(pathOf('GET /v1/jobs/:id/logs', job, query), {
         method: 'GET',
@@ -170,7 +181,12 @@ export async function followLog(job: string, wish: LogWish, events: LogEvents, s
       });
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof Refused) || !['unreachable', 'unavailable'].includes(error.code)) throw error;
+      if (!(error instanceof Refused) || !PASSING.has(error.code)) throw error;
+      // A stream ends so too when its login does. It goes on with the next one.
+      if (error.code === 'unauthenticated') {
+        if (token() === own) forgetToken();
+        await loggedIn(signal);
+      }
     }
     if (isOver) {
       events.end();

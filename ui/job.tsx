@@ -3,6 +3,7 @@ import type { JobView } from '../contract/job.js';
 import { addressOf } from './address.js';
 import { type Answer, objectNames, objectText, Refused } from './api.js';
 import { Problem, useAnswer } from './parts/answer.js';
+import { Boundary } from './parts/boundary.js';
 import { useNow } from './parts/clock.js';
 import { Link, useAddress } from './parts/link.js';
 import { Facts, Phase, Sentence, Since } from './parts/shown.js';
@@ -73,24 +74,26 @@ export function Job({ id }: { readonly id: string }) {
           </Link>
         ))}
       </nav>
-      <Suspense fallback={<p className="note">Loading ..</p>}>
-        {tab === 'log' && (
-          <>
-            <Log
-              job={id}
-              attempts={row.attempts}
-              hosts={view?.slices.reduce((sum, { hosts }) => sum + hosts.length, 0)}
-            />
-            <Metrics job={id} isOver={isOver} />
-          </>
-        )}
-        {tab === 'outputs' && <Outputs job={id} isOver={isOver} />}
-        {tab === 'account' && <JobAccount row={row} view={view} />}
-        {tab === 'events' && <Part asking={viewing}>{view && <Events view={view} />}</Part>}
-        {tab === 'hosts' && <Part asking={viewing}>{view && <Hosts view={view} />}</Part>}
-        {tab === 'hosts' && row.phase !== 'setting-up' && <SetUpProgress job={id} isUnderWay={false} />}
-        {tab === 'file' && <File id={id} />}
-      </Suspense>
+      <Boundary key={tab} name="This part">
+        <Suspense fallback={<p className="note">Loading ..</p>}>
+          {tab === 'log' && (
+            <>
+              <Log
+                job={id}
+                attempts={row.attempts}
+                hosts={view?.slices.reduce((sum, { hosts }) => sum + hosts.length, 0)}
+              />
+              <Metrics job={id} isOver={isOver} />
+            </>
+          )}
+          {tab === 'outputs' && <Outputs job={id} isOver={isOver} />}
+          {tab === 'account' && <JobAccount row={row} view={view} />}
+          {tab === 'events' && <Part asking={viewing}>{view && <Events view={view} />}</Part>}
+          {tab === 'hosts' && <Part asking={viewing}>{view && <Hosts view={view} />}</Part>}
+          {tab === 'hosts' && row.phase !== 'setting-up' && <SetUpProgress job={id} isUnderWay={false} />}
+          {tab === 'file' && <File id={id} isOver={isOver} />}
+        </Suspense>
+      </Boundary>
     </section>
   );
 }
@@ -281,8 +284,13 @@ const placeWords = ({ slice: _, number: __, ...host }: HostRow): string =>
     .filter((value) => typeof value === 'string')
     .join('  ');
 
+const NOT_STORED = {
+  open: 'Its file is not stored yet.',
+  over: 'Its file is not stored: what was stored of the job was deleted, or no worker had taken it before it ended.',
+} as const;
+
 /** The job file as it was submitted, or as an attempt ran it after an edit. */
-function File({ id }: { readonly id: string }) {
+function File({ id, isOver }: { readonly id: string; readonly isOver: boolean }) {
   const [name, choose] = useState(`jobs/${id}/spec.yaml`);
   const { data: edited = [] } = useQuery({
     queryKey: ['edits', id],
@@ -292,12 +300,12 @@ function File({ id }: { readonly id: string }) {
   const { data, error } = useQuery({
     queryKey: ['file', name],
     queryFn: ({ signal }) => objectText(name, signal),
-    refetchInterval: false,
+    refetchInterval: ({ state }) => (state.error === null ? false : VIEW_MS),
   });
   if (error !== null)
     return (
       <p role="alert" className="problem">
-        {error instanceof Refused && error.code === 'not-found' ? 'Its file is not stored yet.' : error.message}
+        {error instanceof Refused && error.code === 'not-found' ? NOT_STORED[isOver ? 'over' : 'open'] : error.message}
       </p>
     );
   return (

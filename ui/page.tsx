@@ -1,13 +1,15 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { focusManager, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { lazy, Suspense, useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { addressOf, screenOf, type Screen } from './address.js';
 import { Board } from './board.js';
-import { Login } from './login.js';
+import { Login, LoginAgain } from './login.js';
+import { loginTab } from './login-answer.js';
+import { Boundary } from './parts/boundary.js';
 import { useNow } from './parts/clock.js';
 import { Link, useAddress } from './parts/link.js';
 import { useAnswer } from './parts/answer.js';
 import { Keys } from './parts/keys.js';
-import { forgetToken, onSession, token } from './session.js';
+import { forgetToken, onSession, person, token } from './session.js';
 import { onClock } from './words.js';
 
 const Job = lazy(async () => ({ default: (await import('./job.js')).Job }));
@@ -17,16 +19,32 @@ const Schedules = lazy(async () => ({ default: (await import('./schedules.js')).
 
 /** @param problem why the link that opened the page gave no login */
 export function Page({ problem }: { readonly problem: string | undefined }) {
-  const own = useSyncExternalStore(onSession, token);
-  const queries = useQueryClient();
-  const [hadOne, setHadOne] = useState(own !== undefined);
+  const isLoggedIn = useSyncExternalStore(onSession, () => token() !== undefined);
+  const who = useSyncExternalStore(onSession, person);
   // Answers to one person are not shown to the next.
-  useEffect(() => {
-    if (own === undefined) queries.clear();
-    else setHadOne(true);
-  }, [own, queries]);
-  return own === undefined ? <Login problem={problem} hasEnded={hadOne} /> : <Screens />;
+  const queries = useMemo(queriesOfOne, [who]);
+  // Screens of a login that has ended ask for nothing; once there is another one, they look at once.
+  useEffect(() => focusManager.setFocused(isLoggedIn ? undefined : false), [isLoggedIn]);
+  if (who === undefined) return <Login problem={problem} />;
+  return (
+    <QueryClientProvider client={queries}>
+      <Screens key={who} />
+      {!isLoggedIn && <LoginAgain />}
+    </QueryClientProvider>
+  );
 }
+
+const queriesOfOne = (): QueryClient =>
+  new QueryClient({
+    defaultOptions: {
+      queries: {
+        refetchOnWindowFocus: true,
+        networkMode: 'always',
+        // The next look is the next try; a refusal would be the same.
+        retry: false,
+      },
+    },
+  });
 
 function Screens() {
   const { pathname } = useAddress();
@@ -62,9 +80,11 @@ function Screens() {
         <Caller />
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        <Suspense fallback={<p className="note">Loading ..</p>}>
-          <Shown screen={screen} />
-        </Suspense>
+        <Boundary key={pathname} name="This screen" isScreen>
+          <Suspense fallback={<p className="note">Loading ..</p>}>
+            <Shown screen={screen} />
+          </Suspense>
+        </Boundary>
       </main>
       <Keys />
     </>
@@ -106,12 +126,17 @@ const SOON_MS = 5 * 60_000;
 function Caller() {
   const { data } = useAnswer('GET /v1/whoami', {}, { everyMs: 60_000 });
   const now = useNow();
+  const isNear = data !== undefined && data.expiresAt - now < SOON_MS;
+  const ways = useAnswer('GET /v1/login', {}, { everyMs: 0, isWanted: isNear && data.issuer !== 'jobctl ui' });
   if (data === undefined) return null;
-  const left = data.expiresAt - now;
+  const issuer = ways.data?.issuers.find((each) => each.issuer === data.issuer && each.page !== undefined);
   return (
     <div className="caller">
-      {left < SOON_MS && (
-        <span className="warn">{onClock(`login ends ${new Date(data.expiresAt).toISOString()}`, now)}</span>
+      {isNear && <span className="warn">{onClock(`login ends ${new Date(data.expiresAt).toISOString()}`, now)}</span>}
+      {isNear && issuer !== undefined && (
+        <button type="button" className="quiet" onClick={() => open(loginTab(issuer.issuer), '_blank')}>
+          Log in again
+        </button>
       )}
       <span title={data.issuer}>{data.id}</span>
       <button type="button" className="quiet" onClick={() => forgetToken(true)}>

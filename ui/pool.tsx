@@ -2,10 +2,11 @@ import { lazy, Suspense, useState } from 'react';
 import { addressOf } from './address.js';
 import { type Answer, call } from './api.js';
 import { Problem, useAnswer } from './parts/answer.js';
+import { Boundary } from './parts/boundary.js';
 import { useNow } from './parts/clock.js';
 import { Link, useAddress } from './parts/link.js';
 import { AskingButton, Question } from './parts/question.js';
-import { Phase, Sentence, Since } from './parts/shown.js';
+import { At, Phase, Sentence, Since } from './parts/shown.js';
 import { type Column, Table } from './parts/table.js';
 import { clock, duration, unitsText } from './words.js';
 
@@ -13,11 +14,13 @@ type Use = Answer<'GET /v1/pools/:pool/use'>;
 type Project = Use['projects'][number];
 type Holder = Use['jobs'][number];
 type Share = Use['users'][number];
+type Reserved = NonNullable<Use['reservations']>[number];
 type Seen = { readonly [Key in keyof CapacityRow]: CapacityRow[Key] };
 type CapacityRow = Answer<'GET /v1/pools/:pool/capacity'>['rows'][number];
 type Waiting = Answer<'GET /v1/board'>['rows'][number];
 
 const Machines = lazy(async () => ({ default: (await import('./machines.js')).Machines }));
+const PoolDay = lazy(async () => ({ default: (await import('./pool-day.js')).PoolDay }));
 const QuotaFile = lazy(async () => ({ default: (await import('./quota-file.js')).QuotaFile }));
 
 const LOOK_MS = 5_000;
@@ -59,11 +62,13 @@ export function Pool({ pool }: { readonly pool: string }) {
           </Link>
         ))}
       </nav>
-      <Suspense fallback={<p className="note">Loading ..</p>}>
-        {tab === 'use' && <PoolUse pool={pool} use={use} />}
-        {tab === 'quota' && <QuotaFile pool={pool} use={use} />}
-        {tab === 'machines' && <Machines pool={pool} />}
-      </Suspense>
+      <Boundary key={tab} name="This part">
+        <Suspense fallback={<p className="note">Loading ..</p>}>
+          {tab === 'use' && <PoolUse pool={pool} use={use} />}
+          {tab === 'quota' && <QuotaFile pool={pool} use={use} />}
+          {tab === 'machines' && <Machines pool={pool} />}
+        </Suspense>
+      </Boundary>
     </section>
   );
 }
@@ -75,6 +80,11 @@ function PoolUse({ pool, use }: { readonly pool: string; readonly use: Use | und
   return (
     <>
       {use !== undefined && <Quota use={use} />}
+      <Boundary name="The last day">
+        <Suspense fallback={<p className="note">Loading ..</p>}>
+          <PoolDay {...{ pool, use }} />
+        </Suspense>
+      </Boundary>
       {use !== undefined && (
         <>
           <h2>Jobs with chips ({use.jobs.length})</h2>
@@ -96,6 +106,18 @@ function PoolUse({ pool, use }: { readonly pool: string; readonly use: Use | und
             rows={waiting.data.rows}
             keyOf={({ id }) => id}
             nothing="No job waits."
+          />
+        </>
+      )}
+      {use?.reservations !== undefined && use.reservations.length > 0 && (
+        <>
+          <h2>Collected for jobs that waited long ({use.reservations.length})</h2>
+          <Table
+            caption="Reservations"
+            columns={RESERVED}
+            rows={use.reservations}
+            keyOf={({ job, tier }) => `${job} ${tier}`}
+            nothing=""
           />
         </>
       )}
@@ -193,13 +215,16 @@ function Quota({ use: { projects, tiers } }: { readonly use: Use }) {
   return (
     <>
       <ul className="tiers">
-        {tiers.map(({ tier, type, total, inUse, draining, free }) => (
+        {tiers.map(({ tier, type, total, inUse, draining, free, pricing, reservation }) => (
           <li key={`${tier} ${type}`}>
             {tiers.some((other) => other.tier !== tier) && `tier ${tier + 1}: `}
             <b>
               {inUse} of {total}
             </b>{' '}
             {type} in use, {Math.max(0, free)} free{draining > 0 && `, ${draining} draining`}
+            {reservation === undefined
+              ? pricing !== undefined && ` (${pricing})`
+              : ` (from the Google reservation ${reservation})`}
           </li>
         ))}
       </ul>
@@ -277,6 +302,15 @@ const WAITING: readonly Column<Waiting>[] = [
     isNumber: true,
   },
   { title: 'Why', cell: ({ place, why = '' }) => <Sentence text={place?.why ?? why} /> },
+];
+
+const RESERVED: readonly Column<Reserved>[] = [
+  { title: 'Job', cell: ({ job }) => jobLink(job), by: ({ job }) => job },
+  { title: 'Project', cell: ({ project }) => project, by: ({ project }) => project },
+  { title: 'Asks for', cell: ({ units }) => unitsText(units) },
+  { title: 'Tier', cell: ({ tier }) => tier + 1, by: ({ tier }) => tier, isNumber: true, isMinor: true },
+  { title: 'For', cell: ({ since }) => <Since at={since} />, by: ({ since }) => -since, isNumber: true },
+  { title: 'Until', cell: ({ until }) => <At at={until} />, by: ({ until }) => until, isNumber: true },
 ];
 
 const USERS: readonly Column<Share>[] = [

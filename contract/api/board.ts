@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jobFilterSchema, jobRowSchema, MOST_LISTED } from './jobs.js';
-import { epochMs, jobId } from './values.js';
+import { epochMs, epochMsQuery, jobId } from './values.js';
 
 /** Forms of what a board, a pool and a group look like at a glance: each answers one screen with one call. */
 
@@ -36,6 +36,8 @@ export const boardSchema = z.object({
 const units = z.record(z.string(), z.number()).describe('Quota units by type.');
 const tierSchema = z.object({
   tier: z.int().describe('0 is the best.'),
+  pricing: z.string().optional().describe('How its chips are bought, by the pool file. Absent: as each job says.'),
+  reservation: z.string().optional().describe('The Google reservation that they come from, by the pool file.'),
   type: z.string(),
   total: z.number(),
   inUse: z.number(),
@@ -63,6 +65,10 @@ const holderSchema = z.object({
   ...{ tier: z.int(), priority: z.int(), since: epochMs },
   isBorrowing: z.boolean().describe('Not within the nominal quota of its project.'),
 });
+const reservedSchema = z.object({
+  ...{ job: z.string(), project: z.string(), units, tier: z.int(), since: epochMs },
+  until: epochMs.describe('It is dissolved then if it is not full.'),
+});
 export const poolUseSchema = z.object({
   pool: z.string(),
   at: epochMs.describe('As of when.'),
@@ -85,6 +91,38 @@ export const poolUseSchema = z.object({
       }),
     )
     .describe('1,000 at most, in no order: `place` of a board has that.'),
+  reservations: z
+    .array(reservedSchema)
+    .optional()
+    .describe(
+      'Jobs for which units that come free are collected, since they waited long (rule 8). Absent: an older server.',
+    ),
+});
+
+export const poolHistoryQuery = z.object({
+  since: epochMsQuery().optional().describe('Absent: a day ago. At most a week ago.'),
+});
+const means = z.array(z.number().nullable());
+export const poolHistorySchema = z.object({
+  pool: z.string(),
+  from: epochMs,
+  to: epochMs,
+  everyMs: z.number().describe('Length of a stretch: series have a value for each, from `from` on.'),
+  series: z
+    .array(
+      z.object({
+        ...{ project: z.string(), type: z.string() },
+        held: means.describe(
+          'Mean units of its leases, from their grant until their slices are seen gone. Null: not known.',
+        ),
+        waiting: means.describe('Mean units that its waiting jobs asked for. Null: not known.'),
+      }),
+    )
+    .describe('By type, those with most use first; of more than 20 projects the rest are one.'),
+  gaps: z.array(z.object({ from: epochMs, to: epochMs, why: z.string() })).describe('Of which nothing is known.'),
+  calls: z
+    .array(z.object({ at: epochMs, kind: z.string(), by: z.string().optional(), reason: z.string().optional() }))
+    .describe('What people changed, oldest first, the last 200: `applied`, `admission`, `released`.'),
 });
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);

@@ -22,12 +22,35 @@ export const loginSchema = z
           .optional()
           .describe('Of a client that runs on computers of people: it guards nothing.'),
         scopes: z.array(z.string()),
+        page: z
+          .object({ name: z.string() })
+          .optional()
+          .describe('People log in there by the page: `name` is on its button. Absent: by a pasted token alone.'),
       }),
     ),
   })
   .meta({ id: 'LoginSettings' });
 export const pageCodeBody = z.strictObject({ code: z.string().min(20).max(100) });
 export const pageSessionSchema = z.object({ token: z.string() });
+const issuer = z.string().min(1).max(1_000).describe('As `GET /v1/login` names it.');
+const random = z.string().regex(/^[\w-]{22,128}$/, 'random, base64url, 22 to 128 characters');
+export const beginLoginBody = z.strictObject({
+  issuer,
+  challenge: z
+    .string()
+    .regex(/^[\w-]{43}$/, 'a SHA-256, base64url')
+    .describe('Of the verifier, by the method S256 (RFC 7636).'),
+  state: random.describe('Comes back with the answer: the page knows its own login by it.'),
+  nonce: random.describe('Comes back within the ID token.'),
+});
+export const begunLoginSchema = z.object({ url: z.string().describe('Where the person logs in, at the issuer.') });
+export const endLoginBody = z.strictObject({
+  issuer,
+  code: z.string().min(1).max(4_096).describe('As the issuer sent it back; good once.'),
+  iss: z.string().max(1_000).optional().describe('As the issuer sent it back (RFC 9207).'),
+  verifier: z.string().regex(/^[\w.~-]{43,128}$/, 'a verifier of RFC 7636'),
+  nonce: random,
+});
 export const explainQuery = z.object({
   verb: z.string().max(40).optional(),
   user: quotaName

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any, List
 
@@ -264,3 +265,15 @@ def test_what_a_change_sends(server: ScriptedServer, make: Any) -> None:
         ("/v1/pools/big/admission", {"admission": "frozen", "reason": "tonight"}),
         ("/v1/pools/big/release", {"job": "a", "because": "it is off"}),
     ]
+
+
+def test_an_applied_file_names_the_one_that_it_replaces(server: ScriptedServer, call: Caller, tmp_path: Any) -> None:
+    quota = tmp_path / "quota.toml"
+    quota.write_text("a = 1")
+    server.will(answer(MESSAGE), answer(MESSAGE), problem(409, "refused", detail="was changed meanwhile by olga"))
+    call("quota_apply", "lab", quota_file=quota, replaces="17")
+    call("quota_apply", "lab", quota_file=quota)
+    sent = [json.loads(one.body)["quotaFile"] for one in server.seen]
+    assert [one.get("replaces") for one in sent] == ["17", None]
+    with pytest.raises(errors.Refused, match="by olga"):
+        call("quota_apply", "lab", quota_file=quota, replaces="none")

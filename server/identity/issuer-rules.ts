@@ -8,6 +8,9 @@ export interface IssuerRules {
   readonly groupPrefix?: string | undefined;
   readonly allowedGroups?: readonly string[] | undefined;
   readonly anyAccount: boolean;
+  readonly audiences: readonly string[];
+  readonly scopes: readonly string[];
+  readonly page?: { readonly clientId: string; readonly name?: string | undefined } | undefined;
 }
 
 export interface IssuerProblem {
@@ -39,6 +42,37 @@ export function issuerProblems(issuers: readonly IssuerRules[]): readonly Issuer
     ...(isTwice ? [{ path: ['issuers'], message: 'an issuer is named twice' }] : []),
     ...(issuers.length > 1 ? [...sameUsers(issuers), ...sameGroups(issuers)] : []),
   ];
+}
+
+interface PageRules {
+  readonly issuers: readonly IssuerRules[];
+  readonly publicUrl?: string | undefined;
+}
+
+/** Returns the problems of logins in the page (docs/serve.md, "Log in by the page"). Pure. */
+export function pageProblems({ issuers, publicUrl }: PageRules): readonly IssuerProblem[] {
+  const names = issuers.flatMap(({ page }) => (page === undefined ? [] : [page.name]));
+  return issuers.flatMap(({ page, audiences, scopes }, at) => {
+    if (page === undefined) return [];
+    const problem = (key: string, message: string): IssuerProblem => ({ path: ['issuers', at, 'page', key], message });
+    const { clientId, name } = page;
+    const isTwice = names.indexOf(name) !== names.lastIndexOf(name);
+    return [
+      ...(publicUrl === undefined
+        ? [{ path: ['publicUrl'], message: `is missing: issuers.${at} sends people back to it (page)` }]
+        : []),
+      ...(audiences.includes(clientId)
+        ? []
+        : [problem('clientId', `'${clientId}' is none of audiences, so its tokens would be refused: add it there`)]),
+      ...(names.length > 1 && name === undefined
+        ? [problem('name', 'is missing: each of several issuers has an address of its own to send people back to')]
+        : []),
+      ...(name !== undefined && isTwice ? [problem('name', `'${name}' is the name of another issuer too`)] : []),
+      ...(scopes.includes('openid')
+        ? []
+        : [{ path: ['issuers', at, 'scopes'], message: 'without openid the issuer gives no ID token' }]),
+    ];
+  });
 }
 
 const below = (at: number, { path, message }: IssuerProblem): IssuerProblem => ({

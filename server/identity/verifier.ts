@@ -5,6 +5,7 @@ import type { Subject } from '../../domain/access.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { IssuerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
+import { readMetadata } from './issuer-metadata.js';
 
 /** A subject whose token was verified. */
 export interface Caller extends Subject {
@@ -16,7 +17,7 @@ export interface Caller extends Subject {
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_SKEW_S = 30;
 const LOG_IN = 'log in: jobctl login';
-const DISCOVERY_MS = 10_000;
+const KEYS_MS = 10_000;
 const SERVICE_ACCOUNT = '.gserviceaccount.com';
 
 /**
@@ -88,19 +89,9 @@ class Issuer {
   }
 
   async #discover(): Promise<JWTVerifyGetKey> {
-    const { issuer } = this.#config;
-    const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
-      signal: AbortSignal.timeout(DISCOVERY_MS),
-      redirect: 'error',
-    });
-    if (!response.ok) throw new Error(`its discovery document was answered with ${response.status}`);
-    const document = (await response.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
-    // Another issuer in the document means that another server answers (OpenID Connect Discovery 1.0, 4.3).
-    if (document.issuer !== issuer) throw new Error(`its discovery document says it is '${String(document.issuer)}'`);
-    return createRemoteJWKSet(new URL(String(document.jwks_uri)), {
-      cooldownDuration: 5_000,
-      timeoutDuration: DISCOVERY_MS,
-    });
+    const { jwks_uri: keys } = await readMetadata(this.#config.issuer);
+    if (keys === undefined) throw new Error('its discovery document has no jwks_uri');
+    return createRemoteJWKSet(new URL(keys), { cooldownDuration: 5_000, timeoutDuration: KEYS_MS });
   }
 
   #caller(payload: JWTPayload): Caller {

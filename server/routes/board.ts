@@ -1,12 +1,14 @@
 import type { Board } from '../../client/job-board.js';
 import { gatherBoard } from '../../client/job-board.js';
 import type { JobFilter } from '../../client/job-query.js';
-import { readPoolState, readWaitingLine } from '../../client/pool-state.js';
+import { MOST_USE_MS, type PoolUse, readPoolState, readPoolUse, readWaitingLine } from '../../client/pool-state.js';
 import { assignmentAt, memberIndexes } from '../../domain/array/array.js';
 import { memberId, retriedIndexes, roundAt, wordOfMark } from '../../domain/array/group-state.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
 import { chipHolders, userShares } from '../../quota/chip-holders.js';
 import { poolAccounts } from '../../quota/pool-accounts.js';
+import type { PoolSnapshot } from '../../quota/published-state.js';
+import { DEFAULT_RULES, type TierRule } from '../../quota/quota-config.js';
 import { placesInLine } from '../../quota/waiting-line.js';
 import { rowTo } from '../access/gate.js';
 import { ApiError } from '../problem.js';
@@ -18,6 +20,12 @@ import type { Serve } from './serve.js';
 const MOST_ROWS = 1_000;
 /** Time for which viewers of the same board share Temporal's answer. */
 const SHARED_MS = 1_500;
+const DAY_MS = 86_400_000;
+/** Stretches of a pool's history: of five minutes, over a day. */
+const STRETCHES = 288;
+/** All who ask for a history within this time share one reading of the store. */
+const HISTORY_MS = 30_000;
+const MOST_CALLS = 200;
 
 /** Routes that answer a whole screen with one call: a board, who uses a pool, the members of a group. */
 export function registerBoard(serve: Serve, { client, gate, store }: Services): void {
@@ -48,21 +56,17 @@ export function registerBoard(serve: Serve, { client, gate, store }: Services): 
 
   serve('poolUse', async ({ params: { pool } }) => {
     const state = await readPoolState(store, pool);
-    if (state === undefined)
-      throw new ApiError(
-        'not-found',
-        `nothing was published of pool '${pool}'`,
-        'a worker publishes it from its first job on',
-      );
+    if (state === undefined) throw notPublished(pool);
     const { at, admission, admissionReason, admissionSet, problem, source, view } = state;
     const { tiers, projects } = poolAccounts(view);
+    const rules = view.config.kind === 'limited' ? (view.config.rules ?? DEFAULT_RULES) : DEFAULT_RULES;
     return {
       ...{ pool, at, admission },
       ...(admissionReason !== undefined && { admissionReason }),
       ...(admissionSet !== undefined && { admissionSet: { ...admissionSet } }),
       ...(problem !== undefined && { problem }),
       ...(source !== undefined && { source }),
-      tiers: tiers.map((tier) => ({ ...tier })),
+      tiers: tiers.map((tier) => ({ ...tier, ...boughtAs(rules.tiers[tier.tier]) })),
       projects: projects.map((project) => ({ ...project })),
       users: userShares(view).map((share) => ({ ...share })),
       jobs: chipHolders(view)
@@ -74,6 +78,27 @@ export function registerBoard(serve: Serve, { client, gate, store }: Services): 
           ...{ job: jobOfLeaseKey(id), user, project, priority, since: waitingSince ?? submittedAt },
           units: { ...units },
         })),
+      reservations: reservationsOf(view, rules.maxGuaranteeDelayMs),
+    };
+  });
+
+  const histories = new SharedLooks<PoolUse | undefined>(HISTORY_MS);
+  serve('poolHistory', async ({ params: { pool }, query: { since } }) => {
+    const to = Math.floor(Date.now() / HISTORY_MS) * HISTORY_MS;
+    const from = since ?? to - DAY_MS;
+    if (from >= to || from < to - MOST_USE_MS)
+      throw new ApiError('invalid', `since: ${isoTime(from)} is not within the last week`, 'leave it out for a day');
+    const asked = { window: { from, to }, stretches: STRETCHES };
+    const use = await histories.of(JSON.stringify([pool, asked]), () => readPoolUse(store, pool, asked));
+    if (use === undefined) throw notPublished(pool);
+    const { series, gaps, calls } = use;
+    return {
+      ...{ pool, from, to, everyMs: (to - from) / STRETCHES },
+      series: series.map(({ held, waiting, ...of }) => ({ ...of, held: [...held], waiting: [...waiting] })),
+      gaps: gaps.map((gap) => ({ ...gap })),
+      calls: calls.slice(-MOST_CALLS).map(({ at, kind, by, reason }) => ({
+        ...{ at, kind, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) },
+      })),
     };
   });
 
@@ -93,6 +118,25 @@ export function registerBoard(serve: Serve, { client, gate, store }: Services): 
     },
     { asksItself: true },
   );
+}
+
+const notPublished = (pool: string): ApiError =>
+  new ApiError('not-found', `nothing was published of pool '${pool}'`, 'a worker publishes it from its first job on');
+
+/** Pricing and reservation of a tier, by the pool file. */
+const boughtAs = ({ pricing, reservation }: TierRule = {}) => ({
+  ...(pricing !== undefined && { pricing }),
+  ...(reservation !== undefined && { reservation }),
+});
+
+function reservationsOf({ memory, requests }: PoolSnapshot['view'], mostMs: number) {
+  const byId = new Map(requests.map((request) => [request.id, request]));
+  return (memory?.reservations ?? []).flatMap(({ id, tier, madeAt }) => {
+    const request = byId.get(id);
+    if (request === undefined) return [];
+    const { project, units } = request;
+    return [{ job: jobOfLeaseKey(id), project, units: { ...units }, tier, since: madeAt, until: madeAt + mostMs }];
+  });
 }
 
 const isoTime = (at: number): string => new Date(at).toISOString();

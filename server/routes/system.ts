@@ -7,6 +7,7 @@ import type { Services } from '../services.js';
 import { ACCESS_VERBS } from '../../contract/access.js';
 import { resolveProject } from '../../quota/membership.js';
 import { isSecretOf } from '../../domain/secrets.js';
+import { PageLogins } from '../identity/page-logins.js';
 import type { Handler, Serve } from './serve.js';
 
 const OPEN = { config: { isOpen: true as const } };
@@ -61,15 +62,37 @@ function shared<T>(look: () => Promise<T>, keptMs: number): () => Promise<T> {
 }
 
 /** Routes for logins, the caller's identity and rights, and the audit log. */
-export function registerWho(serve: Serve, services: Services, { issuers }: Pick<ServerConfig, 'issuers'>): void {
-  const { gate, facts, audit, secrets, rules } = services;
-  const settings = issuers.map(({ issuer, audiences: [clientId = ''], clientSecret, scopes }) => ({
-    issuer,
-    clientId,
-    scopes,
-    ...(clientSecret === undefined ? {} : { clientSecret: secretText(clientSecret, 'issuers.clientSecret') }),
-  }));
+export function registerWho(
+  serve: Serve,
+  services: Services,
+  { issuers, publicUrl, limits }: Pick<ServerConfig, 'issuers' | 'publicUrl' | 'limits'>,
+): void {
+  const { gate, facts, audit, secrets, rules, verifier } = services;
+  const logins = new PageLogins({ issuers, publicUrl });
+  const settings = issuers.map(({ issuer, audiences: [clientId = ''], clientSecret, scopes }) => {
+    const name = logins.nameOf(issuer);
+    return {
+      ...{ issuer, clientId, scopes },
+      ...(clientSecret === undefined ? {} : { clientSecret: secretText(clientSecret, 'issuers.clientSecret') }),
+      ...(name === undefined ? {} : { page: { name } }),
+    };
+  });
   serve('login', () => ({ issuers: settings }));
+
+  // Open calls of which each may be a call of this server to the issuer.
+  const byAddress = { rateLimit: { max: limits.refusedLoginsPerMinute, timeWindow: 60_000 } };
+  serve('beginLogin', async ({ body }) => ({ url: await logins.begin(body) }), byAddress);
+  serve(
+    'endLogin',
+    async ({ body, request }) => {
+      const token = await logins.end(body);
+      // Who is let in is decided by the same rules as for a token that was pasted, and is told now.
+      const { id } = await verifier.verify(token);
+      request.log.info({ requestId: request.id, subject: id, issuer: body.issuer }, 'logged in by the page');
+      return { token };
+    },
+    byAddress,
+  );
 
   serve('pageSession', ({ body: { code } }) => {
     if (services.openPage === undefined)

@@ -182,7 +182,8 @@ describe('the files of a pool', function () {
       ...{ v: 1 as const, by },
       quotaFile: { name: 'quota.toml', text, replaces },
     });
-    const refused = /^the quota file of pool edited was applied by somebody else meanwhile/;
+    const refused =
+      /^the quota file of pool edited was changed meanwhile by ann, at \d{4}-\S+: look at what is in force, and repeat$/;
     assert.equal((await source.applyFiles('edited', edit(quotaText(8), 'none'))).isApplied, true);
     const first = await generation();
     // A worker that died before it answered: the call is repeated, and finds what it did.

@@ -28,6 +28,8 @@ export const SAMPLE_BODIES = {
   setUp: { from, modules: ['venv'], force: true },
   cancelGroup: { from, verb: 'cancel' },
   pageSession: { code: HEX },
+  beginLogin: { issuer: 'https://login.example.org', challenge: HEX.slice(0, 43), state: HEX, nonce: HEX },
+  endLogin: { issuer: 'https://login.example.org', code: 'c', iss: 'i', verifier: HEX, nonce: HEX },
   retryGroup: { from },
   beginGroup: { from },
   stopGroup: { from, release: true },

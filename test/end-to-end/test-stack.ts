@@ -207,9 +207,15 @@ export class TestStack {
   }
 
   /** Where this stack's operator files are, as a configuration names them. */
-  get poolFiles(): object {
-    const { pool, quotaFile, poolFile } = this.#config as Readonly<Record<string, unknown>>;
-    return { pool, ...(quotaFile === undefined ? {} : { quotaFile }), ...(poolFile === undefined ? {} : { poolFile }) };
+  get poolFiles(): { readonly pool?: string; readonly quotaFile?: string; readonly poolFile?: string } {
+    const { pool, quotaFile, poolFile } = this.#config as {
+      readonly [Key in 'pool' | 'quotaFile' | 'poolFile']?: string;
+    };
+    return {
+      ...(pool !== undefined && { pool }),
+      ...(quotaFile !== undefined && { quotaFile }),
+      ...(poolFile !== undefined && { poolFile }),
+    };
   }
 
   /** Reference of the worker's secret store. */

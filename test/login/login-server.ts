@@ -14,12 +14,15 @@ export interface LoginServer {
 }
 
 /** The routes of `jobctl serve` that only know who calls: its own application and verifier, with neither Temporal nor a store. */
-export async function startLoginServer(
+export const startLoginServer = (
   issuer: string,
   audience: string,
   scopes: readonly string[],
   port = 0,
-): Promise<LoginServer> {
+): Promise<LoginServer> => startServerOf({ issuers: [{ issuer, audiences: [audience], scopes }] }, port);
+
+/** @param more keys of serve.json */
+export async function startServerOf(more: object, port: number): Promise<LoginServer> {
   const folder = mkdtempSync(join(tmpdir(), 'login-server-'));
   const file = join(folder, 'serve.json');
   writeFileSync(
@@ -28,7 +31,7 @@ export async function startLoginServer(
       store: { bucket: 'none', systemBucket: 'system' },
       googleProject: 'none',
       signingKey: { id: 'none', key: 'env:NONE' },
-      issuers: [{ issuer, audiences: [audience], scopes }],
+      ...more,
     }),
   );
   const config = loadServerConfig(file);

@@ -6,7 +6,15 @@ import { Provider } from 'oidc-provider';
 import { KeptGrants } from './kept-grants.js';
 
 export const CLIENT_ID = 'jobctl-login-test';
+/** Clients of the page: a public one, and one whose secret its server keeps. */
+export const PAGE_CLIENT = 'jobctl-page';
+export const SECRET_CLIENT = { id: 'jobctl-page-with-secret', secret: 'a-secret/of+the server' };
 export const SCOPES = ['openid', 'email', 'offline_access'];
+
+const OF_THE_PAGE = {
+  application_type: 'native',
+  redirect_uris: ['http://127.0.0.1/ui/login', 'http://127.0.0.1/ui/login/company'],
+} as const;
 
 /** A real OpenID provider (npm's `oidc-provider`) on loopback, where people log in by its own pages. Refresh tokens are good for one use. */
 export class PersonIssuer {
@@ -47,6 +55,8 @@ export class PersonIssuer {
           redirect_uris: ['http://127.0.0.1/callback'],
           grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
         },
+        { client_id: PAGE_CLIENT, token_endpoint_auth_method: 'none', ...OF_THE_PAGE },
+        { client_id: SECRET_CLIENT.id, client_secret: SECRET_CLIENT.secret, ...OF_THE_PAGE },
       ],
       features: { devInteractions: { enabled: true }, deviceFlow: { enabled: true }, revocation: { enabled: true } },
       claims: { openid: ['sub'], email: ['email', 'email_verified'] },

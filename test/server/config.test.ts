@@ -73,6 +73,36 @@ describe('serve.json', () => {
       assert.equal(load(JSON.stringify({ ...VALID, issuers })).issuers.length, 2);
   });
 
+  it('whose login in the page is half given is refused, and taken whole', () => {
+    const page = { clientId: 'jobctl' };
+    const [google, keycloak] = [
+      { ...GOOGLE, emailDomains: ['example.org'], page },
+      { ...KEYCLOAK, emailDomains: ['partner.example.com'], page },
+    ];
+    const publicUrl = 'https://jobctl.example.org';
+    const cases: readonly (readonly [issuers: readonly object[], more: object, RegExp])[] = [
+      [[google], {}, /publicUrl: is missing: issuers\.0 sends people back to it/],
+      [[google], { publicUrl: 'http://jobctl.example.org' }, /publicUrl: an https address/],
+      [
+        [{ ...google, page: { clientId: 'web' } }],
+        { publicUrl },
+        /issuers\.0\.page\.clientId: 'web' is none of audiences/,
+      ],
+      [[{ ...google, page: { clientSecret: 'env:S' } }], { publicUrl }, /issuers\.0\.page\.clientId: /],
+      [[{ ...google, scopes: ['email'] }], { publicUrl }, /issuers\.0\.scopes: without openid/],
+      [[{ ...google, page: { ...page, name: 'Our Google' } }], { publicUrl }, /issuers\.0\.page\.name: small letters/],
+      [[google, keycloak], { publicUrl }, /issuers\.0\.page\.name: is missing[^]*issuers\.1\.page\.name: is missing/],
+      [
+        [google, keycloak].map((each) => ({ ...each, page: { ...page, name: 'both' } })),
+        { publicUrl },
+        /issuers\.1\.page\.name: 'both' is the name of another issuer too/,
+      ],
+    ];
+    for (const [issuers, more, expected] of cases) assert.match(problem({ issuers, ...more }), expected);
+    const named = [google, keycloak].map((each, at) => ({ ...each, page: { ...page, name: `issuer-${at}` } }));
+    assert.equal(load(JSON.stringify({ ...VALID, publicUrl, issuers: named })).issuers.length, 2);
+  });
+
   it('whose issuers could give one name to two groups is refused, and taken where each has names of its own', () => {
     const google = { ...BARE_GOOGLE, emailDomains: ['example.org'] };
     const partner = { ...KEYCLOAK, emailDomains: ['partner.example.com'] };

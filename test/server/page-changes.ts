@@ -160,7 +160,11 @@ export function changesByPage(walk: () => Walk): void {
     const button = page.getByRole('button', { name: 'Apply ..' });
     assert.equal(await button.getAttribute('aria-disabled'), 'true');
     const stale = await apply(HALVES, { replaces: '1' });
-    assert.deepEqual([stale.status, /by somebody else meanwhile/.test(stale.text)], [409, true], stale.text);
+    assert.deepEqual(
+      [stale.status, /was changed meanwhile by olga@example\.org, at /.test(stale.text)],
+      [409, true],
+      stale.text,
+    );
     await page.getByRole('button', { name: 'Drop mine' }).click();
     await until('the new file is shown', async () => (await area.inputValue()).startsWith('# by somebody else'));
 

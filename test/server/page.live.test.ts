@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -7,12 +8,16 @@ import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { startBrowser } from '../long/web-ui-page.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
+import { PAGE_CLIENT, PersonIssuer } from '../login/person-issuer.js';
+import { CLIENT_ID } from './issuer.js';
 import { changesByPage } from './page-changes.js';
+import { ISSUER_NAME, loginsByPage } from './page-logins.js';
+import { troubleByPage } from './page-trouble.js';
 import { LOOKS, mustLookRight, SIZES } from './page-looks.js';
 import { ServerStack } from './server-stack.js';
 
 const ONE_HOST = { tpu: { accelerator: 'v5litepod-8' } };
-const QUOTA = `
+const quotaOf = (vision: readonly string[]): string => `
 [toml-schema]
 version = "1"
 [[total_resources]]
@@ -20,7 +25,7 @@ v5litepod = 8
 [project_resources.vision]
 v5litepod = 1.0
 [project_membership]
-vision = ["alice@example.org"]
+vision = ${JSON.stringify(vision.map((name) => `${name}@example.org`))}
 speech = ["mallory@example.org"]
 `;
 const EVIL = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>';
@@ -32,6 +37,7 @@ const SLOW_MS = 90_000;
 describe('the page of jobctl serve in a browser', function () {
   this.timeout(300_000);
   let stack: ServerStack;
+  let issuer: PersonIssuer;
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
@@ -40,7 +46,22 @@ describe('the page of jobctl serve in a browser', function () {
 
   before(async function () {
     this.timeout(TEMPORAL_START_MS);
-    stack = await ServerStack.start({ quota: QUOTA, timings: { heartbeatTimeoutMs: 60_000 } });
+    issuer = await PersonIssuer.start();
+    const emailDomains = ['example.org'];
+    stack = await ServerStack.start({
+      quota: quotaOf(['alice']),
+      timings: { heartbeatTimeoutMs: 60_000 },
+      serverConfig: (own) => ({
+        publicUrl: own.url,
+        issuers: [
+          { issuer: own.issuer.url, audiences: [CLIENT_ID], emailDomains },
+          {
+            ...{ issuer: issuer.url, audiences: [PAGE_CLIENT], emailDomains, groupsClaim: null },
+            page: { clientId: PAGE_CLIENT, name: ISSUER_NAME },
+          },
+        ],
+      }),
+    });
     browser = await startBrowser();
     await submit('trainer', PRINTS);
     await until('trainer runs', async () => (await statusOf('trainer'))['phase'] === 'running', SLOW_MS);
@@ -52,7 +73,10 @@ describe('the page of jobctl serve in a browser', function () {
     context = await browser.newContext({ viewport: SIZES[1]! });
     context.setDefaultTimeout(30_000);
     page = await context.newPage();
-    page.on('request', (request) => void asked.add(new URL(request.url()).origin));
+    // What the provider's own pages load is not the page's.
+    page.on('request', (request) => {
+      if (!request.frame().url().startsWith(issuer.url)) asked.add(new URL(request.url()).origin);
+    });
     page.on(
       'console',
       (message) => /Content Security Policy|Trusted/.test(message.text()) && said.push(message.text()),
@@ -68,6 +92,7 @@ describe('the page of jobctl serve in a browser', function () {
   after(async () => {
     await browser?.close();
     await stack?.stop();
+    await issuer?.stop();
   });
 
   const submit = async (name: string, command: string, more: object = {}, who = 'alice'): Promise<void> => {
@@ -75,14 +100,17 @@ describe('the page of jobctl serve in a browser', function () {
     const { status, text } = await stack.call(`${who}@example.org`, 'POST', '/v1/jobs', { name, job });
     assert.equal(status, 201, text);
   };
+  const setMembers = (vision: readonly string[]): void =>
+    writeFileSync(stack.stack.poolFiles.quotaFile ?? '', quotaOf(vision));
   const statusOf = async (id: string): Promise<Record<string, unknown>> =>
     (await stack.call('alice@example.org', 'GET', `/v1/jobs/${id}`)).body;
   const tokenOf = (who: string): Promise<string> => stack.issuer.token({ email: `${who}@example.org` });
   /** Logs in as a person does. */
   async function logIn(who: string, path: string): Promise<void> {
     await page.goto(`${stack.url}${path}`);
+    await page.getByText('Paste a token instead').click();
     await page.getByLabel(/^Token of/).fill(await tokenOf(who));
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByRole('button', { name: 'Log out' }).waitFor();
   }
   const shows = (text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
@@ -183,6 +211,12 @@ describe('the page of jobctl serve in a browser', function () {
   describe('with a pool of applied files', () =>
     changesByPage(() => ({ stack, page, logIn, shows, submit, statusOf, slowMs: SLOW_MS })));
 
+  describe('with an issuer to log in at', () =>
+    loginsByPage(() => ({ stack, page, logIn, shows, submit, statusOf, slowMs: SLOW_MS, issuer })));
+
+  describe('while things change', () =>
+    troubleByPage(() => ({ stack, page, logIn, shows, submit, statusOf, slowMs: SLOW_MS, setMembers })));
+
   describe('attacked', () => {
     it("shows no log, file or hosts of another user's job by its address", async () => {
       await logIn('mallory', '/ui/jobs/trainer');
@@ -214,9 +248,9 @@ describe('the page of jobctl serve in a browser', function () {
       await other.goto(`${stack.url}/ui/jobs/trainer`);
       await other.getByRole('heading', { name: 'trainer' }).waitFor();
       await page.getByRole('button', { name: 'Log out' }).click();
-      await other.getByLabel(/^Token of/).waitFor();
+      await other.getByText('Paste a token instead').waitFor();
       await page.reload();
-      await page.getByLabel(/^Token of/).waitFor();
+      await page.getByText('Paste a token instead').waitFor();
     });
 
     it('is put into no frame of another site, and answers no call of it', async () => {

@@ -3,7 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { logChunkObject, logPrefix, poolLineObject, poolStateObject } from '../../domain/store-layout.js';
+import {
+  logChunkObject,
+  logPrefix,
+  poolHistoryObject,
+  poolLineObject,
+  poolStateObject,
+} from '../../domain/store-layout.js';
 import { packState } from '../../quota/published-state.js';
 import { explainedLine } from '../../quota/waiting-line.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
@@ -191,6 +197,41 @@ describe('the page of jobctl serve', function () {
       assert.equal(use.waiting.length, state.view.requests.length);
       assert.ok(use.projects.length > 0 && use.users.length > 0);
       assert.equal((await app.call('zoe', 'GET', '/v1/pools/other/use')).status, 404);
+    });
+
+    it('tells the last day of a pool, with what is not known as gaps, and what is reserved', async () => {
+      const to = Date.now();
+      const whose = { job: 'old', lease: 1, project: 'vision', user: 'alice', tier: 0, units: { v4: 16 } };
+      const lines = [
+        { at: to - 4 * 3_600_000, kind: 'granted', ...whose, since: to - 5 * 3_600_000 },
+        { at: to - 2 * 3_600_000, kind: 'freed', ...whose },
+        { at: to - 3_600_000, kind: 'applied', by: 'olga', reason: 'quota.toml' },
+      ];
+      const day = new Date(to - 4 * 3_600_000).toISOString().slice(0, 10);
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+      await app.store.replace(poolHistoryObject('recent', day, '1-00000000'), text, 'application/jsonl');
+      const now = packState({ ...state, pool: 'recent', at: to });
+      await app.store.replace(poolStateObject('recent'), JSON.stringify(now), 'application/json');
+      const answer = await app.call('zoe', 'GET', '/v1/pools/recent/history');
+      assert.equal(answer.status, 200, answer.text);
+      const { series, gaps, calls, everyMs, from } = FORMS.poolHistorySchema.parse(answer.body);
+      const vision = series.find(({ project, type }) => project === 'vision' && type === 'v4');
+      const at = (hoursAgo: number): number => Math.floor((to - hoursAgo * 3_600_000 - from) / everyMs);
+      assert.equal(vision?.held.length, 288);
+      assert.equal(vision.held[at(20)], null, 'before the first line');
+      assert.ok((vision.held[at(3)] ?? 0) - (vision.held[at(1.5)] ?? 0) === 16, JSON.stringify(vision.held));
+      assert.match(gaps[0]?.why ?? '', /nothing of before/);
+      assert.deepEqual(
+        calls.map(({ kind, by }) => [kind, by]),
+        [['applied', 'olga']],
+      );
+      for (const since of [to + 60_000, to - 8 * 86_400_000])
+        assert.equal((await app.call('zoe', 'GET', `/v1/pools/recent/history?since=${since}`)).status, 422, `${since}`);
+      assert.equal((await app.call('zoe', 'GET', '/v1/pools/other/history')).status, 404);
+      const stale = FORMS.poolHistorySchema.parse((await app.call('zoe', 'GET', '/v1/pools/default/history')).body);
+      assert.match(stale.gaps.at(-1)?.why ?? '', /no worker has published/);
+      const use = FORMS.poolUseSchema.parse((await app.call('zoe', 'GET', '/v1/pools/recent/use')).body);
+      assert.equal(use.reservations?.length, state.view.memory?.reservations.length ?? 0);
     });
 
     it('has the members of a group with their parameters, for whoever may read the job file', async () => {

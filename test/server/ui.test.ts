@@ -103,7 +103,16 @@ describe('jobctl ui, which serves the page to one person', function () {
     const token = await opened();
     const never: readonly OperationName[] = [
       ...(['submit', 'uploads', 'completeUpload', 'uploadContent', 'hostAccess', 'secretNames', 'audit'] as const),
-      ...(['createSchedule', 'quotaApply', 'admission', 'quotaRelease', 'delete', 'login'] as const),
+      ...([
+        'createSchedule',
+        'quotaApply',
+        'admission',
+        'quotaRelease',
+        'delete',
+        'login',
+        'beginLogin',
+        'endLogin',
+      ] as const),
     ];
     for (const name of never) {
       const [method = '', path = ''] = OPERATIONS[name].call.split(' ');

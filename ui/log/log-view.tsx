@@ -149,7 +149,10 @@ const linkTo = (line: LogLine): void =>
 function nothingWords({ words, isBroken }: LogState, isFiltered: boolean): string {
   if (isFiltered) return 'No line has this text.';
   if (isBroken === true) return '';
-  return words === READING ? 'What is written of it is being read.' : 'Nothing was written.';
+  if (words === READING) return 'What is written of it is being read.';
+  return words === LIVE.words
+    ? 'Nothing was written yet.'
+    : 'Nothing is stored of it: nothing was written, or it was deleted.';
 }
 
 /** The value of the first drawing. A line that is linked later must not make the log be read again. */
@@ -210,7 +213,10 @@ function useLog(job: string, { attemptText, hostText, tail, from }: Wish) {
       stop.signal,
     ).catch((error: unknown) => {
       const words = error instanceof Refused ? error.message : String(error);
-      if (!stop.signal.aborted) setState({ words, isBroken: true });
+      if (stop.signal.aborted) return;
+      // Whoever may not read it any more sees it no more.
+      if (error instanceof Refused && error.code === 'forbidden') store.current = new LogLines();
+      setState({ words, isBroken: true });
     });
     return () => {
       stop.abort();

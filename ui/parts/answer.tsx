@@ -10,13 +10,16 @@ interface Rate {
   readonly isWanted?: boolean;
 }
 
-/** The answer of a GET, polled while the screen is open. The last answer stays until the next one arrives. */
+/**
+ * The answer of a GET, polled while the screen is open. The last answer stays until the next one arrives, also if the server does
+ * not answer. Whoever loses the right to it no longer sees it.
+ */
 export function useAnswer<C extends Call & `GET ${string}`>(
   of: C,
   asked: Asked<C> = {},
   { everyMs, isWanted = true }: Rate = {},
 ) {
-  return useQuery<Answer<C>, Error>({
+  const { data, error, dataUpdatedAt } = useQuery<Answer<C>, Error>({
     queryKey: [of, asked.of, asked.query],
     queryFn: ({ signal }) => call(of, { ...asked, signal }),
     enabled: isWanted,
@@ -26,12 +29,14 @@ export function useAnswer<C extends Call & `GET ${string}`>(
       return everyMs === 0 ? false : (everyMs ?? LOOK_MS);
     },
   });
+  const isRefused = error instanceof Refused && error.code === 'forbidden';
+  return { data: isRefused ? undefined : data, error, dataUpdatedAt };
 }
 
 /** Polling interval of an open screen. A hidden screen does not poll. */
 const LOOK_MS = 3_000;
 /** Refusals that seldom change, and are polled less often. */
-const FINAL: ReadonlySet<string> = new Set(['not-found', 'forbidden', 'invalid']);
+const FINAL: ReadonlySet<string> = new Set(['not-found', 'forbidden', 'invalid', 'older']);
 const REFUSED_MS = 30_000;
 
 interface Asking {

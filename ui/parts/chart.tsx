@@ -1,5 +1,6 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
+import { clock } from '../words.js';
 
 /** One line of a chart, or its points. */
 export interface Line {
@@ -7,6 +8,8 @@ export interface Line {
   /** A variable of the style sheet. */
   readonly colour: `--${string}`;
   readonly isDashed?: boolean;
+  /** The area below it is filled. */
+  readonly isFilled?: boolean;
 }
 
 interface ChartParts {
@@ -19,7 +22,13 @@ interface ChartParts {
   readonly isLogAcross?: boolean;
   readonly isLog?: boolean;
   readonly arePoints?: boolean;
+  /** Places are times in milliseconds since 1970. */
+  readonly isTime?: boolean;
+  /** A value counts from its place to the next one. */
+  readonly isStepped?: boolean;
   readonly heightPx?: number;
+  /** What the legend says of each line, if that is not where it is drawn. */
+  readonly values?: readonly (readonly (number | null | undefined)[])[];
 }
 
 const HEIGHT_PX = 160;
@@ -34,16 +43,19 @@ const onScheme = (listener: () => void): (() => void) => {
 };
 
 /** A chart on a canvas. A table or a caption beside it holds the same data. */
-export function Chart({ label, data, heightPx = HEIGHT_PX, ...shape }: ChartParts) {
+export function Chart({ label, data, values, heightPx = HEIGHT_PX, ...shape }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
+  const told = useRef(values);
+  told.current = values;
   const isDark = useSyncExternalStore(onScheme, () => dark.matches);
   const drawn = JSON.stringify(shape);
   const shown = data as unknown as uPlot.AlignedData;
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
-    const made = new uPlot(optionsOf(element, heightPx, shape), shown, element);
+    const valueAt: ValueAt = (line, at) => told.current?.[line]?.[at];
+    const made = new uPlot(optionsOf(element, heightPx, { ...shape, valueAt }), shown, element);
     plot.current = made;
     const sized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: heightPx }));
     sized.observe(element);
@@ -56,24 +68,39 @@ export function Chart({ label, data, heightPx = HEIGHT_PX, ...shape }: ChartPart
   return <div ref={place} className="chart" role="img" aria-label={label} />;
 }
 
+/** The value of a line at a place. Undefined: the one that is drawn. */
+type ValueAt = (line: number, at: number) => number | null | undefined;
+type Shape = Omit<ChartParts, 'label' | 'data' | 'values' | 'heightPx'> & { readonly valueAt: ValueAt };
+
 function optionsOf(
   element: HTMLElement,
   height: number,
-  { lines, across, isLogAcross = false, isLog = false, arePoints = false }: Omit<ChartParts, 'label' | 'data'>,
+  { lines, across, isLogAcross, isLog, arePoints = false, isTime = false, isStepped, valueAt }: Shape,
 ): uPlot.Options {
   const style = getComputedStyle(element);
+  const { stepped } = uPlot.paths;
   const colourOf = (variable: string): string => style.getPropertyValue(variable);
   const grid = { stroke: colourOf('--line'), width: 1 };
   const axis = { stroke: colourOf('--dim'), grid, ticks: grid };
   return {
     width: element.clientWidth,
     height,
-    scales: { x: { time: false, ...(isLogAcross && { distr: LOG }) }, y: isLog ? { distr: LOG } : {} },
-    axes: [axis, { ...axis, size: 62 }],
+    ...(isTime && { ms: 1 as const }),
+    scales: { x: { time: isTime, ...(isLogAcross && { distr: LOG }) }, y: isLog ? { distr: LOG } : {} },
+    axes: [
+      { ...axis, ...(isTime && { values: (_, at) => at.map(timeWords) }) },
+      { ...axis, size: 62 },
+    ],
     series: [
-      { label: across },
-      ...lines.map(({ label, colour, isDashed = false }): uPlot.Series => ({
+      {
+        label: across,
+        ...(isTime && { value: (_: uPlot, at: number | null) => (at === null ? '--' : timeWords(at)) }),
+      },
+      ...lines.map(({ label, colour, isDashed = false, isFilled = false }, line): uPlot.Series => ({
         label,
+        value: (_, drawn: number | null, __, at) => wordsOf(at === null ? null : (valueAt(line, at) ?? drawn)),
+        ...(isFilled && { fill: `color-mix(in srgb, ${colourOf(colour)} 45%, ${colourOf('--paper')})` }),
+        ...(isStepped === true && stepped && { paths: stepped({ align: 1 }), points: { show: false } }),
         stroke: colourOf(colour),
         width: 1.5,
         ...(isDashed && { dash: [6, 4] }),
@@ -90,4 +117,13 @@ function optionsOf(
     },
     cursor: { drag: { x: true, y: false } },
   };
+}
+
+/** `--`: nothing is known there, or the pointer is elsewhere. */
+const wordsOf = (value: number | null): string => (value === null ? '--' : String(Number(value.toPrecision(6))));
+
+/** `14:02`; of midnight the day that begins. */
+function timeWords(at: number): string {
+  const words = clock(at, at);
+  return words === '00:00' ? clock(at, 0).slice(5, 10) : words;
 }

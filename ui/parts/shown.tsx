@@ -18,6 +18,11 @@ export function Since({ at, suffix = '' }: { readonly at: number; readonly suffi
   );
 }
 
+/** A time on the reader's clock. */
+export function At({ at }: { readonly at: number }) {
+  return <time dateTime={new Date(at).toISOString()}>{clock(at, useNow(60_000))}</time>;
+}
+
 /** A sentence of the server, with its times on the reader's clock. */
 export function Sentence({ text }: { readonly text: string }) {
   return <>{onClock(text, useNow(30_000))}</>;

@@ -118,9 +118,10 @@ export class HistoryWriter {
 }
 
 export function lineOf({ kind, row, at, ...more }: BookEvent): HistoryLine {
-  const { lease, demand, tier } = row;
+  const { lease, demand, tier, waitingSince = demand.submittedAt } = row;
   const { project, user, units } = demand;
-  return { at, kind, job: lease.job, lease: lease.number, project, user, tier, units, ...more };
+  const waited = kind === 'granted' || kind === 'withdrawn' ? { since: waitingSince } : {};
+  return { at, kind, job: lease.job, lease: lease.number, project, user, tier, units, ...waited, ...more };
 }
 
 /** Time after which lines are written: long enough for a store that charges per write, short enough for `quota history`. */

@@ -467,7 +467,7 @@ export class LeaseBook {
     if (row?.state !== 'draining' || row.revoked || row.slices.length > 0) return;
     this.#rows.delete(key);
     this.#freed.add(key, now, row.sequences);
-    if (row.startedAt !== undefined) this.#onEvent({ kind: 'freed', row, at: now });
+    this.#onEvent({ kind: row.startedAt === undefined ? 'withdrawn' : 'freed', row, at: now });
   }
 
   #insert(key: string, row: LeaseRow): LeaseRow {
@@ -535,7 +535,7 @@ export interface GivenUp {
 
 /** An event that the pool's history keeps. */
 export interface BookEvent {
-  readonly kind: 'granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'priority' | 'released';
+  readonly kind: 'granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'priority' | 'released' | 'withdrawn';
   readonly row: LeaseRow;
   readonly at: EpochMs;
   /** The request that a revoked lease's chips are for. */

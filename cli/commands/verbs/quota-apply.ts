@@ -4,11 +4,13 @@ import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { UNLIMITED } from '../../../quota/quota-config.js';
 import type { AppliedFiles, PoolFileText } from '../../../client/pool-client.js';
 import { readPoolState } from '../../../client/pool-state.js';
+import { PoolRefused } from '../../../client/errors.js';
+import { CHANGED_MEANWHILE, NO_FILE } from '../../../contract/quota.js';
 import { askerAt } from '../../place/asker.js';
 import { ask, mustBeAskable, nothingChanged } from '../../terminal/ask.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { openReader, withClient } from '../../place/connect.js';
-import { contextToChange, type ContextFlags, storeOf } from '../../place/context.js';
+import { contextToChange, type ContextFlags, storeOf, type StorePlace } from '../../place/context.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import {
   type ApplyEffect,
@@ -43,10 +45,12 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
     '`jobctl quota plan` shows what a file would change; --yes applies it without a question',
   );
   const context = contextToChange(flags);
-  const store = await openReader(storeOf(context, 'what a file changes cannot be known'));
+  const place = storeOf(context, 'what a file changes cannot be known');
+  const store = await openReader(place);
   const state = await readPoolState(store, pool);
   refuseElsewhere(pool, files, state?.source);
-  const { warnings, changes, effect } = await preview(store, state, pool, files);
+  const before = await appliedFiles(store, pool);
+  const { warnings, changes, effect } = preview(state, pool, before, files);
   const isJson = output === 'json';
   for (const warning of warnings) printErr(`warning: ${warning}\n`);
   if (!isJson) {
@@ -56,7 +60,9 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
   if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) return nothingChanged();
   const message = await withClient(context, async (client) => {
     const { by } = await askerAt(client, flags.by, context);
-    return client.quota(pool).apply(files, by);
+    return client.quota(pool).apply(compared(files, before), by);
+  }).catch((error: unknown) => {
+    throw isOfOneBucket(place) ? withOtherBucket(error) : error;
   });
   printOut(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
   return ExitCode.Done;
@@ -84,13 +90,7 @@ interface Preview {
 }
 
 /** @throws CliError with every problem of the files */
-async function preview(
-  store: StoreReader,
-  state: PoolSnapshot | undefined,
-  pool: string,
-  files: AppliedFiles,
-): Promise<Preview> {
-  const before = await appliedFiles(store, pool);
+function preview(state: PoolSnapshot | undefined, pool: string, before: AppliedFiles, files: AppliedFiles): Preview {
   const { config, warnings } = goodFiles({ ...before, ...files }, pool, UNCHANGED);
   const isQuotaElsewhere = config.kind === 'unlimited' && state?.view.config.kind === 'limited';
   if (isQuotaElsewhere) return { warnings: [], changes: undefined };
@@ -98,13 +98,37 @@ async function preview(
   return { warnings, changes, ...(state ? { effect: applyEffect(state, config) } : {}) };
 }
 
-/** The files that were applied before: an omitted file stays in force. */
+/** The files that were applied before, each with its generation: an omitted file stays in force. */
 async function appliedFiles(store: StoreReader, pool: string): Promise<AppliedFiles> {
   const read = async (kind: 'quota' | 'pool'): Promise<PoolFileText | undefined> => {
     const name = appliedFileObject(pool, kind);
-    const content = await store.read(name);
-    return content && { name: objectPlace(store, name), text: content.toString('utf8') };
+    // First the generation: a text that is newer than it is refused when it is applied, and never the other way round.
+    const replaces = (await store.stat(name))?.generation;
+    const content = replaces === undefined ? undefined : await store.read(name);
+    if (replaces === undefined || content === undefined) return undefined;
+    return { name: objectPlace(store, name), text: content.toString('utf8'), replaces };
   };
   const [quotaFile, poolFile] = await Promise.all([read('quota'), read('pool')]);
   return { ...(quotaFile ? { quotaFile } : {}), ...(poolFile ? { poolFile } : {}) };
+}
+
+/** The files as they are sent: each over the one that the preview compared it with, and over no other (docs/adr/0176). */
+function compared({ quotaFile, poolFile }: AppliedFiles, before: AppliedFiles): AppliedFiles {
+  return {
+    ...(quotaFile && { quotaFile: { ...quotaFile, replaces: before.quotaFile?.replaces ?? NO_FILE } }),
+    ...(poolFile && { poolFile: { ...poolFile, replaces: before.poolFile?.replaces ?? NO_FILE } }),
+  };
+}
+
+/** Whether the context names the job bucket alone. An installation may keep its files in a second one. */
+const isOfOneBucket = (place: StorePlace): boolean => !('server' in place) && place.systemBucket === undefined;
+
+function withOtherBucket(error: unknown): unknown {
+  if (!(error instanceof PoolRefused) || !error.message.includes(CHANGED_MEANWHILE)) return error;
+  return new CliError(
+    ExitCode.Refused,
+    error.message,
+    'if nobody did: this context names no second bucket (system_bucket), and an installation that has one keeps its files there ' +
+      '(docs/security.md)',
+  );
 }

@@ -1,17 +1,15 @@
-import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { count, type EpochMs, formatUnits } from '../../../domain/units.js';
 import {
   type HistoryLine,
   isOf,
   type LeaseStory,
   leaseStories,
-  type OpenLease,
   usageOf,
   type Window,
   type UsageRow,
 } from '../../../quota/pool-history.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
-import { readPoolHistory, readPoolState } from '../../../client/pool-state.js';
+import { openLease, readPoolHistory, readPoolState } from '../../../client/pool-state.js';
 import { openReader } from '../../place/connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../../place/context.js';
 import { ExitCode } from '../../terminal/cli-error.js';
@@ -63,10 +61,6 @@ function toldOf(
 }
 
 const CALLS: ReadonlySet<HistoryLine['kind']> = new Set(['applied', 'admission', 'priority', 'released']);
-
-function openLease({ id, ...rest }: PoolSnapshot['view']['leases'][number]): OpenLease {
-  return { ...rest, job: jobOfLeaseKey(id), number: Number(id.slice(id.lastIndexOf('/') + 1)) };
-}
 
 function gapsOf(leases: readonly LeaseStory[], state: PoolSnapshot | undefined): readonly string[] {
   const open = leases.filter(({ freedAt, isEndUnknown }) => freedAt === undefined && !isEndUnknown).length;

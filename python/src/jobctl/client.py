@@ -504,9 +504,17 @@ class Client:
         *,
         quota_file: Optional[PathName] = None,
         pool_file: Optional[PathName] = None,
+        replaces: Optional[str] = None,
+        pool_file_replaces: Optional[str] = None,
     ) -> Message:
-        """Puts files in force. Raises Invalid with every problem; the files in force stay then."""
-        asked = pools.with_files(self._calls, routes.QUOTA_APPLY, Message, pool, quota_file, pool_file)
+        """Puts files in force. Raises Invalid with every problem; the files in force stay then.
+
+        `replaces` is the generation of the quota file that yours was made from, or "none": Refused if another one is
+        in force by now, with who applied it. Without it whatever is in force is replaced.
+        """
+        asked = pools.with_files(
+            self._calls, routes.QUOTA_APPLY, Message, pool, quota_file, pool_file, replaces, pool_file_replaces
+        )
         return self._run(asked)
 
     def admission(self, pool: str = "default", *, state: Admission, reason: Optional[str] = None) -> Message:

@@ -23,7 +23,7 @@ import { ScriptedServer, type Seen } from './scripted-server.js';
 const OF_OTHERS: readonly OperationName[] = [
   ...(['capacity', 'metrics', 'quotaPlan', 'quotaShow', 'why'] as const),
   // Of the page alone (ui/): what one screen shows, in one answer.
-  ...(['board', 'groupMembers', 'pageSession', 'poolUse'] as const),
+  ...(['beginLogin', 'board', 'endLogin', 'groupMembers', 'pageSession', 'poolHistory', 'poolUse'] as const),
 ];
 /** Verbs that decide a part of a call, or that `jobctl serve` has no call for (`client/http/http-jobs.ts`). */
 const WITHOUT_ROW = ['outputs', 'edit'];
@@ -130,6 +130,7 @@ describe('the operations of jobctl serve', function () {
   it('are repeated in doubt, but for those that act twice', () => {
     const once = Object.entries(OPERATIONS).filter(([, row]: readonly [string, Operation]) => row.isOnce);
     assert.deepEqual(once.map(([name]) => name).toSorted(), [
+      'endLogin',
       'pageSession',
       'requeue',
       'restart',

@@ -30,13 +30,17 @@ def with_files(
     pool: str,
     quota_file: Optional[PathName],
     pool_file: Optional[PathName],
+    replaces: Optional[str] = None,
+    pool_file_replaces: Optional[str] = None,
 ) -> Operation[T]:
     if route is routes.QUOTA_APPLY and quota_file is None and pool_file is None:
         raise ConfigurationError("quota_apply: neither quota_file nor pool_file is given")
     body: Dict[str, Any] = {}
-    for key, file in (("quotaFile", quota_file), ("poolFile", pool_file)):
+    for key, file, former in (("quotaFile", quota_file, replaces), ("poolFile", pool_file, pool_file_replaces)):
         if file is not None:
             body[key] = yield from do(lambda file=file: _text_of(file))  # type: ignore[misc]
+            if former is not None:
+                body[key]["replaces"] = former
     return (yield from calls.ask(route, model, pool, body=body))
 
 
