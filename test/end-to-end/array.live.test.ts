@@ -125,6 +125,12 @@ describe('an array of twelve, on the local stack', function () {
     assert.equal(ended.code, 4);
     assert.match(ended.stderr, new RegExp(`group ${id} has ended: there is nothing to stop`));
 
+    // A job closes a while after its outcome is known; until then it writes what it keeps.
+    await until(
+      'all jobs are closed',
+      async () => (await stack.jobs.find({ group: id, state: 'open' })).length === 0,
+      60_000,
+    );
     const purged = await user.here('delete', id, '--purge', '--yes');
     assert.equal(purged.code, 0, purged.stderr);
     assert.equal(purged.stdout.match(/ removed from /g)?.length, 14, purged.stdout);
