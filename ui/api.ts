@@ -115,7 +115,7 @@ async function request(path: string, { headers = {}, ...sent }: Sent): Promise<R
   throw refusal;
 }
 
-/** What a server says of a path that it has no call for (server/app.ts). */
+/** A server's words for a path that it has no call for (server/app.ts). */
 const NO_ROUTE = /^no (?:GET|POST|PUT|DELETE) \/v1\//;
 
 async function refusalOf(response: Response): Promise<Refused> {

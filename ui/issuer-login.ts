@@ -11,8 +11,9 @@ const KEY = 'jobctl.login';
 const random = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
 
 /**
- * Leaves the page for the issuer's. @throws Error if the issuer would send the browser back to another address than this page's,
- * where this tab's login would not be known
+ * Leaves the page for the issuer's.
+ * @throws Error if the issuer would send the browser back to another address than this page's, where this tab's login would not
+ *   be known
  */
 export async function beginLogin(
   issuer: { readonly issuer: string; readonly name: string },
@@ -31,7 +32,7 @@ export async function beginLogin(
   location.assign(url);
 }
 
-/** What became of a login that came back. */
+/** Outcome of a login that came back. */
 export interface Finished {
   readonly problem?: string;
   /** It was for other tabs, and they have it now. */

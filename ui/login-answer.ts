@@ -1,4 +1,4 @@
-/** What comes back of a login at an issuer, and what tokens say of themselves. Nothing here knows the browser's tab. */
+/** Reads what comes back of a login at an issuer, and what tokens say of themselves. Nothing here knows the browser's tab. */
 
 /** A login that the tab has begun at an issuer. */
 export interface PendingLogin {
@@ -14,7 +14,7 @@ export interface PendingLogin {
   readonly isForOthers: boolean;
 }
 
-/** Where issuers send browsers back to, alone or with the name of the issuer behind it. */
+/** Path to which issuers send browsers back, alone or followed by the name of the issuer. */
 const BACK = '/ui/login';
 export const BOARD = '/ui/';
 
@@ -40,7 +40,7 @@ export const base64Url = (bytes: Uint8Array): string =>
 export const challengeOf = async (verifier: string): Promise<string> =>
   base64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))));
 
-/** What an issuer sent back, and what the tab kept of the login that it answers. */
+/** An issuer's answer, and what the tab kept of the login that it answers. */
 export interface CameBack {
   readonly pending: PendingLogin;
   readonly code: string;
@@ -50,8 +50,9 @@ export interface CameBack {
 const NOT_OURS = 'The answer belongs to no login of this tab: it was begun elsewhere, or has ended. Log in again.';
 
 /**
- * Reads the address to which an issuer sent the browser. @throws Error in words for the person: without the state of this tab's
- * login nothing of the address is used or shown, since anybody can make such an address
+ * Reads the address to which an issuer sent the browser. Without the state of this tab's login nothing of the address is used or
+ * shown, since anybody can make such an address.
+ * @throws Error in words for the person
  */
 export function cameBack(pathname: string, search: string, pending: PendingLogin | undefined): CameBack {
   const said = new URLSearchParams(search);

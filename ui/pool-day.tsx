@@ -17,7 +17,7 @@ const HEIGHT_PX = 240;
 
 interface DayParts {
   readonly pool: string;
-  /** As the pool was published last, for its nominal quota. */
+  /** The pool's use as it was published last, for its nominal quota. */
   readonly use: Use | undefined;
 }
 
@@ -145,7 +145,7 @@ const COLUMNS: readonly Column<DayRow>[] = [
 
 const CALLS: Readonly<Record<string, string>> = { applied: 'applied', admission: 'admission', released: 'released' };
 
-/** What people changed, and times of which nothing is known. */
+/** Changes that people made, and times of which nothing is known. */
 function Told({ history: { gaps, calls } }: { readonly history: History }) {
   const now = useNow(60_000);
   return (

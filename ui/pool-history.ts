@@ -30,7 +30,7 @@ interface Wish {
   readonly type: string;
   /** Undefined: all of them, one upon the other. */
   readonly project: string | undefined;
-  /** Of the quota file in force. Undefined: there is none. */
+  /** Nominal quota by the file in force. Undefined: there is none. */
   readonly nominal: number | undefined;
 }
 
@@ -107,7 +107,7 @@ export interface DayRow {
   readonly type: string;
   /** Undefined: the quota file gives it none, or there is no file. */
   readonly nominal: number | undefined;
-  /** Of the known stretches. Undefined: none is known. */
+  /** Mean over the known stretches. Undefined: none is known. */
   readonly mean: number | undefined;
   readonly most: number | undefined;
   readonly now: number | undefined;

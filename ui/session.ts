@@ -18,7 +18,7 @@ type Message =
 
 export const token = (): string | undefined => sessionStorage.getItem(KEY) ?? undefined;
 
-/** Whose screens are shown: of the token, or of the one that has ended. */
+/** The person whose screens are shown: of the token, or of the one that has ended. */
 let shown = personOf(token());
 
 /** Who is logged in, or was until the login ended by itself. Undefined: nobody, or they logged out. */

@@ -16,6 +16,7 @@ const UNSENT: Readonly<Partial<Record<OperationName, readonly string[]>>> = {
 };
 /** What the command line or the page alone calls. */
 export const NOT_CALLED: readonly OperationName[] = [
+  ...(['beginLogin', 'endLogin', 'poolHistory'] as const),
   ...(['login', 'polls', 'objectStat'] as const),
   ...(['board', 'groupMembers', 'pageSession', 'poolUse'] as const),
   ...(['machines', 'changeMachines'] as const),

@@ -214,7 +214,7 @@ function useLog(job: string, { attemptText, hostText, tail, from }: Wish) {
     ).catch((error: unknown) => {
       const words = error instanceof Refused ? error.message : String(error);
       if (stop.signal.aborted) return;
-      // Whoever may not read it any more sees it no more.
+      // A person who may not read it any more no longer sees it.
       if (error instanceof Refused && error.code === 'forbidden') store.current = new LogLines();
       setState({ words, isBroken: true });
     });

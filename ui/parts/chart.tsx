@@ -27,7 +27,7 @@ interface ChartParts {
   /** A value counts from its place to the next one. */
   readonly isStepped?: boolean;
   readonly heightPx?: number;
-  /** What the legend says of each line, if that is not where it is drawn. */
+  /** Values that the legend shows of each line, if they are not those that are drawn. */
   readonly values?: readonly (readonly (number | null | undefined)[])[];
 }
 
