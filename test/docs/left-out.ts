@@ -9,17 +9,19 @@ interface Some {
 /** Commands of the documentation that no test runs, and what they need: the only ones. Each must occur. */
 export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
   {
-    page: /google-cloud|operations/u,
+    page: /google-cloud|operations|compute-engine/u,
     begins: /^(P=my-project|H=\$\(gcloud|gcloud )/u,
     needs: 'a Google Cloud project; test/long/real-cloud.test.ts with one',
   },
   {
-    page: /kubernetes/u,
+    page: /kubernetes|docs\/build/u,
     begins: /^(jobctl doctor --kubernetes|kubectl )/u,
     needs: 'a Kubernetes cluster; test/long/kubernetes has one',
   },
   { page: /performance/u, begins: /^npm run bench$/u, needs: 'six minutes of a quiet computer' },
   { begins: /^npx jobctl submit --set venv.requirements_file=train-jax/u, needs: 'TPU hardware' },
+  { page: /own-machines/u, begins: /^(ssh-copy-id|for slot)/u, needs: 'a machine of one’s own, and its root' },
+  { page: /login/u, begins: /^jobctl ssh \S+ --identity/u, needs: 'a host with OS Login' },
   { begins: /^ssh -fN/u, needs: 'a virtual machine of a Google Cloud project' },
   {
     page: /operations/u,
@@ -53,6 +55,16 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
   },
   { page: /doctor/u, begins: /^jobctl (contract|doctor .*--record)/u, by: 'test/doctor/contract.live.test.ts' },
   { page: /CONTRIBUTING/u, begins: /^JOBCTL_RECORDINGS=/u, by: 'test/cloud/recordings.test.ts' },
+  { page: /own-machines/u, begins: /^jobctl dev up --machines/u, by: 'test/end-to-end/own-machine-down.live.test.ts' },
+  { page: /docs\/access/u, begins: /^jobctl audit log/u, by: 'test/cli/server-context.test.ts' },
+  { page: /docs\/(login|http-api)/u, begins: /^(TOKEN=\$\()?jobctl login/u, by: 'test/login/login.test.ts' },
+  { page: /docs\/http-api/u, begins: /^(curl|jq) /u, by: 'test/server/job-text.test.ts' },
+  {
+    page: /docs\/machines/u,
+    begins: /^(npm run new:kind|npx tsc|npx mocha)/u,
+    by: 'test/architecture/new-kind.test.ts',
+  },
+  { page: /docs\/notify/u, begins: /^jobctl notify test/u, by: 'test/end-to-end/notify.live.test.ts' },
   { page: /own-machines/u, begins: /^jobctl (quota apply|machines)/u, by: 'test/long/own-machines/jobs.test.ts' },
   { page: /own-machines/u, begins: /^export CUDA_VISIBLE_DEVICES=/u, by: 'test/hosts/gone-gpus.test.ts' },
   { page: /docs\/kubernetes/u, begins: /^(tr , |deepspeed --no_ssh)/u, by: 'test/long/real-libraries.test.ts' },

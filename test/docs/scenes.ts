@@ -23,6 +23,7 @@ export const ENDLESS: readonly (Typed & { readonly prints: RegExp })[] = [
   { begins: /^(npx )?jobctl worker /u, prints: /polls|ready/iu },
   { begins: /^jobctl logs \S+ --job -f/u, prints: /running/u },
   { begins: /^jobctl logs -f/u, prints: /loss/u },
+  { begins: /^jobctl ui$/u, prints: /http:/u },
   { begins: /^jobctl rehearsal journal -f/u, prints: /./u },
 ];
 
@@ -48,7 +49,7 @@ export const EXIT_CODES: readonly (Typed & { readonly codes: readonly number[] }
   { begins: /^jobctl list; jobctl cancel JOB; jobctl wait JOB/u, codes: [130] },
   { begins: /^jobctl wait --name 'lr-\*'/u, codes: [0, 1] },
   { begins: /^jobctl restart train-7f3k --set tpu.accelerator/u, codes: [4] },
-  { begins: /^jobctl run exp-1 --force/u, codes: [2] },
+  { begins: /^jobctl (run exp-1 --force|validate task)/u, codes: [2] },
 ];
 
 export const JOB = `name: train-7f3k
@@ -56,7 +57,7 @@ tpu: { accelerator: v5litepod-16, pricing: spot, zone: us-east5-a }
 bundle: bundled
 venv: { name: train, requirements_file: requirements.txt }
 outputs: { every: 10s }
-command: { run: "echo begun: loss 0.5; mkdir -p ~/logs; touch /tmp/trace.json $JOBCTL_OUTPUT_DIR/model; exec sleep 3600" }
+command: { run: "echo begun: loss 0.5; echo JOBCTL_METRIC loss=0.5 step=1; mkdir -p ~/logs; touch /tmp/trace.json $JOBCTL_OUTPUT_DIR/model; exec sleep 3600" }
 `;
 
 /** The page before may have stopped the stack, let its API fail, given it other files, named another server, or ended the job. */
@@ -91,10 +92,14 @@ export const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'docs/cli.md': [
     'rm -f job.yaml',
     'jobctl submit --wait train.yaml --name mods1',
+    // A group of which one member fails.
+    "jobctl submit train.yaml --name exp-7f3k --sweep env.CODE=0,1 --set 'command.run=exit $CODE'",
+    'jobctl wait exp-7f3k || true',
     // So that they are queued.
     "jobctl quota freeze --reason 'new racks'",
     ...['lr-1', 'lr-2', 'lr-3'].map((name) => `jobctl submit train.yaml --name ${name}`),
   ],
+  'docs/job-metrics.md': ['timeout 200 bash -c "until jobctl plot train-7f3k --metric loss; do sleep 1; done"'],
   'docs/doctor.md': [`${bucket('my-jobs')} || true`],
   'docs/google-cloud.md': [`${bucket('my-jobs')} || true`],
   'docs/quota.md': ['jobctl quota apply quota.toml --pool-file pool.toml --yes --pool verbs'],
