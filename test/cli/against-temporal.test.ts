@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../cloud/eventually.js';
-import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
+import { freePort, TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { jobctl } from './command-line.js';
 import { ended, started } from './running-command.js';
 import { ExitCode } from '../../cli/terminal/cli-error.js';
@@ -171,15 +171,15 @@ describe('verbs against a real Temporal server without any worker', function () 
   });
 
   /** Verbs that read from the job's workflow which hosts it has. */
-  const hostVerbs = (id: string): Readonly<Record<string, readonly string[]>> => ({
+  const hostVerbs = (id: string, port: number): Readonly<Record<string, readonly string[]>> => ({
     exec: ['exec', id, '--', 'true'],
     cp: ['cp', file, `${id}:/tmp/x`],
     ssh: ['ssh', id],
     stacks: ['stacks', id],
-    'port-forward': ['port-forward', id, `${20_000 + (process.pid % 10_000)}:8080`],
+    'port-forward': ['port-forward', id, `${port}:8080`],
   });
   async function assertNoWorkerAnswers(id: string, more: string, skipped = ''): Promise<void> {
-    const verbs = Object.entries(hostVerbs(id)).filter(([verb]) => verb !== skipped);
+    const verbs = Object.entries(hostVerbs(id, await freePort())).filter(([verb]) => verb !== skipped);
     const ends = verbs.map(async ([verb, words]) => {
       const { exitCode, stderr } = await run(...words);
       return [verb, exitCode, stderr];
