@@ -56,6 +56,7 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
   { page: /doctor/u, begins: /^jobctl (contract|doctor .*--record)/u, by: 'test/doctor/contract.live.test.ts' },
   { page: /CONTRIBUTING/u, begins: /^JOBCTL_RECORDINGS=/u, by: 'test/cloud/recordings.test.ts' },
   { page: /own-machines/u, begins: /^jobctl dev up --machines/u, by: 'test/end-to-end/own-machine-down.live.test.ts' },
+  { page: /operations/u, begins: /^sudo jobctl setup job-keys/u, by: 'test/cli/job-keys.test.ts' },
   { page: /docs\/access/u, begins: /^jobctl audit log/u, by: 'test/cli/server-context.test.ts' },
   { page: /docs\/(login|http-api)/u, begins: /^(TOKEN=\$\()?jobctl login/u, by: 'test/login/login.test.ts' },
   { page: /docs\/http-api/u, begins: /^(curl|jq) /u, by: 'test/server/job-text.test.ts' },

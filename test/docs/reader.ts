@@ -58,6 +58,7 @@ export class Reader {
       'work/job.yaml': JOB.replace('train-7f3k', 'job').replace(/command: .*/u, 'command: { run: echo trained }'),
       'work/7f3k.yaml': JOB,
       'work/task.yaml': 'resources: {accelerators: tpu-v6e-8, use_spot: true}\nrun: python3 train.py\n',
+      'work/Dockerfile': 'FROM scratch\n',
       'work/train.py': "print('trained')\n",
       'work/requirements.txt': '',
       'work/configs/small.json': '{}',
