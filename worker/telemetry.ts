@@ -5,39 +5,61 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MetricMeter } from '@temporalio/common';
 import type { WorkMeter } from '../activities/dependencies.js';
 import { isDone, JobPhase } from '../domain/job-state.js';
+import { messageOf } from '../domain/errors.js';
 
 export interface WorkerLog {
   info(message: string, fields?: object): void;
   warn(message: string, fields?: object): void;
 }
 
+type LogLevelName = 'debug' | 'info' | 'warn' | 'error';
+
 interface TelemetrySettings {
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly logLevel: LogLevelName;
   /** The port on which Prometheus reads `/metrics`. Absent: no metrics are served. */
   readonly metricsPort?: number | undefined;
   readonly listenHost: string;
 }
 
-/** Writes one JSON line per record on stdout, including records of the SDK, activities and workflows. Call once per process. */
+/**
+ * Writes one JSON line per record on stdout, including records of the SDK, activities and workflows. Call once per process.
+ * @throws Error if the metrics port is taken
+ */
 export function installTelemetry({ logLevel: level, metricsPort, listenHost }: TelemetrySettings): WorkerLog {
   const log = openLog(level);
-  const sdkLevel = level.toUpperCase() as LogLevel;
-  Runtime.install({
-    logger: new DefaultLogger(sdkLevel, ({ level: at, message, meta }) => {
-      const fields = Object.fromEntries(Object.entries(meta ?? {}).filter(([, value]) => typeof value !== 'bigint'));
-      log[PINO_LEVEL[at]](fields, message);
-    }),
-    telemetryOptions: {
-      logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
-      ...(metricsPort === undefined ? {} : { metrics: prometheus(`${listenHost}:${metricsPort}`) }),
-    },
-    // The process itself turns signals into a graceful stop.
-    shutdownSignals: [],
-  });
+  install(log, { level, metricsPort, listenHost });
   return {
     info: (message, fields = {}) => log.info(fields, message),
     warn: (message, fields = {}) => log.warn(fields, message),
   };
+}
+
+function install(
+  log: pino.Logger,
+  { level, metricsPort, listenHost }: Omit<TelemetrySettings, 'logLevel'> & { readonly level: LogLevelName },
+): void {
+  const sdkLevel = level.toUpperCase() as LogLevel;
+  const address = metricsPort === undefined ? undefined : `${listenHost}:${metricsPort}`;
+  try {
+    Runtime.install({
+      logger: new DefaultLogger(sdkLevel, ({ level: at, message, meta }) => {
+        const fields = Object.fromEntries(Object.entries(meta ?? {}).filter(([, value]) => typeof value !== 'bigint'));
+        log[PINO_LEVEL[at]](fields, message);
+      }),
+      telemetryOptions: {
+        logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+        ...(address === undefined ? {} : { metrics: prometheus(address) }),
+      },
+      // The process itself turns signals into a graceful stop.
+      shutdownSignals: [],
+    });
+  } catch (error) {
+    if (address === undefined || !/metrics exporter/.test(messageOf(error))) throw error;
+    throw new Error(
+      `metrics port ${address} cannot be listened on: ${messageOf(error)}; choose another by metricsPort or JOBCTL_METRICS_PORT`,
+      { cause: error },
+    );
+  }
 }
 
 function openLog(level: TelemetrySettings['logLevel']): pino.Logger {

@@ -21,7 +21,7 @@ export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
   { page: /performance/u, begins: /^npm run bench$/u, needs: 'six minutes of a quiet computer' },
   { begins: /^npx jobctl submit --set venv.requirements_file=train-jax/u, needs: 'TPU hardware' },
   { page: /own-machines/u, begins: /^(ssh-copy-id|for slot)/u, needs: 'a machine of one’s own, and its root' },
-  { page: /login/u, begins: /^jobctl ssh \S+ --identity/u, needs: 'a host with OS Login' },
+  { page: /login|ssh-fleet/u, begins: /^jobctl ssh \S+ --identity/u, needs: 'a host with OS Login' },
   { begins: /^ssh -fN/u, needs: 'a virtual machine of a Google Cloud project' },
   {
     page: /operations/u,
@@ -57,6 +57,13 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
   { page: /CONTRIBUTING/u, begins: /^JOBCTL_RECORDINGS=/u, by: 'test/cloud/recordings.test.ts' },
   { page: /own-machines/u, begins: /^jobctl dev up --machines/u, by: 'test/end-to-end/own-machine-down.live.test.ts' },
   { page: /operations/u, begins: /^sudo jobctl setup job-keys/u, by: 'test/cli/job-keys.test.ts' },
+  { page: /docs\/pool-file/u, begins: /^jobctl validate/u, by: 'test/security/f09-allowed-choices.test.ts' },
+  { page: /docs\/quota/u, begins: /^jobctl quota validate tiers/u, by: 'test/cli/quota-files.test.ts' },
+  {
+    page: /docs\/stores/u,
+    begins: /^jobctl (setup server|worker|doctor --server)/u,
+    by: 'test/temporal/setup-server.test.ts',
+  },
   { page: /docs\/access/u, begins: /^jobctl audit log/u, by: 'test/cli/server-context.test.ts' },
   { page: /docs\/(login|http-api)/u, begins: /^(TOKEN=\$\()?jobctl login/u, by: 'test/login/login.test.ts' },
   { page: /docs\/http-api/u, begins: /^(curl|jq) /u, by: 'test/server/job-text.test.ts' },

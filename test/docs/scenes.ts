@@ -86,6 +86,8 @@ export const JUST_BEFORE: readonly (Typed & { readonly runs: string })[] = [
   },
 ];
 
+const OTHER_PORTS = `node -e "const c = require('./worker.json'); c.healthPort = 9091; c.metricsPort = 9465; fs.writeFileSync('worker.json', JSON.stringify(c))"`;
+
 /** What else is there for a page. */
 export const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['jobctl submit 7f3k.yaml --name vit-b'],
@@ -104,10 +106,9 @@ export const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'docs/google-cloud.md': [`${bucket('my-jobs')} || true`],
   'docs/quota.md': ['jobctl quota apply quota.toml --pool-file pool.toml --yes --pool verbs'],
   'docs/share-a-pool.md': ['jobctl dev up --quota quota.toml'],
-  // The stack's own worker has its port.
-  'worker/README.md': [
-    `node -e "const c = require('./worker.json'); c.healthPort = 9091; fs.writeFileSync('worker.json', JSON.stringify(c))"`,
-  ],
+  // The stack's own worker has its ports.
+  'worker/README.md': [OTHER_PORTS],
+  'docs/worker.md': [OTHER_PORTS],
   'docs/operations.md': [
     'jobctl dev up --pool-file pool.toml',
     bucket('my-project-jobctl'),
