@@ -8,7 +8,7 @@ import { type JobRecord, readRecord } from '../domain/counted/record.js';
 import { usageObject } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
 import { storeCounted } from './counted.js';
-import { describe } from './workflow-lookup.js';
+import { describe, firstRunOf } from './workflow-lookup.js';
 
 /** Older ones have been looked at by then, unless no worker was there for so long. */
 const LOOK_BACK_MS = 7 * 86_400_000;
@@ -58,11 +58,16 @@ export class TerminatedJobs {
   async #countOne({ workflowId: id, runId, closeTime }: WorkflowExecutionInfo): Promise<boolean> {
     if (closeTime === undefined) return false;
     // The run that a reset or a later job has left behind.
-    if ((await describe(this.#client as Client, id))?.runId !== runId) return false;
+    const last = await describe(this.#client as Client, id);
+    if (last?.runId !== runId) return false;
     const endedAt = closeTime.getTime();
     const known = await this.#known(id);
+    const isCounted = (run: string | undefined): boolean =>
+      known !== undefined && known.run === run && known.countedTo >= endedAt;
+    // Before the question, which has a worker read the whole history.
+    if (isCounted(firstRunOf(last))) return false;
     const account = await this.#account(id, runId, endedAt);
-    if (account === null || (known?.run === account.run && known.countedTo >= endedAt)) return false;
+    if (account === null || isCounted(account.run)) return false;
     // It had its outcome, and kept its slices until then.
     const outcome = known?.run === account.run && { result: known.result, endedAt: known.endedAt };
     await storeCounted(this.#store, { ...account, ...outcome });

@@ -1,5 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { Context } from '@temporalio/activity';
+import type { WorkflowExecutionDescription } from '@temporalio/client';
 import type { EpochMs } from '../domain/units.js';
 import { type JobRef, quotaWorkflowId } from '../contract/workflow-ids.js';
 
@@ -21,12 +22,15 @@ export interface JobChain {
 export async function describeChain(client: WorkflowClient, job: JobRef): Promise<JobChain> {
   const execution = await describe(client, job.id);
   if (execution === undefined) return { isOpen: false };
-  const first = execution.raw.workflowExecutionInfo?.firstRunId;
-  if (first !== undefined && first !== null && first !== '' && first !== job.run)
-    return { isOpen: false, closedAt: execution.startTime.getTime() };
+  const first = firstRunOf(execution);
+  if (first !== undefined && first !== job.run) return { isOpen: false, closedAt: execution.startTime.getTime() };
   if (execution.status.name === 'RUNNING') return { isOpen: true };
   return { isOpen: false, ...(execution.closeTime ? { closedAt: execution.closeTime.getTime() } : {}) };
 }
+
+/** The first run of the chain that the execution belongs to. Undefined: the server does not say. */
+export const firstRunOf = ({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): string | undefined =>
+  raw.workflowExecutionInfo?.firstRunId || undefined;
 
 export async function isWorkflowOpen(client: WorkflowClient, workflowId: string): Promise<boolean> {
   return (await describe(client, workflowId))?.status.name === 'RUNNING';

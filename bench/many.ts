@@ -1,8 +1,8 @@
 /**
- * `npm run bench:many [-- --members 1000] [-- --loop 100] [-- --report 100000]`: a report over `report` ended jobs beside DuckDB on the
- * same files; then many jobs at once on a private local stack whose pool is full: a sweep of `members` members submitted until the
- * last one is queued, a loop of the shell that submits `loop` jobs one by one, lists of the sweep, and verbs on all of it. The
- * loop's figure is that of its own jobs; nothing is multiplied. `--members 0` leaves the stack out.
+ * `npm run bench:many [-- --members 1000] [-- --loop 100] [-- --report 100000]`: a report over `report` ended jobs beside
+ * DuckDB on the same files; then many jobs at once on a private local stack whose pool is full: a sweep of `members` members
+ * submitted until the last one is queued, a loop of the shell that submits `loop` jobs one by one, lists of the sweep, and
+ * verbs on all of it. The loop's figure is that of its own jobs; nothing is multiplied. `--members 0` leaves the stack out.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';

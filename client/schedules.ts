@@ -210,8 +210,8 @@ export class TemporalSchedules implements SchedulesClient {
   }
 
   /**
-   * The time of a firing by hand: this second, or the next one that has no firing yet. Temporal makes ids of whole seconds, and would
-   * start nothing for a second firing of one (docs/adr/0181).
+   * The time of a firing by hand: this second, or the next one that has no firing yet. Temporal makes ids of whole seconds,
+   * and would start nothing for a second firing of one (docs/adr/0181).
    */
   async #freeSecond(name: string): Promise<EpochMs> {
     const { WorkflowNotFoundError } = await import('@temporalio/common');

@@ -50,8 +50,9 @@ export class TemporalCalls {
   }
 
   /**
-   * Makes a call that reads, and that the server answers by asking a worker of its own, as it does for a schedule. It loses such a
-   * question now and then for seconds (two of 600 here, 2026-11-30, server 1.31). A server that answers another call is asked again.
+   * Makes a call that reads, and that the server answers by asking a worker of its own, as it does for a schedule. It loses
+   * such a question now and then for seconds (two of 600 here, 2026-11-30, server 1.31). A server that answers another call is
+   * asked again.
    */
   async askedAgain<T>(call: () => Promise<T>): Promise<T> {
     try {

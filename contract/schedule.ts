@@ -1,4 +1,7 @@
-/** Schedules of jobs and groups, and the workflow `firing` that each of their times starts (docs/adr/0159). All values are plain JSON. */
+/**
+ * Schedules of jobs and groups, and the workflow `firing` that each of their times starts (docs/adr/0159). All values are plain
+ * JSON.
+ */
 import type { PastState } from '../domain/after.js';
 import type { Firing, Overlap } from '../domain/schedule/schedule.js';
 import type { EpochMs } from '../domain/units.js';

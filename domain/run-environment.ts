@@ -60,8 +60,8 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
 }
 
 /**
- * CUDA sees the slot's GPUs alone. The job's own `env` cannot say otherwise: other GPUs of the machine are another job's. By UUID,
- * since an index may be another GPU's after a reboot (docs/adr/0177).
+ * CUDA sees the slot's GPUs alone. The job's own `env` cannot say otherwise: other GPUs of the machine are another job's. By
+ * UUID, since an index may be another GPU's after a reboot (docs/adr/0177).
  */
 function slotEnvironment({ slot, uuids }: Pick<OwnHost, 'slot' | 'uuids'> = {}): Record<string, string> {
   if (slot === undefined) return {};

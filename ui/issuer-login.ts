@@ -3,8 +3,9 @@ import { base64Url, BOARD, cameBack, challengeOf, ownAddress, type PendingLogin 
 import { keepToken } from './session.js';
 
 /**
- * Logins at an issuer by authorization code with PKCE (docs/adr/0175). The tab that begins one keeps its state, nonce and verifier
- * until the issuer sends the browser back; the server exchanges the code, with the secret of its client if it has one.
+ * Logins at an issuer by authorization code with PKCE (docs/adr/0175). The tab that begins one keeps its state, nonce and
+ * verifier until the issuer sends the browser back; the server exchanges the code, with the secret of its client if it has
+ * one.
  */
 const KEY = 'jobctl.login';
 

@@ -12,10 +12,8 @@ export interface WorkerLog {
   warn(message: string, fields?: object): void;
 }
 
-type LogLevelName = 'debug' | 'info' | 'warn' | 'error';
-
 interface TelemetrySettings {
-  readonly logLevel: LogLevelName;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** The port on which Prometheus reads `/metrics`. Absent: no metrics are served. */
   readonly metricsPort?: number | undefined;
   readonly listenHost: string;
@@ -25,20 +23,17 @@ interface TelemetrySettings {
  * Writes one JSON line per record on stdout, including records of the SDK, activities and workflows. Call once per process.
  * @throws Error if the metrics port is taken
  */
-export function installTelemetry({ logLevel: level, metricsPort, listenHost }: TelemetrySettings): WorkerLog {
-  const log = openLog(level);
-  install(log, { level, metricsPort, listenHost });
+export function installTelemetry(settings: TelemetrySettings): WorkerLog {
+  const log = openLog(settings.logLevel);
+  installRuntime(log, settings);
   return {
     info: (message, fields = {}) => log.info(fields, message),
     warn: (message, fields = {}) => log.warn(fields, message),
   };
 }
 
-function install(
-  log: pino.Logger,
-  { level, metricsPort, listenHost }: Omit<TelemetrySettings, 'logLevel'> & { readonly level: LogLevelName },
-): void {
-  const sdkLevel = level.toUpperCase() as LogLevel;
+function installRuntime(log: pino.Logger, { logLevel, metricsPort, listenHost }: TelemetrySettings): void {
+  const sdkLevel = logLevel.toUpperCase() as LogLevel;
   const address = metricsPort === undefined ? undefined : `${listenHost}:${metricsPort}`;
   try {
     Runtime.install({

@@ -21,8 +21,8 @@ import { Others } from './others.js';
 import { plain } from './markdown.js';
 
 /**
- * One firing of a schedule: starts its job or group, and lives until that has ended, so that Temporal sees whether the firing before is over
- * (docs/adr/0159). A cancel, as by the overlap policy `cancel`, cancels the job, and waits for its end.
+ * One firing of a schedule: starts its job or group, and lives until that has ended, so that Temporal sees whether the firing
+ * before is over (docs/adr/0159). A cancel, as by the overlap policy `cancel`, cancels the job, and waits for its end.
  */
 export async function firing(input: FiringInput): Promise<FiringResult> {
   const owner = new FiringOwner(checkedInput(input));

@@ -23,13 +23,8 @@ export async function peersIn(folder: string, onProgress: (line: string) => void
   else peers.push({ title: 'gcloud --version', command: ['gcloud', '--version'] });
   for (const [name, program] of Object.entries(FROM_PYPI)) {
     onProgress(`pip install ${name}`);
-    const environment = join(folder, name);
     try {
-      await run('python3', ['-m', 'venv', environment]);
-      const began = performance.now();
-      const pip = ['install', '--quiet', '--disable-pip-version-check', name];
-      await run(join(environment, 'bin/pip'), pip, { maxBuffer: 1 << 26 });
-      const seconds = (performance.now() - began) / 1_000;
+      const { environment, seconds } = await pipInstalled(name, folder);
       const installed = { seconds, megabytes: await megabytesIn(environment) };
       peers.push({ title: `${program} --help`, command: [join(environment, 'bin', program), '--help'], installed });
     } catch (error) {
@@ -37,6 +32,19 @@ export async function peersIn(folder: string, onProgress: (line: string) => void
     }
   }
   return peers;
+}
+
+/** Installs a package of PyPI into an environment of its own below `folder`. @returns the environment, and how long pip took */
+export async function pipInstalled(
+  name: string,
+  folder: string,
+): Promise<{ readonly environment: string; readonly seconds: number }> {
+  const environment = join(folder, name);
+  await run('python3', ['-m', 'venv', environment]);
+  const began = performance.now();
+  const pip = ['install', '--quiet', '--disable-pip-version-check', name];
+  await run(join(environment, 'bin/pip'), pip, { maxBuffer: 1 << 26 });
+  return { environment, seconds: (performance.now() - began) / 1_000 };
 }
 
 /** Disk usage of a folder. */

@@ -7,6 +7,7 @@ import type { JobRecord } from '../../domain/counted/record.js';
 import { NO_PARTS } from '../../domain/counted/usage.js';
 import { compactedReportObject } from '../../domain/store-layout.js';
 import { utcDay } from '../../domain/units.js';
+import { pipInstalled } from '../cli/peers.js';
 import { type ProcessCost, processCost } from '../cli/process-cost.js';
 import { median } from '../start/statistics.js';
 import { JOBCTL } from '../start/local-stack.js';
@@ -44,7 +45,8 @@ export async function reportBesideDuckDb(
   const bucket = pathToFileURL(join(folder, 'bucket')).href;
   await writeDayFiles(bucket, jobs);
   tell('pip install duckdb');
-  const python = await installed(folder);
+  const { environment } = await pipInstalled('duckdb', folder);
+  const python = join(environment, 'bin/python');
   const since = utcDay(Date.now() - (DAYS + 1) * DAY_MS);
   const env = { ...process.env, JOBCTL_HOME: join(folder, 'home'), JOBCTL_BUCKET: bucket };
   const report = [
@@ -107,15 +109,6 @@ function record(index: number, endedAt: number): JobRecord {
     parts: { ...NO_PARTS, waiting: 100, setUp: 30, useful: charged - 30 },
     places: [{ ...of, charged, usd: charged / 3_000 }],
   };
-}
-
-/** @returns the Python that has DuckDB */
-async function installed(folder: string): Promise<string> {
-  const run = promisify(execFile);
-  const environment = join(folder, 'duckdb');
-  await run('python3', ['-m', 'venv', environment]);
-  await run(join(environment, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', 'duckdb']);
-  return join(environment, 'bin/python');
 }
 
 /** Both have the same chip-hours of each project, to a thousandth. */

@@ -12,9 +12,9 @@ interface Point {
 }
 
 /**
- * Compares the metric that `jobctl plot` shows of each job with the lines that its first host told. Each attempt begins at step 1, and
- * takes back what attempts before it told (docs/job-metrics.md). So the points of all attempts are those of the last one that told
- * any.
+ * Compares the metric that `jobctl plot` shows of each job with the lines that its first host told. Each attempt begins at
+ * step 1, and takes back what attempts before it told (docs/job-metrics.md). So the points of all attempts are those of the
+ * last one that told any.
  */
 export function wrongMetrics({ told, jobs, results, metrics, stored }: Evidence): readonly Finding[] {
   if (metrics === undefined) return [];

@@ -184,8 +184,8 @@ const inputLines = (inputs: RunInputs | undefined): string =>
     .join('');
 
 /**
- * Replaces what `--gpus` asks for by these GPUs, in place, since docker adds up what several of them ask for. The value is a line of
- * CSV, so the list of devices is in quotes of its own.
+ * Replaces what `--gpus` asks for by these GPUs, in place, since docker adds up what several of them ask for. The value is a
+ * line of CSV, so the list of devices is in quotes of its own.
  */
 function ofGpus(uuids: readonly string[]): (flag: string, index: number, flags: readonly string[]) => string {
   const value = `"device=${uuids.join(',')}"`;

@@ -59,8 +59,8 @@ export function createSshHosts(options: SshHostsOptions): Fleet<SshTarget> {
 }
 
 /**
- * A host is identified by its node's id and its index, and by its address, since a stopped node may return at another one. Callers
- * for whom it must hold a claim do not share a connection with those that manage the claims.
+ * A host is identified by its node's id and its index, and by its address, since a stopped node may return at another one.
+ * Callers for whom it must hold a claim do not share a connection with those that manage the claims.
  */
 function hostName(target: SshTarget): string {
   const held = target.claim === undefined ? '' : ` held by ${target.claim}`;

@@ -39,8 +39,8 @@ export const firingWorkflowId = ({ schedule, at }: Firing): string =>
   `${scheduleId(schedule)}-${new Date(at).toISOString().slice(0, 19)}Z`;
 
 /**
- * The id of a firing's job or group: `nightly-20261130t0200`, in UTC, which shows no time twice. A firing by hand has seconds, so that
- * it is another one than that of its minute. It does not end like the id of a group's member (docs/adr/0181).
+ * The id of a firing's job or group: `nightly-20261130t0200`, in UTC, which shows no time twice. A firing by hand has seconds,
+ * so that it is another one than that of its minute. It does not end like the id of a group's member (docs/adr/0181).
  */
 export function firingJobId({ schedule, at }: Firing): string {
   const digits = new Date(at).toISOString().slice(0, 19).replace(/[-:]/g, '');

@@ -33,8 +33,8 @@ const hasPage = (issuer: IssuerConfig): issuer is PageIssuer => issuer.page !== 
 export const nameOf = ({ issuer, page }: PageIssuer): string => page.name ?? new URL(issuer).host;
 
 /**
- * The address to which an issuer sends browsers back. Several issuers have an address each, so that one of them cannot have the server bring
- * it the code of another (RFC 9700, 4.4).
+ * The address to which an issuer sends browsers back. Several issuers have an address each, so that one of them cannot have
+ * the server bring it the code of another (RFC 9700, 4.4).
  */
 export const redirectUri = ({ page: { name } }: PageIssuer, publicUrl: string): string =>
   new URL(`${PAGE_PATH}/login${name === undefined ? '' : `/${name}`}`, publicUrl).href;

@@ -50,7 +50,10 @@ describe('jobs that were ended in Temporal', () => {
     const workflow = {
       list: () => Object.keys(jobs).map((id) => ({ workflowId: id, runId: `run-${id}`, closeTime: new Date(END) })),
       getHandle: (id: string) => ({
-        describe: async () => ({ runId: jobs[id]?.lastRun ?? `run-${id}` }),
+        describe: async () => ({
+          runId: jobs[id]?.lastRun ?? `run-${id}`,
+          raw: { workflowExecutionInfo: { firstRunId: `first-of-${id}` } },
+        }),
         query: async (_: unknown, at: number) => {
           asked.push(id);
           return (jobs[id]?.answer ?? ((to: number) => account(id, to)))(at);
@@ -69,6 +72,7 @@ describe('jobs that were ended in Temporal', () => {
     assert.deepEqual(asked, ['a']);
     const another = terminated({ a: {} });
     assert.equal(await another.looks.count(END), 0, 'by another worker it is known');
+    assert.deepEqual(another.asked, [], 'and no worker reads its history again');
   });
 
   it('have the draining of their slices, whichever is seen first', async () => {

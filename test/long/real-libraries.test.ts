@@ -9,7 +9,10 @@ import { freePort } from '../temporal-server.js';
 
 const run = promisify(execFile);
 const TASKS = 2;
-/** A Python with jax, torch, accelerate, lightning and deepspeed (for CPUs will do). Without it they are installed from the package index: some GB. */
+/**
+ * A Python with jax, torch, accelerate, lightning and deepspeed (for CPUs will do). Without it they are installed from the
+ * package index: some GB.
+ */
 const PYTHON = process.env['JOBCTL_TEST_PYTHON'];
 
 const docs = readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8');

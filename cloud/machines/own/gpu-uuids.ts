@@ -49,9 +49,9 @@ export async function inspectHost(
 const TAKEN = 'its GPU is gone, and the others are of other slots, or of jobs that began before the pool file changed';
 
 /**
- * The GPUs of a machine's slots. A slot keeps those that it has had, whatever their indexes are now: an index is another GPU's when
- * one is missing after a reboot. A slot without any, at its first use or after a card was replaced, gets the GPU of its own index,
- * or else the first that is no other slot's and that no slice has.
+ * The GPUs of a machine's slots. A slot keeps those that it has had, whatever their indexes are now: an index is another GPU's
+ * when one is missing after a reboot. A slot without any, at its first use or after a card was replaced, gets the GPU of its
+ * own index, or else the first that is no other slot's and that no slice has.
  * @param listed UUIDs of all GPUs of the machine, in the driver's order
  * @returns UUIDs by the slot's name, without slots for which too few are left
  */

@@ -23,8 +23,8 @@ export const WORD_LABEL = 'jobctl-adopt';
 export const DELETE_LABEL = 'jobctl-adopt-delete';
 
 /**
- * Labels of a node that a job has. They are not those of `identity.ts`: whatever deletes resources by our owner label does not see
- * an adopted node.
+ * Labels of a node that a job has. They are not those of `identity.ts`: whatever deletes resources by our owner label does not
+ * see an adopted node.
  */
 const MARKS = {
   owner: 'jobctl-adopted-owner',
