@@ -28,13 +28,13 @@ const SHORT: Suite = {
   isMeant: (file) => !file.includes('test/long/') && !isLive(file),
   first: ['test/end-to-end/job-life.test.ts', 'test/workflows/pool-races.test.ts'],
   forking: [
-    ...['test/cli/building/', 'test/cli/foreign-repository', 'test/cli/submit-by-flags', 'test/cli/bundle-entries'],
+    ...['test/cli/building/', 'test/cli/submit-by-flags', 'test/cli/bundle-entries'],
     ...['test/hosts/', 'rehearsal/test/', 'test/login/', 'test/end-to-end/', 'test/dev/'],
   ],
   filling: ['test/domain/', 'test/quota/', 'test/architecture/workflow-bundle', 'test/server/worst-input'],
   waiting: [
-    ...['test/worker/stranger', 'test/cli/against-temporal', 'test/cloud/permanent-answers', 'test/hosts/pod-agent'],
-    ...['test/client/schedules', 'test/client/job-board', 'test/temporal/refusals', 'test/activities/'],
+    ...['test/hosts/pod-agent', 'test/worker/stranger', 'test/client/schedules', 'test/client/job-board'],
+    ...['test/temporal/refusals', 'test/activities/'],
     ...['test/cli/contexts', 'test/cli/bucket-regions', 'test/cli/doctor-server', 'rehearsal/test/vm.test'],
   ],
 };
@@ -78,6 +78,10 @@ const ROADS: readonly string[] = [
   ...['test/architecture/audit.live.test.ts', 'test/architecture/sbom.live.test.ts'],
   // The metadata server and the sandbox of job files, which hold against a stranger.
   ...['rehearsal/test/vm-metadata.live.test.ts', 'test/domain/job-file-sandbox.live.test.ts'],
+  // One claim for each kind of host, answer, verb or file of git. Each file takes seconds of a processor, or waits for a minute.
+  ...['test/cli/against-temporal.live.test.ts', 'test/cloud/permanent-answers.live.test.ts'],
+  ...['test/hosts/left-by-kind.live.test.ts', 'test/cloud/rehearsed-kubernetes.live.test.ts'],
+  ...['test/hosts/rehearsed-pods.live.test.ts', 'test/cli/foreign-repository.live.test.ts'],
 ];
 const LIVE: Suite = { isMeant: (file) => ROADS.includes(file), first: ROADS };
 const LIVE_MORE: Suite = {

@@ -33,7 +33,11 @@ export const SHARED_MODULES: readonly string[] = [
 export const LOADING = { isolateExecutionTimeout: '1m' } as const;
 
 /** The first one sees an activation first. */
-export const INTERCEPTORS: readonly string[] = ['workflows/early-query', 'workflows/flood'].map(module);
+export const INTERCEPTORS: readonly string[] = [
+  'workflows/early-query',
+  'workflows/flood',
+  'workflows/current-details',
+].map(module);
 
 /** The bundle that the build made or, from source, the workflows themselves. A bundle contains its converters. */
 export function workflowCode({

@@ -6,7 +6,6 @@ import {
   continueAsNew,
   isCancellation,
   log,
-  setCurrentDetails,
   setHandler,
   workflowInfo,
   getExternalWorkflowHandle,
@@ -30,6 +29,7 @@ import { type BuildEnd, buildText } from '../domain/build/spec.js';
 import { FailureType } from '../domain/errors.js';
 import type { CreateAnswer, RefusalScope } from '../domain/slice.js';
 import type { JobRef } from '../contract/workflow-ids.js';
+import { describeBy } from './current-details.js';
 import { buildMail, buildWatch, createBuildOnce } from './activity-options.js';
 import { hearingCancel, Inbox } from './inbox.js';
 
@@ -228,8 +228,10 @@ class BuildOwner {
   }
 
   #show(what: string): void {
-    const jobs = this.#audience.waiters.map(({ id }) => `\`${id}\``).join(', ') || 'none';
-    setCurrentDetails(`**${this.#what}** ${what}\n\nJobs that wait for it: ${jobs}`);
+    describeBy(() => {
+      const jobs = this.#audience.waiters.map(({ id }) => `\`${id}\``).join(', ') || 'none';
+      return `**${this.#what}** ${what}\n\nJobs that wait for it: ${jobs}`;
+    });
   }
 }
 

@@ -3,7 +3,6 @@ import {
   ApplicationFailure,
   condition,
   continueAsNew,
-  setCurrentDetails,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -15,6 +14,7 @@ import { FailureType } from '../domain/errors.js';
 import { shortened } from '../domain/problem.js';
 import { type Firing, firingJobId, firingOf } from '../domain/schedule/schedule.js';
 import { utc } from '../domain/units.js';
+import { describeBy } from './current-details.js';
 import { firingStart, firingWork, groupWork } from './activity-options.js';
 import { hearingCancel, Inbox, inputIn, invalidInput } from './inbox.js';
 import { Others } from './others.js';
@@ -183,7 +183,7 @@ class FiringOwner {
     upsertMemo({ state: memo.state, why: memo.why ?? null } satisfies FiringMemo);
     const { schedule, at } = this.#firing;
     const why = memo.why === undefined || memo.why === null ? '' : `: ${plain(memo.why)}`;
-    setCurrentDetails(`Schedule \`${schedule}\`, ${utc(at)}: job \`${this.#job}\` ${memo.state}${why}`);
+    describeBy(() => `Schedule \`${schedule}\`, ${utc(at)}: job \`${this.#job}\` ${memo.state}${why}`);
   }
 }
 

@@ -2,7 +2,6 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
-  setCurrentDetails,
   setHandler,
   upsertMemo,
   workflowInfo,
@@ -30,7 +29,7 @@ import { noLodgerSignal } from '../contract/lodging.js';
 import type { JobRef } from '../contract/workflow-ids.js';
 import { hasMember } from '../domain/array/array.js';
 import {
-  countsByWord,
+  inWords,
   countsText,
   freshState,
   LAST_ROUND,
@@ -40,9 +39,11 @@ import {
   nextRound,
   retriedIndexes,
   retryText,
+  type GroupCounts,
 } from '../domain/array/group-state.js';
 import { type Asker, askerText } from '../domain/job-state.js';
 import { count } from '../domain/units.js';
+import { describeBy } from './current-details.js';
 import { groupReading, groupWork } from './activity-options.js';
 import { checkedInput, type CheckedInput, groupId } from './group/input.js';
 import { MemberMarks } from './group/member-marks.js';
@@ -132,6 +133,7 @@ class GroupOwner {
 
   /** Runs until no member waits or is open. False: the history is long, and the next run continues. */
   async run(): Promise<boolean> {
+    describeBy(() => this.#details());
     this.#inbox.open();
     // A run without memory is new, or was reset: then its members are there already.
     if (carryOf(this.#input.carry) === undefined) await this.#compare(true);
@@ -158,7 +160,7 @@ class GroupOwner {
   async #untilNews(): Promise<void> {
     const isNews = (): boolean => this.#hasNews;
     // A group that is stopped before any member began.
-    if (this.#members.open.length === 0) return condition(isNews);
+    if (this.#members.countOf(MemberMark.Open) === 0) return condition(isNews);
     const compareAt = this.#comparedAt + COMPARE_MS;
     const askAt = this.#stop.nextAt ?? Infinity;
     const summary =
@@ -278,7 +280,7 @@ class GroupOwner {
 
   /** Tells those that lend their slices that no member is left to come. */
   async #dismissLandlords(): Promise<void> {
-    if (this.#landlords.length === 0 || this.#members.indexesOf(MemberMark.Waiting).length > 0) return;
+    if (this.#landlords.length === 0 || this.#members.countOf(MemberMark.Waiting) > 0) return;
     const landlords = this.#landlords;
     this.#landlords = [];
     await Promise.all(landlords.map(({ id }) => tell(id, noLodgerSignal, { v: 1, group: this.#group })));
@@ -331,7 +333,7 @@ class GroupOwner {
 
   #end(index: number, mark: MemberMark): void {
     const isSkipped = mark === MemberMark.Cancelled && this.#cancelledBy === undefined && this.#isFailing;
-    this.#members.end(index, isSkipped ? MemberMark.Skipped : mark);
+    this.#members.mark(index, isSkipped ? MemberMark.Skipped : mark);
   }
 
   /** @param isWithoutMemory members may run that this run has not started */
@@ -399,19 +401,29 @@ class GroupOwner {
     };
   }
 
-  /** Shows the counts in Temporal's Web UI and in lists, neither of which asks a worker. */
-  #show(): void {
-    const counts = countsByWord(this.#members.state.marks);
-    const stopped = this.#isEnding ? undefined : this.#stop.inForce;
+  get #counts(): GroupCounts {
+    return inWords(this.#members.counts);
+  }
+
+  get #stopped(): Asker | undefined {
+    return this.#isEnding ? undefined : this.#stop.inForce;
+  }
+
+  #details(): string {
+    const stopped = this.#stopped;
     const lines = [
-      `Group \`${this.#group}\`: ${plain(countsText(counts))}`,
+      `Group \`${this.#group}\`: ${plain(countsText(this.#counts))}`,
       ...(this.#awaited === '' ? [] : [`Waits for ${plain(this.#awaited)}`]),
       ...(stopped === undefined ? [] : [`Stopped by ${plain(askerText(stopped))}`]),
     ];
-    setCurrentDetails(joinBlocks(lines, ''));
+    return joinBlocks(lines, '');
+  }
+
+  /** Shows the counts in lists, which ask no worker. */
+  #show(): void {
     const memo = {
-      ...{ counts, awaited: this.#awaited },
-      ...(this.#stop.isUsed && { stopped: stopped?.by ?? '' }),
+      ...{ counts: this.#counts, awaited: this.#awaited },
+      ...(this.#stop.isUsed && { stopped: this.#stopped?.by ?? '' }),
     } satisfies Partial<GroupMemo>;
     const shown = JSON.stringify(memo);
     if (shown === this.#shown) return;

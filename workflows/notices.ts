@@ -5,7 +5,6 @@ import {
   continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
-  setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
 import { RetryState } from '@temporalio/common';
@@ -24,6 +23,7 @@ import {
 import type { ToldEvent } from '../domain/job-events/event.js';
 import { isWorkflowTarget, type NotifyTarget, targetKey, targetText } from '../domain/notify.js';
 import { count } from '../domain/units.js';
+import { describeBy } from './current-details.js';
 import { delivery } from './activity-options.js';
 import { Inbox, inputIn } from './inbox.js';
 import { joinBlocks, plain } from './markdown.js';
@@ -89,7 +89,7 @@ class Post {
     this.#take(this.#input.notices);
     for (const line of this.#all) this.#next(line);
     this.#inbox.open();
-    this.#show();
+    describeBy(() => this.#details());
     await condition(() => this.#isDone || workflowInfo().historyLength > LONG_HISTORY);
     if (this.#isDone) return undefined;
     this.#isLeaving = true;
@@ -117,7 +117,6 @@ class Post {
       this.#heard = number;
       for (const target of to) this.#add(target, event);
     }
-    this.#show();
   }
 
   #add(target: NotifyTarget, event: ToldEvent): void {
@@ -154,7 +153,6 @@ class Post {
       .then((what) => {
         line.isBusy = false;
         if (what !== 'kept') line.waiting.shift();
-        this.#show();
         this.#next(line);
       });
   }
@@ -176,12 +174,12 @@ class Post {
     line.problem = why;
   }
 
-  #show(): void {
+  #details(): string {
     const rows = this.#all.map(({ target, waiting, told, givenUp, problem }) => {
       const lost = givenUp === 0 ? '' : `, ${count(givenUp, 'event')} given up: ${plain(problem ?? '')}`;
       return `${plain(targetText(target))}: told of ${count(told, 'event')}, ${waiting.length} waiting${lost}`;
     });
-    setCurrentDetails(joinBlocks([`Events of job \`${this.#input.about.job.id}\``, ...rows], ''));
+    return joinBlocks([`Events of job \`${this.#input.about.job.id}\``, ...rows], '');
   }
 }
 

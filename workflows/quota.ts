@@ -10,11 +10,12 @@ import type { PoolFacts } from '../contract/quota-activities.js';
 import { leaseMessageForm } from '../contract/quota-forms.js';
 import { leaseMessagesSignal, type QuotaInput, wakeSignal } from '../contract/quota.js';
 import { leaseKey, type LeaseMessage } from '../domain/lease.js';
+import { describeBy } from './current-details.js';
 import { pool as poolActivities } from './activity-options.js';
 import { Inbox, notAhead } from './inbox.js';
 import { carryState, inputOf, type QuotaCarry, restoreState } from './quota/carried-state.js';
 import { deliverySummary } from './quota/deliveries.js';
-import { PoolDetails, answerQueries } from './quota/queries.js';
+import { answerQueries, detailsOf } from './quota/queries.js';
 import { HistoryWriter } from './quota/history-log.js';
 import { emptyCarry, PoolRecords } from './quota/pool-records.js';
 import { Rebuild, Reconciler } from './quota/rebuild.js';
@@ -54,7 +55,6 @@ class QuotaLoop {
   readonly #bytesAtStart: number;
   readonly #reconciler: Reconciler;
   readonly #history: HistoryWriter;
-  readonly #details = new PoolDetails();
   #isAwake = true;
   /** Whether all leases are known. */
   #isReady = false;
@@ -106,6 +106,7 @@ class QuotaLoop {
     const { timings } = await this.#readFiles();
     if (isWithoutMemory) await new Rebuild(this.#records, timings).run();
     this.#isReady = true;
+    describeBy(() => detailsOf(this.#records));
   }
 
   async turn(): Promise<void> {
@@ -114,7 +115,6 @@ class QuotaLoop {
     this.#reconciler.compareIfDue();
     this.#isAwake = this.#records.decide(Date.now());
     await this.#deliver();
-    this.#details.show(this.#records);
     this.#history.writeIfDue();
     await this.#rest();
   }

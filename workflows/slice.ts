@@ -1,12 +1,4 @@
-import {
-  CancellationScope,
-  condition,
-  continueAsNew,
-  isCancellation,
-  log,
-  setCurrentDetails,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, continueAsNew, isCancellation, log, workflowInfo } from '@temporalio/workflow';
 import {
   giveUpForm,
   leaseAnswerForm,
@@ -24,6 +16,7 @@ import { machineKind, type MachinePlan, type MachineRef } from '../domain/machin
 import { type AskedFor, TOLD_SCOPES, leaseKey, MOST_ANSWER, type ToldRefusal } from '../domain/lease.js';
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
 import { boundedLine } from '../domain/outside-text.js';
+import { describeBy } from './current-details.js';
 import { createOnce, deletion, looks, watching } from './activity-options.js';
 import { hearingCancel, Inbox, ofThisTime } from './inbox.js';
 import { checkedInput, refOf } from './slice/check-input.js';
@@ -87,6 +80,7 @@ class SliceOwner {
   }
 
   async run(): Promise<'gone' | 'history is long'> {
+    describeBy(() => this.#details());
     this.#inbox.open();
     if (this.#input.task.kind === 'create' && this.#told === undefined) {
       const isInTime = await this.#bringUp(this.#input.task.plan);
@@ -95,7 +89,7 @@ class SliceOwner {
     }
     if (this.#told === undefined) await condition(() => this.#told !== undefined);
     await this.#delete(this.#told ?? '');
-    this.#show(this.#givenUp === undefined ? { kind: 'gone' } : { kind: 'given-up', reason: this.#givenUp });
+    this.#enter(this.#givenUp === undefined ? { kind: 'gone' } : { kind: 'given-up', reason: this.#givenUp });
     // Both at once, so that the pool has heard of it before the job's next request arrives there.
     await Promise.all([this.#mail.report({ kind: 'gone' }), this.#mail.tellQuota({ kind: 'gone', ...this.#refused })]);
     return 'gone';
@@ -132,7 +126,6 @@ class SliceOwner {
     if (epoch < this.#leaseEpoch) return;
     this.#leaseEpoch = epoch;
     this.#isLeaseHeld = isHeld;
-    this.#show();
   }
 
   // Bringing up ----------------------------------------------------------------------------------------------------
@@ -159,7 +152,7 @@ class SliceOwner {
   /** Allows no create call before the current epoch of the quota workflow has acknowledged the lease. */
   async #confirmLease(plan: MachinePlan): Promise<Step> {
     if (this.#isLeaseHeld === true) return 'go on';
-    this.#show({ kind: 'asking-lease' });
+    this.#enter({ kind: 'asking-lease' });
     const pause = { summary: 'until it asks again whether its lease stands' };
     for (;;) {
       // Repeated after a while: the quota workflow that took the question may have lost its memory since.
@@ -185,7 +178,7 @@ class SliceOwner {
 
   /** Calls create until it has a definite answer. */
   async #create(plan: MachinePlan): Promise<Step> {
-    this.#show({ kind: 'creating' });
+    this.#enter({ kind: 'creating' });
     let moments = 0;
     const since = Date.now();
     for (let waitMs = 1000; this.#told === undefined; waitMs = Math.min(waitMs * 2, 60_000)) {
@@ -198,7 +191,7 @@ class SliceOwner {
           if (answer.isPlaceKept) await this.#mail.tellQuota({ kind: 'slice', ref: this.#ref, isPlaceKept: true });
           // A race or a rate limit is over in seconds.
           if (answer.scope === 'moment' && (moments += 1) < MOST_MOMENTS) {
-            this.#show({ kind: 'creating', unanswered: answer.message });
+            this.#enter({ kind: 'creating', unanswered: answer.message });
             await this.#napUnlessTold(waitMs);
             continue;
           }
@@ -214,7 +207,10 @@ class SliceOwner {
           break;
         case 'exists':
         case 'unanswered': {
-          this.#show({ kind: 'creating', unanswered: answer.kind === 'exists' ? 'it exists already' : answer.message });
+          this.#enter({
+            kind: 'creating',
+            unanswered: answer.kind === 'exists' ? 'it exists already' : answer.message,
+          });
           const seen = await this.#inspect(plan);
           if (seen.kind === 'foreign') {
             await this.#lose(foreignLoss(seen.message));
@@ -248,7 +244,7 @@ class SliceOwner {
   /** Tells the job why its slice is waited for, once. */
   async #tellProgress(detail: string): Promise<void> {
     const isTold = this.#stage.kind === 'creating' && this.#stage.notYet === detail;
-    this.#show({ kind: 'creating', notYet: detail });
+    this.#enter({ kind: 'creating', notYet: detail });
     if (!isTold) await this.#mail.report({ kind: 'progress', detail });
   }
 
@@ -257,7 +253,7 @@ class SliceOwner {
   }
 
   async #watch(plan: MachinePlan): Promise<void> {
-    this.#show({ kind: 'awaiting' });
+    this.#enter({ kind: 'awaiting' });
     const scope = new CancellationScope({ cancellable: true });
     const seen = scope
       .run(() => watching(`wait until ${this.#ref.name} is ready`).awaitSlice(this.#claim(plan)))
@@ -279,7 +275,7 @@ class SliceOwner {
         const { uid, hosts, others, endsAt } = seen;
         const more = { ...(others && { others }), ...(endsAt !== undefined && { endsAt }) };
         const ready = { kind: 'ready', uid, hosts, ...more } as const;
-        this.#show(ready);
+        this.#enter(ready);
         return this.#mail.report(ready);
       }
       case 'lost': {
@@ -298,7 +294,7 @@ class SliceOwner {
 
   #lose(reason: SliceLossReason): Promise<void> {
     this.#refused = toldRefusal(reason);
-    this.#show({ kind: 'lost', message: reason.message });
+    this.#enter({ kind: 'lost', message: reason.message });
     return this.#mail.report({ kind: 'lost', ...reason });
   }
 
@@ -307,7 +303,7 @@ class SliceOwner {
   async #delete(reason: string): Promise<void> {
     // A reclaimed slice does not know when its last create was sent, so it counts as sent now.
     if (this.#input.task.kind === 'reclaim') this.#noteUnanswered();
-    this.#show({ kind: 'deleting', reason, notBefore: this.#unansweredUntil });
+    this.#enter({ kind: 'deleting', reason, notBefore: this.#unansweredUntil });
     const scope = new CancellationScope({ cancellable: true });
     const gone = scope.run(() =>
       deletion(deleteSummary(this.#ref)).deleteUntilGone({
@@ -325,23 +321,21 @@ class SliceOwner {
 
   // Showing --------------------------------------------------------------------------------------------------------
 
-  /** Updates Current Details at a new stage, or when the present one has changed. */
-  #show(stage?: SliceStage): void {
-    if (stage !== undefined) {
-      this.#stage = stage;
-      this.#stageSince = Date.now();
-    }
+  #enter(stage: SliceStage): void {
+    this.#stage = stage;
+    this.#stageSince = Date.now();
+  }
+
+  #details(): string {
     const { task, lease } = this.#input;
-    setCurrentDetails(
-      sliceDetails({
-        ref: this.#ref,
-        ...(task.kind === 'create' ? { plan: task.plan } : {}),
-        lease,
-        ...(this.#isLeaseHeld === undefined ? {} : { isLeaseHeld: this.#isLeaseHeld }),
-        stage: this.#stage,
-        since: this.#stageSince,
-      }),
-    );
+    return sliceDetails({
+      ref: this.#ref,
+      ...(task.kind === 'create' ? { plan: task.plan } : {}),
+      lease,
+      ...(this.#isLeaseHeld === undefined ? {} : { isLeaseHeld: this.#isLeaseHeld }),
+      stage: this.#stage,
+      since: this.#stageSince,
+    });
   }
 
   // The subject of its calls ---------------------------------------------------------------------------------------

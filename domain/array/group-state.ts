@@ -124,12 +124,14 @@ const WORD_OF_MARK: ReadonlyMap<string, string> = new Map(MARK_WORDS);
 /** Numbers of members by the words of their marks, in the order of a summary; marks without members are absent. */
 export type GroupCounts = Readonly<Record<string, number>>;
 
-export function countsByWord(marks: string): GroupCounts {
-  const counts = countMarks(marks);
+export const countsByWord = (marks: string): GroupCounts => inWords(countMarks(marks));
+
+/** @param counts number of places with each mark */
+export function inWords(counts: ReadonlyMap<string, number>): GroupCounts {
   return Object.fromEntries(
     MARK_WORDS.flatMap(([mark, word]) => {
-      const number = counts.get(mark);
-      return number === undefined ? [] : [[word, number] as const];
+      const number = counts.get(mark) ?? 0;
+      return number === 0 ? [] : [[word, number] as const];
     }),
   );
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { RehearsalEndpoints } from '../index.js';
 import { programArguments } from '../../test/built.js';
+import { firstOutput } from './first-output.js';
 import { SUBNET_OCTET } from './scratch.js';
 
 export interface RehearsalProcess {
@@ -32,12 +33,7 @@ export async function startRehearsalProcess(
     String(SUBNET_OCTET),
     ...more,
   ]);
-  let errors = '';
-  child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString()));
-    child.once('exit', (code) => reject(new Error(`rehearsal ended with ${code}: ${errors}`)));
-  });
+  const line = await firstOutput(child);
   return {
     child,
     endpoints: JSON.parse(line) as RehearsalEndpoints,

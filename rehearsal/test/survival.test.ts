@@ -12,6 +12,7 @@ import { startRehearsalProcess } from './rehearsal-process.js';
 import type { Scratch, UserKey } from './scratch.js';
 import { makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
 import { until } from '../../test/until.js';
+import { firstOutput } from './first-output.js';
 import type { SshPlace } from './ssh-client.js';
 import { ssh, startSsh } from './ssh-client.js';
 
@@ -58,7 +59,7 @@ describe('a rehearsal in a process of its own', function () {
     const daemon = `setsid -f bash -c 'echo $$ > ~/pid; exec sleep 900' </dev/null >/dev/null 2>&1`;
     assert.equal((await ssh(place, daemon)).code, 0);
     const session = startSsh(place, 'echo $$ > ~/session; echo ready; while :; do sleep 0.05; done');
-    await new Promise((resolve) => session.stdout?.once('data', resolve));
+    await firstOutput(session);
     await rehearsal.end('SIGKILL');
     rehearsal = await startRehearsalProcess(stateDir, SSH_PORT);
     const looked = await ssh(place, 'kill -0 $(cat ~/pid) && ps -o args= -p $(cat ~/pid)');

@@ -9,6 +9,7 @@ import { outcomeOf } from '../vm/outcome.js';
 import { parseAuthorizedKeys } from '../vm/authorized-keys.js';
 import type { Vm } from '../vm/index.js';
 import { until } from '../../test/until.js';
+import { firstOutput } from './first-output.js';
 import { ssh, startSsh } from './ssh-client.js';
 import { VmsUnderTest } from './vm-under-test.js';
 
@@ -112,7 +113,7 @@ describe('logins on a TPU VM', () => {
     const local = (free.address() as { readonly port: number }).port;
     free.close();
     const client = startSsh(vms.place(0), 'echo up; sleep 60', ['-L', `127.0.0.1:${local}:localhost:${port}`]);
-    await new Promise((resolve) => client.stdout?.once('data', resolve));
+    await firstOutput(client);
     const { stdout } = await outcomeOf(spawn('bash', ['-c', `cat < /dev/tcp/127.0.0.1/${local}`]));
     client.kill('SIGKILL');
     echo.close();
@@ -127,7 +128,7 @@ describe('logins on a TPU VM', () => {
     assert.match(late.stderr, /timed out/i);
     vm.setSshDelay(0);
     const open = startSsh(vms.place(0), 'echo up; sleep 60');
-    await new Promise((resolve) => open.stdout?.once('data', resolve));
+    await firstOutput(open);
     vm.refuseSsh(true);
     assert.equal((await once(open, 'close'))[0], 255, 'an open connection is reset');
     // A reset that comes before the client has written is told at INFO alone: 6 of 600 (OpenSSH 9.2).

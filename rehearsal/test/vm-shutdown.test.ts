@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { until } from '../../test/until.js';
+import { firstOutput } from './first-output.js';
 import { ssh, startSsh } from './ssh-client.js';
 import { CloudUnderTest } from './cloud-under-test.js';
 
@@ -47,7 +48,7 @@ describe('a TPU VM that is preempted', () => {
     const shell = startSsh(place, 'echo up; sleep 600');
     let isOver = false;
     shell.once('close', () => (isOver = true));
-    await new Promise((resolve) => shell.stdout?.once('data', resolve));
+    await firstOutput(shell);
     await cloud.admin('preempt', { name: 'silent' });
     await until('its power to be cut', async () =>
       (await cloud.journal()).some(({ kind, subject }) => kind === 'vm-power' && subject.endsWith('/silent')),

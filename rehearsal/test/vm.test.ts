@@ -12,6 +12,7 @@ import { detectIsolation } from '../vm/isolation.js';
 import type { Scratch, UserKey } from './scratch.js';
 import { makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
 import { until } from '../../test/until.js';
+import { firstOutput } from './first-output.js';
 import type { SshPlace } from './ssh-client.js';
 import { ssh, startSsh } from './ssh-client.js';
 
@@ -122,7 +123,7 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
       const script = `setsid -f bash -c 'while :; do date +%N > ~/alive; sleep 0.05; done' </dev/null >/dev/null 2>&1
         trap 'echo hung up > ~/hup; exit' HUP; echo ready; while :; do sleep 0.05; done`;
       const client = startSsh(place, script);
-      await new Promise((resolve) => client.stdout?.once('data', resolve));
+      await firstOutput(client);
       client.kill('SIGKILL');
       const read = (file: string): string =>
         readFileSync(join(scratch.path, 'vm-0/disk/home/alice', file), 'utf8').trim();
@@ -187,7 +188,7 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
         const second = await boot(other, 1);
         const there = { ...place, address: other };
         const session = startSsh(there, 'echo begun; sleep 600');
-        await new Promise((resolve) => session.stdout?.once('data', resolve));
+        await firstOutput(session);
         second.freeze();
         await allStopped();
         await second.kill();

@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../temporal-server.js';
-import { until } from '../until.js';
+import { Hopeless, until } from '../until.js';
 
 /** A real server that speaks S3, on loopback. */
 export interface S3Server {
@@ -25,6 +25,18 @@ const KINDS: Readonly<Record<string, (port: number, folder: string) => readonly 
   moto_server: (port) => ['-H', '127.0.0.1', '-p', String(port)],
 };
 
+/**
+ * Loaded by Python as it starts: moto answers one request at a time. With a thread for each, it looks whether a name is free and
+ * writes in two steps, and of writes that must create, two can succeed: its fault alone, where a real store decides in one.
+ */
+const ONE_AT_A_TIME = `
+from werkzeug import serving
+make_server = serving.make_server
+def make_single(host, port, app, threaded, *args, **named):
+    return make_server(host, port, app, False, *args, **named)
+serving.make_server = make_single
+`;
+
 /** Programs that are installed here. `.ci/run` installs them. */
 export const s3Programs = (): readonly string[] => Object.keys(KINDS).filter(isInstalled);
 
@@ -42,12 +54,13 @@ export async function startS3Server(program: string): Promise<S3Server> {
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-s3-'));
   mkdirSync(join(folder, 'objects'));
   const args = KINDS[program]?.(port, join(folder, 'objects')) ?? [];
-  const child = spawn(program, args, { stdio: 'ignore' });
+  writeFileSync(join(folder, 'sitecustomize.py'), ONE_AT_A_TIME);
+  const child = spawn(program, args, { stdio: 'ignore', env: { ...process.env, PYTHONPATH: folder } });
   const endpoint = `http://127.0.0.1:${port}`;
   await until(
     `${program} answers`,
     async () => {
-      if (child.exitCode !== null) throw new Error(`${program} ended with code ${child.exitCode}`);
+      if (child.exitCode !== null) throw new Hopeless(`${program} ended with code ${child.exitCode}`);
       return fetch(endpoint).then(
         () => true,
         () => false,

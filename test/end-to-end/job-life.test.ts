@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { JobNameTaken } from '../../client/errors.js';
+import { quotaWorkflowId, sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { attemptObject, outcomeObject, specObject } from '../../domain/store-layout.js';
 import { jobFile } from './job-files.js';
 import type { RehearsalAdmin } from './rehearsal-admin.js';
@@ -94,6 +95,17 @@ describe('a job, from submit to its outcome', function () {
   const attemptRecord = async (id: string, attempt: number): Promise<{ startedAt: number; endedAt: number }> =>
     JSON.parse(String(await stack.store.read(attemptObject(id, attempt)))) as { startedAt: number; endedAt: number };
 
+  /** Current Details of workflows, as Temporal's Web UI asks for them. */
+  async function showsEach(details: Readonly<Record<string, RegExp>>): Promise<void> {
+    for (const [id, pattern] of Object.entries(details)) {
+      const handle = stack.client.workflow.getHandle(id);
+      const { currentDetails } = await handle.query<{ readonly currentDetails: string }>(
+        '__temporal_workflow_metadata',
+      );
+      assert.match(currentDetails, pattern);
+    }
+  }
+
   it('makes a second attempt when the slice is taken without notice, and keeps both logs', async () => {
     const { id } = await stack.jobs.submit({
       job: jobFile(
@@ -103,6 +115,11 @@ describe('a job, from submit to its outcome', function () {
     });
     await until('it has printed', async () => (await log(id, 1, 0)) !== '');
     const [first] = (await admin.status()).nodes;
+    await showsEach({
+      [id]: /\*\*running\*\* .*\n/,
+      [sliceWorkflowId(`jc-${id}-g1`)]: /^\*\*ready\*\* since/m,
+      [quotaWorkflowId('default')]: new RegExp(`JOB +PROJECT.*\\n${id.slice(0, 14)}`),
+    });
     await admin.post('preempt', { name: first?.name, mode: 'preempted' });
     const outcome = await stack.jobs.wait(id);
     assert.deepEqual([outcome.result, outcome.attempts, outcome.preemptions], ['succeeded', 2, 1], stack.tail());

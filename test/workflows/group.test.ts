@@ -392,6 +392,11 @@ describe('a group of members', function () {
     assert.equal(view.state.marks, 'sow');
     assert.deepEqual(members.server.memoOf(ID), { counts: { open: 1, waiting: 1, succeeded: 1 }, awaited: '' });
     assert.deepEqual(view.array.axes, [{ name: 'i', from: 0, to: 2 }]);
+    const { currentDetails } = await members.server.query<{ readonly currentDetails: string }>(
+      ID,
+      '__temporal_workflow_metadata',
+    );
+    assert.match(currentDetails, /^Group `exp`: 1 open, 1 waiting, 1 succeeded\n/);
   });
 
   it('does not begin with an input that is wrong', async () => {

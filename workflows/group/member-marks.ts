@@ -19,10 +19,19 @@ interface SeenMember {
 export class MemberMarks {
   readonly #marks: string[];
   readonly #rounds: string[];
+  /** Number of places with each mark: a group asks at each event, and it may have 10,000 places. */
+  readonly #counts = new Map<string, number>();
+  /** No place before it waits. */
+  #firstWaiting = 0;
 
   constructor({ marks, rounds }: GroupState) {
     this.#marks = Array.from(marks);
     this.#rounds = Array.from(rounds);
+    for (const mark of this.#marks) this.#count(mark, 1);
+  }
+
+  #count(mark: string, by: 1 | -1): void {
+    this.#counts.set(mark, (this.#counts.get(mark) ?? 0) + by);
   }
 
   get state(): GroupState {
@@ -31,14 +40,23 @@ export class MemberMarks {
 
   /** No member waits or is open. */
   get isOver(): boolean {
-    return !this.#marks.some((mark) => mark === MemberMark.Waiting || mark === MemberMark.Open);
+    return this.countOf(MemberMark.Waiting) === 0 && this.countOf(MemberMark.Open) === 0;
   }
 
   get hasFailed(): boolean {
-    return this.#marks.some(hasFailed);
+    return [...this.#counts].some(([mark, number]) => number > 0 && hasFailed(mark));
+  }
+
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
+  countOf(mark: MemberMark): number {
+    return this.#counts.get(mark) ?? 0;
   }
 
   indexesOf(wanted: MemberMark): readonly number[] {
+    if (this.countOf(wanted) === 0) return [];
     return this.#marks.flatMap((mark, index) => (mark === wanted ? [index] : []));
   }
 
@@ -62,27 +80,37 @@ export class MemberMarks {
 
   /** The next members to start, all of one round, for one statement covers a round. */
   toStart(most: number, maxParallel = Infinity): readonly number[] {
-    const free = maxParallel - this.indexesOf(MemberMark.Open).length;
-    const waiting = free <= 0 ? [] : this.indexesOf(MemberMark.Waiting);
-    const [first = -1] = waiting;
-    return waiting.filter((index) => this.#rounds[index] === this.#rounds[first]).slice(0, Math.min(free, most));
+    const limit = Math.min(most, maxParallel - this.countOf(MemberMark.Open));
+    if (this.countOf(MemberMark.Waiting) === 0 || limit <= 0) return [];
+    while (this.#marks[this.#firstWaiting] !== MemberMark.Waiting) this.#firstWaiting += 1;
+    const round = this.#rounds[this.#firstWaiting];
+    const indexes: number[] = [];
+    for (let index = this.#firstWaiting; index < this.#marks.length && indexes.length < limit; index += 1)
+      if (this.#marks[index] === MemberMark.Waiting && this.#rounds[index] === round) indexes.push(index);
+    return indexes;
   }
 
   /** @param marks a mark for each of these members, in their order */
   started(indexes: readonly number[], marks: string): void {
     for (const [at, index] of indexes.entries()) {
       // Its end may have been told before.
-      if (this.#marks[index] === MemberMark.Waiting) this.#marks[index] = marks[at] ?? MemberMark.Open;
+      if (this.#marks[index] === MemberMark.Waiting)
+        this.mark(index, (marks[at] as MemberMark | undefined) ?? MemberMark.Open);
     }
   }
 
   /** Members that have not begun never do. */
   endWaiting(mark: MemberMark): void {
-    for (const index of this.indexesOf(MemberMark.Waiting)) this.#marks[index] = mark;
+    for (const index of this.indexesOf(MemberMark.Waiting)) this.mark(index, mark);
   }
 
-  end(index: number, mark: MemberMark): void {
+  mark(index: number, mark: MemberMark): void {
+    const before = this.#marks[index];
+    if (before === undefined) return;
+    this.#count(before, -1);
+    this.#count(mark, 1);
     this.#marks[index] = mark;
+    if (mark === MemberMark.Waiting) this.#firstWaiting = Math.min(this.#firstWaiting, index);
   }
 
   /** @param isWithoutMemory members may run that this run has not started */
@@ -106,7 +134,7 @@ export class MemberMarks {
     const indexes = retriedIndexes(this.state);
     const { marks, rounds } = retriedState(this.state);
     for (const index of indexes) {
-      this.#marks[index] = marks[index] ?? MemberMark.Waiting;
+      this.mark(index, (marks[index] as MemberMark | undefined) ?? MemberMark.Waiting);
       this.#rounds[index] = rounds[index] ?? '0';
     }
     return indexes;

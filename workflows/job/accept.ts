@@ -3,7 +3,6 @@ import {
   ApplicationFailure,
   CancellationScope,
   isCancellation,
-  setCurrentDetails,
   sleep,
   upsertMemo,
   workflowInfo,
@@ -28,6 +27,7 @@ import { type JobMember, memberId, roundPrefix } from '../../domain/array/group-
 import { isScheduleName } from '../../domain/schedule/schedule.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { nearestWord } from '../../domain/nearest-word.js';
+import { describeBy } from '../current-details.js';
 import { accepting } from '../activity-options.js';
 import { Inbox } from '../inbox.js';
 import { NO_ATTEMPT } from './attempt.js';
@@ -70,7 +70,7 @@ async function checkAndAccept(input: JobInput, waiting: Waiting): Promise<JobCar
   if (!isValidJobId(workflowId)) throw invalid(`workflow id: '${workflowId}' is not ${JOB_ID_RULE}`);
   const spec = bindJobName(resolved.spec, workflowId);
   const submittedAt = startTime.getTime();
-  setCurrentDetails(uncheckedDetails(workflowId));
+  describeBy(() => uncheckedDetails(workflowId, waiting.why));
   const question = { job: { id: workflowId, run: chainRunId() }, spec, input };
   refuseTooLarge(question);
   const { machines, ...settings } = await accept(question, waiting);
@@ -103,7 +103,6 @@ async function accept(question: AcceptJobInput, waiting: Waiting): Promise<Accep
       if (error.retryState === RetryState.NON_RETRYABLE_FAILURE) throw invalid(message);
       waiting.why = `it cannot be accepted yet: ${message}`;
       upsertMemo({ why: waiting.why } satisfies Partial<JobMemo>);
-      setCurrentDetails(uncheckedDetails(question.job.id, waiting.why));
       await sleep(pauseMs, { summary: 'before it is tried again to accept the job' });
     }
   }

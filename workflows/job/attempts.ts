@@ -155,7 +155,7 @@ export class Attempts {
 
   async #close(input: AttemptInput, end: string, result?: AttemptResult, factsOf?: FactsOf): Promise<void> {
     this.#parts.attempt.close(end);
-    this.#parts.story.show();
+    this.#parts.story.changed();
     meter.attemptEnded(end);
     const evidence = result && 'evidence' in result ? result.evidence : undefined;
     const exitCode = result && 'code' in result ? { exitCode: result.code } : {};

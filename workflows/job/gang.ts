@@ -124,7 +124,7 @@ export class Gang {
 
   async tellToGo(refs: readonly MachineRef[], reason: string): Promise<void> {
     this.#parts.slices.toldToEnd(refs);
-    this.#parts.story.show();
+    this.#parts.story.changed();
     await Promise.all(refs.map((ref) => tellToGo(ref, reason)));
   }
 
@@ -141,7 +141,7 @@ export class Gang {
   changed(): void {
     const { slices, lease, story } = this.#parts;
     lease.chips(slices.isWhole ? this.zone : undefined, slices.loss?.cause === 'preempted');
-    story.show();
+    story.changed();
   }
 
   /** Starts a generation that never existed. After a reset the job counts from an earlier generation than its slices have. */

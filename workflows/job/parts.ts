@@ -34,6 +34,7 @@ import {
 } from '../../contract/build.js';
 import { buildText, type RemoteBuild } from '../../domain/build/spec.js';
 import { type Asker, JobPhase } from '../../domain/job-state.js';
+import { describeBy } from '../current-details.js';
 import { Inbox } from '../inbox.js';
 import { Followers, Others } from '../others.js';
 import { buildMail, groupWork } from '../activity-options.js';
@@ -155,7 +156,7 @@ export function openJob(carried: JobCarry, input: JobInput, isWarm: boolean): Jo
   if (!workflowInfo().continuedFromExecutionRunId) begin(job, input, isWarm);
   listen(job);
   job.story.waitBy(() => job.wait.endsAt);
-  job.story.describeBy(() => jobDetails(jobFacts(job)));
+  describeBy(() => jobDetails(jobFacts(job)));
   return job;
 }
 

@@ -1,4 +1,4 @@
-import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
   type CarriedEvent,
@@ -14,6 +14,7 @@ import { type JobSearchAttribute, REFUSED_PHASE } from '../../domain/temporal-se
 import type { EpochMs } from '../../domain/units.js';
 import type { JobMemo, JobNotice } from '../../contract/job.js';
 import { keywords } from '../../contract/job-start.js';
+import { describeBy } from '../current-details.js';
 
 const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
 
@@ -32,7 +33,6 @@ export class JobStory {
   /** End of the wait that the memo shows. */
   #toldUntil: EpochMs | undefined;
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
-  #describe: (() => string) | undefined;
   /** Hears of each event. */
   #listener: (event: JobEvent) => void = () => undefined;
   #onChange: () => void = () => undefined;
@@ -72,7 +72,7 @@ export class JobStory {
     if (text === this.#usual) return;
     this.#usual = text;
     this.#say(this.#phase, this.#reason());
-    this.show();
+    this.changed();
   }
 
   /** Adds a trouble to the reason of the present phase, until the same kind says that it is over or the job moves on. */
@@ -132,7 +132,7 @@ export class JobStory {
     if (this.#phase !== phase) return;
     this.#usual = how;
     this.#why = this.#reason();
-    this.show();
+    this.changed();
   }
 
   /** Keeps the reason why an attempt or a slice was lost. It is shown as long as the job is open. */
@@ -154,18 +154,9 @@ export class JobStory {
     this.#onChange = heard;
   }
 
-  describeBy(describe: () => string): void {
-    this.#describe = describe;
-    this.show();
-  }
-
-  /**
-   * Updates Current Details. Call it at changes only. It costs no event and no payload: Temporal asks for the text by a query
-   * when a person looks.
-   */
-  show(): void {
+  /** Tells who shows the job that it has changed. */
+  changed(): void {
     this.#onChange();
-    if (this.#describe) setCurrentDetails(this.#describe());
   }
 
   /** Adds an event that changes neither the phase nor its reason. */
@@ -176,7 +167,7 @@ export class JobStory {
   #push(event: JobEvent): void {
     this.#events.push(event);
     if (this.#events.length > MOST_EVENTS) this.#events.splice(1, this.#events.length - MOST_EVENTS);
-    this.show();
+    this.changed();
     this.#listener(event);
   }
 
@@ -256,5 +247,5 @@ export function endBeforeAccepted(notice: JobNotice): void {
   const why = isRefused ? notice.message : (notice.outcome.cause?.message ?? notice.result);
   upsertSearchAttributes([{ key: PHASE, value: isRefused ? REFUSED_PHASE : phase }]);
   upsertMemo({ why, run: notice.run, ...(isRefused ? {} : { outcome: notice.outcome }) } satisfies Partial<JobMemo>);
-  setCurrentDetails(`**${phase}** ${why}`);
+  describeBy(() => `**${phase}** ${why}`);
 }

@@ -1,4 +1,4 @@
-import { setHandler, workflowInfo, setCurrentDetails } from '@temporalio/workflow';
+import { setHandler, workflowInfo } from '@temporalio/workflow';
 import {
   type Holder,
   holdersQuery,
@@ -226,25 +226,10 @@ function cell(text: string): string {
   return characters.length > 16 ? `${characters.slice(0, 14).join('')}..` : text;
 }
 
-/** Current Details of the pool, at a bounded cost: a long queue is sorted for it only now and then. */
-export class PoolDetails {
-  #shownAt = 0;
-
-  show({ pool, book, facts, admission, memory }: PoolRecords): void {
-    const at = Date.now();
-    const { waiting, leased } = book;
-    if (waiting.length + leased.length > MANY_ROWS && at - this.#shownAt < LONG_QUEUE_EVERY_MS) return;
-    this.#shownAt = at;
-    const { config, problem } = facts ?? {};
-    const file = { ...(config ? { config } : {}), ...(problem === undefined ? {} : { problem }) };
-    setCurrentDetails(poolDetails({ pool, ...file, waiting, leased, admission, memory, at }));
-  }
+/** Current Details of the pool, which lacks nothing that its loop works with. */
+export function detailsOf({ pool, book, facts, admission, memory }: PoolRecords): string {
+  const { config, problem } = facts ?? {};
+  const file = { ...(config ? { config } : {}), ...(problem === undefined ? {} : { problem }) };
+  const { waiting, leased } = book;
+  return poolDetails({ pool, ...file, waiting, leased, admission, memory, at: Date.now() });
 }
-
-/** Number of rows up to which the details are made anew at each decision, which then costs next to nothing. */
-const MANY_ROWS = 200;
-/**
- * Shortest time between two makings of the details of more rows. A pool with waiting requests decides at least every
- * `poolLookMs`.
- */
-const LONG_QUEUE_EVERY_MS = 5_000;

@@ -1,9 +1,10 @@
-import { condition, log, setCurrentDetails, sleep } from '@temporalio/workflow';
+import { condition, log, sleep } from '@temporalio/workflow';
 import type { OpenSlice, OpenWork, StrayHolders } from '../../contract/quota-activities.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import { leaseKey } from '../../domain/lease.js';
 import type { Timings } from '../../domain/timings.js';
 import { count, type EpochMs, utc } from '../../domain/units.js';
+import { describeBy } from '../current-details.js';
 import { pool as poolActivities, poolReading } from '../activity-options.js';
 import { plain } from '../markdown.js';
 import { emptyDelivery } from './deliveries.js';
@@ -29,7 +30,7 @@ export class Rebuild {
   }
 
   async run(): Promise<void> {
-    setCurrentDetails('rebuilding: reading open jobs, open slices and the cloud; nothing is granted until then');
+    describeBy(() => 'rebuilding: reading open jobs, open slices and the cloud; nothing is granted until then');
     let open = await this.#list();
     if (open.jobs.length + open.slices.length > 0) {
       // Visibility lags behind, and workflows that were started a moment ago must be listed too.
@@ -92,7 +93,7 @@ export class Rebuild {
     const names = unheard.map(({ id }) => id).toSorted();
     const rebuilding = { since, until, waitsFor: names.slice(0, MOST_NAMED), waitsForCount: names.length };
     this.#records.noteRebuilding(rebuilding, Date.now());
-    if (names.length > 0) setCurrentDetails(waitingText(names, until));
+    if (names.length > 0) describeBy(() => waitingText(names, until));
     for (let from = 0; from < jobs.length; from += ASKED_AT_ONCE) {
       const restate = jobs.slice(from, from + ASKED_AT_ONCE);
       const summary = `ask ${count(restate.length, 'open job')} what they hold`;

@@ -15,7 +15,7 @@ import { openRealCluster, type RealCluster } from './real-cluster.js';
 const DEADLINE_MS = 120_000;
 const ACCOUNT = 'giving-back';
 
-/** The rows of test/cloud/permanent-answers.test.ts that a real API server can give (docs/adr/0099). */
+/** The rows of test/cloud/permanent-answers.live.test.ts that a real API server can give (docs/adr/0099). */
 describe('an answer that never changes, of a real cluster', function () {
   this.timeout(300_000);
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-giving-back-'));
