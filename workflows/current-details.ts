@@ -3,7 +3,7 @@ import { setCurrentDetails, type WorkflowInterceptors, workflowInfo } from '@tem
 /** The SDK's own query, by which Temporal's Web UI and `temporal workflow metadata` ask for Current Details. */
 const METADATA_QUERY = '__temporal_workflow_metadata';
 
-/** By run. A worker loads this module anew for each run; test/virtual-clock loads it once for all. */
+/** Texts by run. A worker loads this module anew for each run; test/virtual-clock loads it once for all. */
 const texts = new Map<string, () => string>();
 
 /** @param text makes Current Details, in Markdown, each time that somebody looks. It must change nothing. */
