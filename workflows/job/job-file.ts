@@ -27,6 +27,7 @@ export interface EditedFile extends Omit<JobEdit, 'spec'> {
 export class JobFile {
   #spec: JobSpec;
   #edited: EditedFile | undefined;
+  #build: { readonly of: unknown; readonly build: BuildSpec | undefined } | undefined;
   readonly #submitted: JobInput;
 
   constructor(spec: JobSpec, submitted: JobInput, edited?: EditedFile) {
@@ -53,9 +54,13 @@ export class JobFile {
     return this.#edited?.identityKeys ?? this.#submitted.identityKeys ?? undefined;
   }
 
-  /** The file's build of its image, without a digest until it has one. */
+  /** The file's build of its image, without a digest until it has one. The file is resolved for it once, not at each question. */
   get build(): BuildSpec | undefined {
-    return buildOf(this.job);
+    const { job } = this;
+    const known = this.#build;
+    const resolved = known !== undefined && known.of === job ? known : { of: job, build: buildOf(job) };
+    this.#build = resolved;
+    return resolved.build;
   }
 
   /** Whether another file names an image that was neither built nor is being built. */
