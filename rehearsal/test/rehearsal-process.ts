@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { RehearsalEndpoints } from '../index.js';
 import { programArguments } from '../../test/built.js';
-import { firstOutput } from './first-output.js';
+import { firstOutput } from '../../test/first-output.js';
 import { SUBNET_OCTET } from './scratch.js';
 
 export interface RehearsalProcess {

@@ -12,7 +12,7 @@ import { startRehearsalProcess } from './rehearsal-process.js';
 import type { Scratch, UserKey } from './scratch.js';
 import { makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
 import { until } from '../../test/until.js';
-import { firstOutput } from './first-output.js';
+import { firstOutput } from '../../test/first-output.js';
 import type { SshPlace } from './ssh-client.js';
 import { ssh, startSsh } from './ssh-client.js';
 

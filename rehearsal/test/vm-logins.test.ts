@@ -9,7 +9,7 @@ import { outcomeOf } from '../vm/outcome.js';
 import { parseAuthorizedKeys } from '../vm/authorized-keys.js';
 import type { Vm } from '../vm/index.js';
 import { until } from '../../test/until.js';
-import { firstOutput } from './first-output.js';
+import { firstOutput } from '../../test/first-output.js';
 import { ssh, startSsh } from './ssh-client.js';
 import { VmsUnderTest } from './vm-under-test.js';
 

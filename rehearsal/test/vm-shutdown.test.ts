@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { until } from '../../test/until.js';
-import { firstOutput } from './first-output.js';
+import { firstOutput } from '../../test/first-output.js';
 import { ssh, startSsh } from './ssh-client.js';
 import { CloudUnderTest } from './cloud-under-test.js';
 

@@ -20,6 +20,7 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { firstOutput } from '../first-output.js';
 import { packTree, treeEntries } from '../../cli/job/packing/pack-tree.js';
 import { until } from '../until.js';
 
@@ -155,7 +156,7 @@ describe('packing a folder', () => {
     const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], { env });
     const scratch = (): string[] => readdirSync(work).filter((name) => name.startsWith('jobctl-packed-'));
     try {
-      await new Promise((resolve) => child.stdout.once('data', resolve));
+      await firstOutput(child);
       const [folder = ''] = scratch();
       assert.equal(statSync(join(work, folder)).mode & 0o777, 0o700);
       for (const name of readdirSync(join(work, folder)))

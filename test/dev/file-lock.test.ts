@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { firstOutput } from '../first-output.js';
 import { acquireLock, holderOf, tryLock, identify, ownIdentity } from '../../cli/place/stack/process-identity.js';
 import { loaded } from '../own-program.js';
 
@@ -52,7 +53,7 @@ describe('a file lock', () => {
     const holder = spawn(process.execPath, [...LOCK_MODULE.by, '-e', HOLDER, LOCK_MODULE.file, path], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    await once(holder.stdout, 'data');
+    await firstOutput(holder);
     assert.equal(tryLock(path), undefined);
     holder.kill('SIGKILL');
     await once(holder, 'exit');
@@ -98,7 +99,7 @@ describe('a process identity', () => {
   it('is read though the name of the program holds spaces and parentheses', async () => {
     const child = spawn('bash', ['-c', 'exec -a "a (b) c" sleep 60']);
     const renamed = spawn('python3', ['-c', RENAMED], { stdio: ['ignore', 'pipe', 'inherit'] });
-    await once(renamed.stdout, 'data');
+    await firstOutput(renamed);
     assert.match(readFileSync(`/proc/${renamed.pid}/comm`, 'utf8'), /^x\) Z 1 \(y/);
     assert.match(identify(renamed.pid ?? 0)?.start ?? '', /^\d+@/);
     for (const process of [child, renamed]) process.kill('SIGKILL');

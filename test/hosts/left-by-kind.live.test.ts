@@ -105,7 +105,7 @@ async function withKind(kind: Kind, work: (host: LeakyHost) => Promise<void>): P
 function besideRay(ray: FakeRay, run: string): Partial<RunRequest> {
   const spec = {
     modules: ['ray', 'command'],
-    ray: { joinSeconds: 20, portBase: 17_000 + (process.pid % 100) * 10 },
+    ray: { joinSeconds: 20, portBase: 12_000 + (process.pid % 1_000) * 10 },
     command: { run, hosts: 'all' },
   } as const;
   const place = rayVariables({ addresses: ['127.0.0.1'], number: 0, token: 'a-token' });

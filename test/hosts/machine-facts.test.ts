@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { SUBNET_OCTET } from '../../rehearsal/test/scratch.js';
+import { firstOutput } from '../first-output.js';
 import { parseFacts } from '../../cloud/hosts/machine-facts.js';
 import { type MachineFinding, machineFindings } from '../../domain/machine-kinds/machines/findings.js';
 import { withGpuHost } from './gpu-host.js';
@@ -53,7 +54,7 @@ for each in two: each.setblocking(False); each.connect_ex(("${address}", ${port}
 print("full", flush=True); sys.stdin.read()`;
   const holder = spawn('python3', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
   try {
-    await once(holder.stdout, 'data');
+    await firstOutput(holder);
     await work();
   } finally {
     holder.kill('SIGKILL');
@@ -247,6 +248,7 @@ describe('jobctl doctor --machines', () => {
     );
   });
 
+  const dropped = `127.${SUBNET_OCTET}.0.77`;
   it('finds all of it on a machine where all is wrong, by its own programs', () =>
     withGpuHost(2, async ({ machine, answers, has }) => {
       const worn = wellGpus(2, (gpu) =>
@@ -269,8 +271,8 @@ describe('jobctl doctor --machines', () => {
       );
       has('date', 'case "$*" in +%s%3N) echo 1000 ;; *) exec /bin/date "$@" ;; esac');
       has('timedatectl', 'echo no');
-      await withDroppedPort('127.0.0.77', 29_400, async () => {
-        const found = machineFindings({ accelerators: { a100: 4 } }, await machine.examine(['127.0.0.77']));
+      await withDroppedPort(dropped, 29_400, async () => {
+        const found = machineFindings({ accelerators: { a100: 4 } }, await machine.examine([dropped]));
         const [clock] = found.filter(({ check }) => check === 'clock');
         assert.match(clock?.what ?? '', /^\d+\.\d s behind the worker's clock$/);
         assert.deepEqual(found.filter(({ check }) => check !== 'clock').map(shown), [
@@ -280,7 +282,7 @@ describe('jobctl doctor --machines', () => {
           'ECC warning: off on 2 of 2 GPUs (00000000:00:00.0, 00000000:01:00.0): an error of memory changes results and nobody is told',
           'kernel log failed: since the boot: Xid 79 (GPU has fallen off the bus) of GPU 0000:3b:00; Xid 48 (uncorrectable ECC error) of GPU 0000:86:00',
           'disk failed: 0.5 GiB of 39.2 GiB free on /: jobctl uses no machine with less than 1 GiB',
-          'ports failed: 127.0.0.77, port 29400, does not answer: a firewall drops it',
+          `ports failed: ${dropped}, port 29400, does not answer: a firewall drops it`,
         ]);
         assert.ok(
           found.every(({ remedy = '' }) => remedy !== ''),

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { firstOutput } from '../first-output.js';
 import { podCommand } from '../../cloud/hosts/pod-exec.js';
 import { until } from '../until.js';
 import { isAlive } from './session.js';
@@ -37,9 +38,9 @@ describe('a command as it is executed in a pod', () => {
 
   it('is told to end when the connection ends, even where nobody reads its output', async () => {
     const child = start('echo $$; yes', { stdinBytes: 0 });
-    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    const line = await firstOutput(child);
     child.stdout.pause();
-    const pid = Number.parseInt(line.toString(), 10);
+    const pid = Number.parseInt(line, 10);
     assert.ok(isAlive(pid));
     child.stdin.end();
     await until('its end', () => !isAlive(pid));

@@ -27,7 +27,7 @@ describe('Ray beside a command, on its hosts', function () {
   afterEach(() => ray.remove());
 
   // Below the ports that the kernel gives away, and another one for each test.
-  let port = 18_000 + (process.pid % 100) * 10;
+  let port = 22_000 + (process.pid % 1_000) * 10;
   beforeEach(() => {
     port += 3;
   });

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { firstOutput } from '../first-output.js';
 import { resolveTemporalCli } from '../../cli/local/dev/temporal-server/resolve.js';
 import type { RehearsalEndpoints } from '../../rehearsal/index.js';
 import { Gcloud, gcloudVersion } from '../../rehearsal/test/conformance/gcloud/gcloud.js';
@@ -227,10 +228,7 @@ async function serve(cwd: string, stateDir: string): Promise<Served> {
   const args = ['--state-dir', stateDir, '--subnet-octet', String(SUBNET_OCTET)];
   const child: ChildProcess = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString()));
-    child.once('exit', (code) => reject(new Error(`the rehearsal ended with ${code}`)));
-  });
+  const line = await firstOutput(child);
   const end = (): Promise<void> => {
     child.kill('SIGTERM');
     return ended;

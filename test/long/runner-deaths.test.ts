@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { firstOutput } from '../first-output.js';
 import type { HostConnection, RunRequest } from '../../cloud/hosts/port.js';
 import { startNamespace } from '../hosts/namespace.js';
 import { ourKey, withHost } from '../hosts/session.js';
@@ -79,6 +80,6 @@ async function startClient(place: object): Promise<ChildProcess> {
   const client = spawn(process.execPath, ['--import', 'tsx', file, JSON.stringify(place)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  await once(client.stdout, 'data');
+  await firstOutput(client);
   return client;
 }

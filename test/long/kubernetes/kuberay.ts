@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { firstOutput } from '../../first-output.js';
 import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
 import { until } from '../../until.js';
 import { KUBE_NODE } from './kube-node.js';
@@ -144,6 +145,6 @@ async function startDns(kubeconfig: string): Promise<ChildProcess> {
     env: { ...process.env, KUBECONFIG: kubeconfig },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  await once(child.stdout, 'data');
+  await firstOutput(child);
   return child;
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { firstOutput } from '../../../first-output.js';
 import { pickSshPort } from '../../../../rehearsal/ssh-port.js';
 import type { RehearsalEndpoints } from '../../../../rehearsal/index.js';
 import { SUBNET_OCTET } from '../../../../rehearsal/test/scratch.js';
@@ -23,14 +24,8 @@ async function withRehearsal<T>(
   const args = ['--import', TSX, join(root, 'rehearsal/main.ts'), ...places, ...more];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   try {
-    const line = await new Promise<string>((resolve, reject) => {
-      child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()));
-      child.once('exit', (code) => reject(new Error(`the rehearsal ended with ${code}: ${errors}`)));
-    });
-    return await use(JSON.parse(line) as RehearsalEndpoints);
+    return await use(JSON.parse(await firstOutput(child)) as RehearsalEndpoints);
   } finally {
     child.kill('SIGTERM');
     await ended;
