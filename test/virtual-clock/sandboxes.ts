@@ -6,7 +6,7 @@ import { workflowBundle } from '../workflow-bundle.js';
 /**
  * The SDK's sandboxes, with less care: modules are loaded once and not anew for each run, of all globals only the SDK's own is one run's,
  * and no call has a time limit. Each of these takes longer than a workflow's task. What modules of ours keep of one run is a flood of 50
- * signals (workflows/flood.ts), which never is here.
+ * signals (workflows/flood.ts), which never is here, and the text of its details, by run (workflows/current-details.ts).
  */
 export class Sandboxes extends ReusableVMWorkflowCreator {
   static #made: Promise<Sandboxes> | undefined;
