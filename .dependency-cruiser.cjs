@@ -37,7 +37,7 @@ const CLI_FLOORS = ['terminal', 'place', 'job', 'jobs', 'doctor', 'local', 'comm
 const INSIDE = { rehearsal: '^rehearsal/(?!test/)' };
 const OURS = '^(domain|quota|contract|workflows|activities|cloud|worker|server|client|cli|ui|rehearsal(?!/test))/';
 /** Helpers of tests that know nothing of the product. */
-const TEST_HELPERS = '^test/(until|built|long/built-by-go)[.]ts$';
+const TEST_HELPERS = '^test/(until|first-output|built|long/built-by-go)[.]ts$';
 
 const floorRule = (floor, at) => ({
   name: `cli/${floor}: imports only ${CLI_FLOORS.slice(0, at + 1).join(', ')}`,
