@@ -120,8 +120,9 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
     });
 
     it('hangs up the command of a client that goes away; a daemon goes on', async () => {
+      // Until setsid has run, its child is in the session: a hang-up that comes sooner ends it too.
       const script = `setsid -f bash -c 'while :; do date +%N > ~/alive; sleep 0.05; done' </dev/null >/dev/null 2>&1
-        trap 'echo hung up > ~/hup; exit' HUP; echo ready; while :; do sleep 0.05; done`;
+        trap 'echo hung up > ~/hup; exit' HUP; until [ -s ~/alive ]; do sleep 0.01; done; echo ready; while :; do sleep 0.05; done`;
       const client = startSsh(place, script);
       await firstOutput(client);
       client.kill('SIGKILL');
