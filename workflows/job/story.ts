@@ -32,7 +32,6 @@ export class JobStory {
   #waitsUntil: () => EpochMs | undefined = () => undefined;
   /** End of the wait that the memo shows. */
   #toldUntil: EpochMs | undefined;
-  /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
   /** Hears of each event. */
   #listener: (event: JobEvent) => void = () => undefined;
   #onChange: () => void = () => undefined;

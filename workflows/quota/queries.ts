@@ -226,7 +226,7 @@ function cell(text: string): string {
   return characters.length > 16 ? `${characters.slice(0, 14).join('')}..` : text;
 }
 
-/** Current Details of the pool, which lacks nothing that its loop works with. */
+/** Current Details of a pool, from its records as they are now. */
 export function detailsOf({ pool, book, facts, admission, memory }: PoolRecords): string {
   const { config, problem } = facts ?? {};
   const file = { ...(config ? { config } : {}), ...(problem === undefined ? {} : { problem }) };
