@@ -147,6 +147,30 @@ Every file is compared by its SHA-256: a file that is there already is not sent,
     run: async () => (await import('./verbs/cp.js')).cp,
   }),
   defineVerb({
+    name: 'sync',
+    summary: 'keep a folder on hosts of a job in step with one here',
+    description: 'Brings a folder of this computer to hosts of an open job, and each later change of it, until Ctrl-C.',
+    usage: 'FOLDER JOB:[HOSTS:]PATH [options]',
+    place: 'either',
+    arguments: [
+      ['<folder>', 'a folder of this computer'],
+      ['<target>', 'JOB:[HOSTS:]PATH; without PATH, a folder of the same name in the home folder'],
+    ],
+    flags: [['--once', 'bring the hosts into step and end'], ...ROUTE_FLAGS],
+    notes: `
+It takes the files that a bundle of the folder would have: .git, virtual environments and what .gitignore names stay behind. Links are
+followed. A file that goes here goes there. It is one way: what is changed on a host stays in ~/.jobctl/replaced when a change from here
+takes its place, and is not removed. Hosts that come after a preemption get all files. Each file arrives whole or not at all.
+It ends when the job ends. The exit code is 1 if something that changed here is not on a host.
+`,
+    examples: [
+      'jobctl sync . exp-7:',
+      'jobctl sync src exp-7:0:work/src',
+      'jobctl sync --once configs train-7f3k:configs',
+    ],
+    run: async () => (await import('./verbs/sync.js')).sync,
+  }),
+  defineVerb({
     name: 'port-forward',
     summary: 'make a port of a host reachable from here',
     description: 'Makes a port of a host reachable at a port of this computer (127.0.0.1), until Ctrl-C.',

@@ -144,6 +144,10 @@ Output:
       ['--user <user>', 'the user who submits (default: your login name)'],
       ['--allow-outside', 'upload what the job file names outside of its folder or repository; do not ask'],
       ['--priority <number>', '1 (high) to 5 (low) (default: 3)', wholeNumber(1, 5)],
+      new Option('--sync <folder>', 'then keep this folder in step on every host, as jobctl sync does').conflicts([
+        'output',
+        'dryRun',
+      ]),
       outputOption(),
       SSH_CONFIG,
       ...ROUTE_FLAGS,
@@ -156,6 +160,7 @@ names its hosts later. Files on its disks go with it, except \`outputs\` of the 
     examples: [
       'jobctl workspace --tpu v5litepod-8 --zone us-central1-a',
       'jobctl workspace train.yaml --idle 30m --for 8h --name exp-7 --ssh-config',
+      'jobctl workspace --tpu v5litepod-8 --zone us-central1-a --sync .',
       'jobctl workspace --local --tpu v5litepod-4 --zone us-central1-a',
     ],
     run: async () => (await import('./verbs/workspace.js')).workspace,

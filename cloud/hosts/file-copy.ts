@@ -71,9 +71,18 @@ export async function getFile(
   });
 }
 
+/** Most bytes of stdout of a script whose stdout is not read: login files may greet. */
+const MOST_UNASKED_BYTES = 64 * 1024;
+const ENDLESS = 'the host prints more than it was asked for';
+
 /** Runs one of these scripts and returns its last word. If it failed, the error contains the script's own text. */
 export async function say(link: HostLink, path: string, script: string, options: ExecOptions): Promise<string> {
-  const result = await link.exec(helperCommand(script), options);
+  let unasked = 0;
+  const onStdout = (chunk: Buffer): void => {
+    unasked += chunk.length;
+    if (unasked > MOST_UNASKED_BYTES) throw new HostFileError(`${link.where}: '${path}': ${ENDLESS}`);
+  };
+  const result = await link.exec(helperCommand(script), { onStdout, ...options });
   const said = lastWord(result.stderr);
   if (result.code === 0 && said !== undefined) return said;
   // Killed from outside, like all processes of a host that shuts down.
@@ -222,8 +231,9 @@ async function namesIn(link: HostLink, folder: string, signal: AbortSignal): Pro
   const script = `${into(folder)}echo 'jobctl-runner: listed' >&2; find . -maxdepth 1 -type f -printf '%f\\n'`;
   let listed = '';
   const onStdout = (chunk: Buffer): void => {
-    // The limit is the size of the longest list of outputs; further output of the host is ignored.
-    if (listed.length < MOST_LISTED_BYTES) listed += chunk.toString('latin1');
+    // The limit is the size of the longest list of outputs.
+    if (listed.length > MOST_LISTED_BYTES) throw new HostFileError(`${link.where}: '${folder}': ${ENDLESS}`);
+    listed += chunk.toString('latin1');
   };
   await say(link, folder, script, { onStdout, signal });
   return new Set(listed.split('\n'));

@@ -136,6 +136,7 @@ describe('a context of jobctl serve', function () {
       'machines release': ['m', '--claim', 'c'],
       cancel: ['j', '--yes'],
       cp: ['j:x', '.'],
+      sync: ['.', 'j:'],
       delete: ['j', '--yes'],
       exec: ['j', '--', 'true'],
       launch: ['--instance-type', 'v5litepod-1', '--zone', 'us-central1-a', '--image', 'r/i:1', '--', 'true'],

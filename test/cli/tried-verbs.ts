@@ -43,6 +43,7 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   top: ['server'],
   exec: ['nowhere', JOB, '--', 'ls'],
   cp: ['nowhere', `${JOB}:x`, 'FOLDER'],
+  sync: ['nowhere', 'FOLDER', `${JOB}:`],
   'port-forward': ['nowhere', JOB, '8080'],
   'context use': ['nowhere', 'nobody'],
   'context set': ['nowhere', 'No/Name'],

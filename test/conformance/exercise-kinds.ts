@@ -192,6 +192,22 @@ export function exerciseKinds(
       assert.equal(readFileSync(join(folder, `host-${host}`, 'config.toml'), 'utf8'), 'learning_rate = 0.1\n');
   });
 
+  row('sync brings a folder to each host, and only what differs', async (kind) => {
+    const folder = join(all.user.home, `synced-${jobOf(kind)}`);
+    mkdirSync(join(folder, 'deep'), { recursive: true });
+    writeFileSync(join(folder, 'deep', 'tool'), 'new tool\n', { mode: 0o755 });
+    const words = ['sync', '--once', folder, `${jobOf(kind)}:`, ...kind.loginFlags];
+    const first = await all.user.here(...words);
+    assert.equal(first.code, 0, first.stderr);
+    assert.match(first.stderr, new RegExp(`  1 file, 9 B, ${kind.hosts} hosts?: deep/tool\n$`));
+    const again = await all.user.here(...words);
+    assert.equal(again.code, 0, again.stderr);
+    assert.match(again.stderr, new RegExp(`is in step on ${kind.hosts} hosts?\n$`));
+    const line = `cat ~/synced-${jobOf(kind)}/deep/tool && test -x ~/synced-${jobOf(kind)}/deep/tool`;
+    const { code, stdout } = await all.user.here('exec', jobOf(kind), ...kind.loginFlags, '--', line);
+    assert.deepEqual([code, stdout.match(/new tool/g)?.length], [0, numbers(kind).length], stdout);
+  });
+
   row('stacks says what its processes do on each host', async (kind) => {
     const words = ['stacks', jobOf(kind), ...kind.loginFlags, '--no-install', '-o', 'json'];
     const { code, stdout, stderr } = await all.user.here(...words);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobctlUser } from './jobctl-process.js';
 import { cloudIsEmpty } from './nothing-left.js';
@@ -110,4 +110,43 @@ describe('a workspace', function () {
     assert.equal(existsSync(config), false, 'the names and the key of an ended job are removed');
     await cloudIsEmpty(admin);
   });
+
+  it('keeps a folder in step through edits here and there, a preemption, and to its end', async () => {
+    const admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+    const here = join(user.home, 'project');
+    mkdirSync(here);
+    writeFileSync(join(here, 'train.py'), 'one');
+    writeFileSync(join(here, 'old.py'), 'old');
+    const machines = ['--tpu', 'v5litepod-16', '--zone', 'us-central1-a', '--name', 'exp-9'];
+    const sync = user.start('workspace', ...machines, '--sync', here);
+    let ended: number | null | undefined;
+    void sync.finished.then(({ code }) => (ended = code));
+    const onHosts = (path: string, want: string): Promise<unknown> =>
+      until(`${path} is '${want}' on all hosts`, () => {
+        assert.equal(ended, undefined, sync.stderr());
+        const homes = homesWith('project/train.py', stack.rehearsalDirectory);
+        const texts = homes.map((home) => textOf(join(home, path)));
+        return texts.length === 4 && texts.every((text) => text === want);
+      });
+    await onHosts('project/train.py', 'one');
+    writeFileSync(join(here, 'train.py'), 'two');
+    rmSync(join(here, 'old.py'));
+    await onHosts('project/train.py', 'two');
+    await onHosts('project/old.py', '');
+    const [home = ''] = homesWith('project/train.py', stack.rehearsalDirectory);
+    writeFileSync(join(home, 'project/train.py'), 'edited there');
+    writeFileSync(join(here, 'train.py'), 'three');
+    await onHosts('project/train.py', 'three');
+    const [, kept = ''] = /is replaced; its version of before is ~\/(\S+)$/m.exec(sync.stderr()) ?? [];
+    assert.equal(textOf(join(home, kept)), 'edited there', sync.stderr());
+    await admin.post('preempt', { name: 'jc-exp-9-g1' });
+    await until('the disks of the first slice are gone', () => !existsSync(home));
+    await onHosts('project/train.py', 'three');
+    await stack.jobs.cancel('exp-9');
+    assert.equal((await sync.finished).code, 0, sync.stderr());
+    assert.match(sync.stderr(), /exp-9 has ended\n$/);
+    await cloudIsEmpty(admin);
+  });
 });
+
+const textOf = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '');

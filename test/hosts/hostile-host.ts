@@ -73,6 +73,7 @@ async function hostilePod(home: string, answers: string): Promise<HostileHost> {
       });
       child.stderr.on('data', (bytes: Buffer) => send(2, bytes));
       child.stdin.on('error', () => undefined);
+      exec.on('message', (bytes: Buffer) => void (bytes[0] === 0 && child.stdin.write(bytes.subarray(1))));
       child.on('close', () => send(3, Buffer.from('{"status":"Success"}')));
       exec.on('close', () => {
         try {

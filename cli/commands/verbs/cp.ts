@@ -188,7 +188,8 @@ function ofOneJob(places: readonly RemotePlace[]): readonly RemotePlace[] {
   );
 }
 
-function remotePlace(text: string): RemotePlace | undefined {
+/** A place on the hosts of a job; undefined for one on this computer. @throws CliError for hosts that are none */
+export function remotePlace(text: string): RemotePlace | undefined {
   const [, job, hosts, path = ''] = REMOTE.exec(text) ?? [];
   if (job === undefined || existsSync(text)) return undefined;
   return {

@@ -15,6 +15,7 @@ import {
   type SshAliases,
   writeAliases,
 } from '../../jobs/hosts/ssh-alias.js';
+import { SyncedFolder } from '../../jobs/sync/synced-folder.js';
 import { withClient } from '../../place/connect.js';
 import { LOCAL_CONTEXT } from '../../place/contexts/contexts-file.js';
 import { type ContextFlags, resolveContext } from '../../place/context.js';
@@ -23,6 +24,7 @@ import { watchEnd } from '../../terminal/interruptions.js';
 import type { OutputFlag } from '../../terminal/options.js';
 import { asTyped, printErr, printOut, shortPath } from '../../terminal/print.js';
 import { withoutSsh } from './on-hosts.js';
+import { sync } from './sync.js';
 import { checkFlags, type SubmitFlags, submitRead } from './submit.js';
 
 interface SshConfigFlags extends ReachFlags, OutputFlag {
@@ -30,11 +32,12 @@ interface SshConfigFlags extends ReachFlags, OutputFlag {
 }
 
 export type WorkspaceFlags = Omit<SubmitFlags, 'wait' | 'host' | 'sweep' | 'workspace'> &
-  RouteFlags & { readonly idle?: string; readonly for?: string; readonly sshConfig?: true };
+  RouteFlags & { readonly idle?: string; readonly for?: string; readonly sshConfig?: true; readonly sync?: string };
 
 /** Submits a workspace, waits until it runs, and names its hosts for OpenSSH. @param file absent: `--tpu` defines its machines */
 export async function workspace(file: string | undefined, flags: WorkspaceFlags): Promise<number> {
-  const { idle, for: run, ...others } = flags;
+  const { idle, for: run, sync: folder, ...others } = flags;
+  if (folder !== undefined) await SyncedFolder.open(folder);
   const read = { ...others, workspace: { idle, run }, verdict: false };
   checkFlags(read);
   if (file === undefined && flags.tpu === undefined)
@@ -56,7 +59,10 @@ export async function workspace(file: string | undefined, flags: WorkspaceFlags)
   // The stack's name, because another context may be the current one.
   const reach: SshConfigFlags = flags.local === true ? { ...flags, context: LOCAL_CONTEXT } : flags;
   const ended = await untilRunning(id, reach);
-  if (ended === undefined) return nameHosts(id, reach);
+  if (ended === undefined) {
+    const named = await nameHosts(id, reach);
+    return folder === undefined || named !== ExitCode.Done ? named : sync(folder, `${id}:`, reach);
+  }
   if (ended !== ExitCode.Done) return ended;
   // A script goes on to log in.
   printErr(asTyped(`${id} has ended, so there is no workspace; for a new one choose another --name, or none\n`));

@@ -1,0 +1,103 @@
+import { realpath, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { FileSource } from '../../../domain/local-files.js';
+import { bundleEntries } from '../../job/packing/bundle.js';
+import { NotPackable } from '../../job/packing/pack-tree.js';
+import { CliError, ExitCode } from '../../terminal/cli-error.js';
+import { fileSource } from '../../terminal/file-on-disk.js';
+import { sizeText } from '../../terminal/render/quantities.js';
+
+/** A file of the folder, as it was read last. */
+export interface SyncedFile {
+  readonly source: FileSource;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+/** The content of the folder at one look. */
+export interface FolderLook {
+  /** By path below the folder, with `/`. */
+  readonly files: ReadonlyMap<string, SyncedFile>;
+  /** Files that cannot be kept in step, with the reason. */
+  readonly problems: readonly string[];
+}
+
+interface Read extends SyncedFile {
+  readonly stamp: string;
+  /** It was written so shortly before it was read that a further write could have left the same stamp. */
+  readonly isFresh: boolean;
+}
+
+/** Most bytes of the folder's files, as of a bundle: each host gets them all. */
+const MOST_BYTES = 2 * 1000 ** 3;
+/** Clocks of file systems move in steps: 4 ms on Linux, 2 s on some shares. */
+const STEP_MS = 2_000;
+
+/**
+ * A folder of this computer whose files are looked at again and again. Looking finds what a network share changed, and costs
+ * one `stat` a file; watching by inotify does neither. It has the files that a bundle of the folder would have.
+ */
+export class SyncedFolder {
+  readonly path: string;
+  readonly #root: string;
+  #read = new Map<string, Read>();
+
+  private constructor(path: string, root: string) {
+    this.path = path;
+    this.#root = root;
+  }
+
+  /** @throws CliError (Usage) if it is no folder */
+  static async open(path: string): Promise<SyncedFolder> {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isDirectory() === true) return new SyncedFolder(path, await realpath(path));
+    throw new CliError(ExitCode.Usage, `sync: ${path}: ${found === undefined ? 'does not exist' : 'is no folder'}`);
+  }
+
+  /** Its name, also if it was given as `.` */
+  get name(): string {
+    return basename(this.#root);
+  }
+
+  /** Only files that changed since the last look are read. @throws CliError if it cannot be read, or is too large */
+  async look(): Promise<FolderLook> {
+    const entries = await bundleEntries(this.#root, {}).catch((error: unknown) => {
+      throw error instanceof NotPackable ? new CliError(ExitCode.Refused, `${this.path}: ${error.message}`) : error;
+    });
+    if (entries.bytes > MOST_BYTES)
+      throw new CliError(
+        ExitCode.Refused,
+        `${this.path}: has ${sizeText(entries.bytes)}; sync takes ${sizeText(MOST_BYTES)} at most`,
+        'leave data out by .gitignore, and give it to the hosts by gcsfuse, files or jobctl cp',
+      );
+    const files = new Map<string, Read>();
+    const problems: string[] = [];
+    for (const path of entries.paths) {
+      const file = await this.#readAt(path, problems);
+      if (file !== undefined) files.set(path, file);
+    }
+    this.#read = files;
+    return { files, problems };
+  }
+
+  /** Undefined for a folder, a file that went meanwhile, and one that cannot be kept in step. */
+  async #readAt(path: string, problems: string[]): Promise<Read | undefined> {
+    const place = join(this.#root, path);
+    try {
+      // Links are followed, as by `jobctl cp`.
+      const found = await stat(place, { bigint: true });
+      if (found.isDirectory()) return undefined;
+      if (!found.isFile()) return void problems.push(`${path}: is neither a file nor a folder`);
+      if (/[\n\r]/.test(path)) return void problems.push(`${path}: has a line break in its name`);
+      const stamp = `${found.dev} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs} ${found.mode}`;
+      const before = this.#read.get(path);
+      if (before?.stamp === stamp && !before.isFresh) return before;
+      const isFresh = Date.now() - Number(found.mtimeMs) < STEP_MS;
+      return { source: await fileSource(place), mode: Number(found.mode) & 0o777, stamp, isFresh };
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push(`${path}: cannot be read: ${code ?? String(error)}`);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Change, makeChanges, sumsOnHost } from '../../cli/jobs/sync/host-folder.js';
+import { SyncedFolder } from '../../cli/jobs/sync/synced-folder.js';
+import { HOSTILE_HOSTS } from './hostile-host.js';
+import { type HostSession, never, withHost } from './session.js';
+
+const REPLACED = '.jobctl/replaced/now';
+
+describe('a folder of a host that is kept in step', () => {
+  let here: string;
+  let folder: SyncedFolder;
+  beforeEach(async () => {
+    here = mkdtempSync(join(tmpdir(), 'synced-'));
+    folder = await SyncedFolder.open(here);
+  });
+  afterEach(() => rmSync(here, { recursive: true, force: true }));
+
+  function write(path: string, text: string | Buffer, mode = 0o644): void {
+    mkdirSync(dirname(join(here, path)), { recursive: true });
+    writeFileSync(join(here, path), text, { mode });
+    chmodSync(join(here, path), mode);
+  }
+
+  /** All files of the folder, as changes of a host that has those of `from`. */
+  async function puts(from: Readonly<Record<string, string>> = {}): Promise<readonly Change[]> {
+    const { files } = await folder.look();
+    return [...files].map(([path, to]) => ({ path, to, ...(from[path] !== undefined && { from: from[path] }) }));
+  }
+
+  const make = ({ connection }: HostSession, changes: readonly Change[], path = 'work') =>
+    makeChanges(connection, path, { changes, replaced: REPLACED }, never);
+
+  const sumOf = async (path: string): Promise<string> =>
+    (await folder.look()).files.get(path)?.source.sha256 ?? assert.fail(`${path} is not there`);
+
+  const NAMES = [
+    ...['train.py', 'src/model/net.py', 'two words.txt', ' leading and trailing ', '-rf', '--', 'a\\b', "it's"],
+    ...['"quoted"', '$HOME', '`id`', '*', 'déjà.py', '%s', '.env', 'tab\there', 'a/b/c/d/e/f', '~', 'x;reboot'],
+  ];
+
+  it('gets every name as it is, with content and mode; what it has is known by its content', () =>
+    withHost(async (session) => {
+      for (const name of NAMES) write(name, `of ${name}`, name === 'train.py' ? 0o755 : 0o640);
+      const changes = await puts();
+      assert.deepEqual(
+        (await make(session, changes)).filter((answer) => answer !== 'done'),
+        [],
+      );
+      for (const name of NAMES) {
+        assert.equal(session.read(`work/${name}`), `of ${name}`);
+        assert.equal(statSync(join(session.host.home, 'work', name)).mode & 0o777, name === 'train.py' ? 0o755 : 0o640);
+      }
+      const names = changes.map(({ path }) => path);
+      assert.equal(names.length, NAMES.length);
+      const sums = await sumsOnHost(session.connection, 'work', [...names, 'absent'], never);
+      assert.deepEqual(sums, new Map(changes.map(({ path, to }) => [path, to?.source.sha256 ?? ''])));
+      assert.deepEqual(new Set(await make(session, changes)), new Set(['same']));
+      assert.deepEqual(
+        readdirSync(join(session.host.home, 'work')).filter((name) => name.startsWith('sync-')),
+        [],
+      );
+    }));
+
+  it('gets 260 small files, equal ones, an empty one and one of 3 MB', () =>
+    withHost(async (session) => {
+      for (let at = 0; at < 260; at += 1) write(`many/${at % 7}/${at}`, `${at % 50}`);
+      write('empty', '');
+      write('large', Buffer.alloc(3_000_000, 'abc'));
+      const made = await make(session, await puts(), '~/deep/work');
+      assert.equal(made.filter((answer) => answer === 'done').length, 262);
+      assert.equal(session.read('deep/work/many/0/259'), '9');
+      assert.equal(session.read('deep/work/large').length, 3_000_000);
+      // Not one file under two names: whoever writes into one there would write into all.
+      assert.equal(statSync(join(session.host.home, 'deep/work/many/0/0')).nlink, 1);
+    }));
+
+  it('keeps what was changed there when a change from here takes its place', () =>
+    withHost(async (session) => {
+      write('a.py', 'first');
+      await make(session, await puts());
+      const first = await sumOf('a.py');
+      write('a.py', 'second');
+      assert.deepEqual(await make(session, await puts({ 'a.py': first })), ['done']);
+      assert.equal(existsSync(join(session.host.home, REPLACED)), false);
+      const second = await sumOf('a.py');
+      writeFileSync(join(session.host.home, 'work/a.py'), 'edited there');
+      write('a.py', 'third');
+      assert.deepEqual(await make(session, await puts({ 'a.py': second })), ['kept']);
+      assert.equal(session.read('work/a.py'), 'third');
+      assert.equal(session.read(`${REPLACED}/a.py`), 'edited there');
+      assert.equal(folder.name, here.split('/').at(-1));
+    }));
+
+  it('removes a file that went here, and its empty folders; not one that was changed there', () =>
+    withHost(async (session) => {
+      write('deep/er/old.py', 'old');
+      write('edited.py', 'mine');
+      await make(session, await puts());
+      const removals = await Promise.all(
+        ['deep/er/old.py', 'edited.py'].map(async (path) => ({ path, from: await sumOf(path) })),
+      );
+      writeFileSync(join(session.host.home, 'work/edited.py'), 'edited there');
+      assert.deepEqual(await make(session, [...removals, { path: 'never/there', from: 'f'.repeat(64) }]), [
+        'done',
+        'changed',
+        'same',
+      ]);
+      assert.deepEqual(readdirSync(join(session.host.home, 'work')), ['edited.py']);
+    }));
+
+  it('says which file it cannot have, and takes the others', () =>
+    withHost(async (session) => {
+      for (const name of ['in-the-way', 'file/below', 'fine']) write(name, name);
+      mkdirSync(join(session.host.home, 'work/in-the-way'), { recursive: true });
+      writeFileSync(join(session.host.home, 'work/file'), 'a file where a folder is to be');
+      const changes = await puts();
+      const made = new Map((await make(session, changes)).map((answer, at) => [changes[at]?.path, answer]));
+      assert.deepEqual(
+        made,
+        new Map([
+          ['file/below', 'cannot be written'],
+          ['fine', 'done'],
+          ['in-the-way', 'a folder of this name is there'],
+        ]),
+      );
+      assert.equal(session.read('work/file'), 'a file where a folder is to be');
+    }));
+
+  it('puts a file in the place of a link, and leaves alone what the link leads to', () =>
+    withHost(async (session) => {
+      writeFileSync(join(session.host.home, 'precious'), 'precious');
+      mkdirSync(join(session.host.home, 'work'));
+      symlinkSync('../precious', join(session.host.home, 'work/a'));
+      write('a', 'mine');
+      assert.deepEqual(await make(session, await puts()), ['kept']);
+      assert.equal(session.read('precious'), 'precious');
+      assert.equal(session.read('work/a'), 'mine');
+    }));
+
+  for (const [kind, start] of Object.entries(HOSTILE_HOSTS)) {
+    const lies: Readonly<Record<string, string>> = {
+      'sums of files that nobody asked for': `printf '%064d  other\\0' 0; exit 0`,
+      'an endless answer': 'yes; exit 0',
+      'no answer, and success': 'exit 0',
+    };
+    for (const [lie, answer] of Object.entries(lies))
+      it(`${kind} that gives ${lie} is believed in nothing`, async () => {
+        const home = mkdtempSync(join(tmpdir(), 'hostile-'));
+        const host = await start(home, `case $line in *.jobctl-sync*) ${answer} ;; esac`);
+        try {
+          write('a', 'mine');
+          const sums = await sumsOnHost(host.connection, 'work', ['a'], never).catch((error: Error) => error.name);
+          assert.ok(sums === 'HostFileError' || (sums instanceof Map && sums.size === 0), String(sums));
+          const changes = await puts();
+          await assert.rejects(makeChanges(host.connection, 'work', { changes, replaced: REPLACED }, never), {
+            name: 'HostFileError',
+          });
+        } finally {
+          await host.stop();
+          rmSync(home, { recursive: true, force: true });
+        }
+      });
+  }
+});
+
+describe('a folder here that is looked at again', () => {
+  let here: string;
+  beforeEach(() => (here = mkdtempSync(join(tmpdir(), 'synced-'))));
+  afterEach(() => rmSync(here, { recursive: true, force: true }));
+
+  it('shows a change of the same size in the same moment', async () => {
+    const file = join(here, 'a');
+    writeFileSync(file, 'one');
+    const folder = await SyncedFolder.open(here);
+    const seen = new Set<string>();
+    for (const text of ['one', 'two', 'six']) {
+      writeFileSync(file, text);
+      seen.add((await folder.look()).files.get('a')?.source.sha256 ?? '');
+    }
+    assert.equal(seen.size, 3);
+  });
+
+  it('has what a bundle has, and the content of links; what it cannot have is named', async () => {
+    mkdirSync(join(here, '.git'));
+    mkdirSync(join(here, '.venv'));
+    for (const name of ['.git/config', '.venv/x', 'kept.py', 'line\nbreak']) writeFileSync(join(here, name), name);
+    symlinkSync('kept.py', join(here, 'link'));
+    symlinkSync('nowhere', join(here, 'broken'));
+    const { files, problems } = await (await SyncedFolder.open(here)).look();
+    assert.deepEqual([...files.keys()], ['kept.py', 'link']);
+    assert.equal(files.get('link')?.source.sha256, files.get('kept.py')?.source.sha256);
+    assert.deepEqual(problems, ['line\nbreak: has a line break in its name']);
+  });
+
+  it('is refused if it is none, or larger than hosts can be given again and again', async () => {
+    await assert.rejects(SyncedFolder.open(join(here, 'none')), { message: /none: does not exist/ });
+    writeFileSync(join(here, 'file'), '');
+    await assert.rejects(SyncedFolder.open(join(here, 'file')), { message: /file: is no folder/ });
+    truncateSync(join(here, 'file'), 2_000_000_001);
+    await assert.rejects((await SyncedFolder.open(here)).look(), { message: /sync takes 2(\.0)? GB at most/ });
+  });
+});
