@@ -122,7 +122,8 @@ export function freeOn(folder: string): readonly string[] {
 const READ_BYTES = 1024 * 1024;
 
 /**
- * Hashes the file now; `read` reads it again. The receiver compares the hash, so a change in between is noticed.
+ * Hashes the file now; `read` reads those bytes again. The receiver compares the hash, so a change in between is noticed. A file
+ * that only grows meanwhile is received as it was.
  * @param onRead receives the bytes hashed so far and the file's size
  */
 export async function fileSource(path: string, onRead?: (read: number, size: number) => void): Promise<FileSource> {
@@ -134,11 +135,15 @@ export async function fileSource(path: string, onRead?: (read: number, size: num
     size += chunk.length;
     onRead?.(size, expected);
   }
-  return { size, sha256: hash.digest('hex'), read: (start) => readFrom(path, start) };
+  const read: FileSource['read'] = (start) => (start < size ? readFrom(path, start, size - 1) : NOTHING);
+  return { size, sha256: hash.digest('hex'), read };
 }
 
-const readFrom = (path: string, start: number): AsyncIterable<Buffer> =>
-  createReadStream(path, { start, highWaterMark: READ_BYTES }) as AsyncIterable<Buffer>;
+const NOTHING: AsyncIterable<Buffer> = { [Symbol.asyncIterator]: async function* () {} };
+
+/** @param end the last byte; absent: the file's */
+const readFrom = (path: string, start: number, end = Infinity): AsyncIterable<Buffer> =>
+  createReadStream(path, { start, end, highWaterMark: READ_BYTES }) as AsyncIterable<Buffer>;
 
 /** Absolute path for a path in a job file or flag: `~/x` is in the user's home, relative paths start at the current folder. */
 export const expandHome = (path: string): string =>

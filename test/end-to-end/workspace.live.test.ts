@@ -137,7 +137,10 @@ describe('a workspace', function () {
     writeFileSync(join(home, 'project/train.py'), 'edited there');
     writeFileSync(join(here, 'train.py'), 'three');
     await onHosts('project/train.py', 'three');
-    const [, kept = ''] = /is replaced; its version of before is ~\/(\S+)$/m.exec(sync.stderr()) ?? [];
+    const kept = await until('it says where the version of the host is', () => {
+      const [, file] = /is replaced; its version of before is ~\/(\S+)$/m.exec(sync.stderr()) ?? [];
+      return file;
+    });
     assert.equal(textOf(join(home, kept)), 'edited there', sync.stderr());
     await admin.post('preempt', { name: 'jc-exp-9-g1' });
     await until('the disks of the first slice are gone', () => !existsSync(home));

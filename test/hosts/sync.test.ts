@@ -140,6 +140,16 @@ describe('a folder of a host that is kept in step', () => {
       assert.equal(session.read('work/file'), 'a file where a folder is to be');
     }));
 
+  it('gets a file that only grows as it was when it was looked at', () =>
+    withHost(async (session) => {
+      write('log', 'one\n');
+      write('empty', '');
+      const changes = await puts();
+      for (const name of ['log', 'empty']) writeFileSync(join(here, name), 'two\n', { flag: 'a' });
+      assert.deepEqual(await make(session, changes), ['done', 'done']);
+      assert.deepEqual([session.read('work/log'), session.read('work/empty')], ['one\n', '']);
+    }));
+
   it('puts a file in the place of a link, and leaves alone what the link leads to', () =>
     withHost(async (session) => {
       writeFileSync(join(session.host.home, 'precious'), 'precious');
@@ -204,6 +214,23 @@ describe('a folder here that is looked at again', () => {
     assert.deepEqual([...files.keys()], ['kept.py', 'link']);
     assert.equal(files.get('link')?.source.sha256, files.get('kept.py')?.source.sha256);
     assert.deepEqual(problems, ['line\nbreak: has a line break in its name']);
+  });
+
+  it('counts its changes; without any file it is taken for one that is gone, and nothing follows from it', async () => {
+    const folder = await SyncedFolder.open(here);
+    const version = async (): Promise<number> => (await folder.look()).version;
+    assert.deepEqual([await version(), await version()], [0, 0]);
+    writeFileSync(join(here, 'a'), 'a');
+    writeFileSync(join(here, 'b'), 'b');
+    assert.deepEqual([await version(), await version()], [1, 1]);
+    rmSync(join(here, 'b'));
+    assert.equal(await version(), 2);
+    chmodSync(join(here, 'a'), 0o755);
+    assert.equal(await version(), 3);
+    rmSync(join(here, 'a'));
+    await assert.rejects(folder.look(), { message: /has no file any more; nothing is removed from hosts for that$/ });
+    writeFileSync(join(here, 'a'), 'a');
+    assert.equal(await version(), 4);
   });
 
   it('is refused if it is none, or larger than hosts can be given again and again', async () => {

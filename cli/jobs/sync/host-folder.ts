@@ -10,7 +10,7 @@ export interface Change {
   /** Path below the folder. */
   readonly path: string;
   /** The new content and mode. Absent: the file is to go. */
-  readonly to?: { readonly source: FileSource; readonly mode: number };
+  readonly to?: { readonly source: FileSource; readonly mode: number; readonly isFresh: boolean };
   /** SHA-256 of the content that the host had from here. Absent: it has none from here. */
   readonly from?: string;
 }
@@ -34,10 +34,10 @@ const MADE: ReadonlySet<string> = new Set<Made>([
 
 /**
  * Name of the folder that gets new contents first: in the folder itself, from where a file is moved into its place at once. Every
- * sync has its own; what a killed one left goes after a day.
+ * sync has its own; what a killed one left goes after some hours.
  */
 const CONTENTS = `.jobctl-sync-${randomBytes(6).toString('hex')}`;
-const OLD_CONTENTS = "find . -maxdepth 1 -name '.jobctl-sync-*' -mmin +1440 -exec rm -rf -- {} + 2> /dev/null";
+const OLD_CONTENTS = "find . -maxdepth 1 -name '.jobctl-sync-*' -mmin +240 -exec rm -rf -- {} + 2> /dev/null";
 /** Changes in one call. */
 const MOST_CHANGES = 250;
 

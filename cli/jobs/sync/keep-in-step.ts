@@ -32,13 +32,19 @@ type Held = Map<string, { readonly sha256: string; readonly mode: number }>;
 const [LEAST_PAUSE_MS, MOST_PAUSE_MS] = [1_000, 10_000];
 /** So often the job is asked for its hosts when nothing changes: after a preemption they are others, with empty disks. */
 const HOSTS_EVERY_MS = 20_000;
+/**
+ * Longest pauses between tries of what failed, in ms, the first being a second. A file that a host cannot have is tried at once when
+ * something changes here. Each try of it is a use of the workspace, and must not keep it for ever; a host that is not reached sees
+ * none.
+ */
+const [MOST_MS_REFUSED, MOST_MS_UNREACHED] = [3_600_000, 30_000];
 /** Names of changed files in one line. */
 const SHOWN_NAMES = 3;
 
 /**
  * Brings a folder of a job's hosts into step with one of this computer, again after each change here, until the job ends or
  * `signal` aborts. Hosts that a preemption brings get all files. What others changed on a host is never lost: it is kept beside,
- * or left in place, and named.
+ * or left in place, and named (docs/adr/0184).
  * @returns the exit code: failed if something that changed here is not on a host
  * @throws CliError, JobNotFound ..: before anything is sent
  */
@@ -47,24 +53,37 @@ export async function keepInStep(sync: Sync, signal: AbortSignal): Promise<ExitC
   const says = new Sayings();
   let reached: Reached | undefined = await reachHosts(sync.job, sync.hosts, sync.flags);
   let askedAt = Date.now();
-  let isBehind = true;
-  while (!signal.aborted) {
+  let look = await sync.folder.look();
+  let brought: Brought = { refused: 0, unreached: 0 };
+  let tries = { failed: 0, next: 0, version: look.version };
+  for (;;) {
     const began = Date.now();
-    const look = await sync.folder.look();
-    for (const problem of look.problems) says.once(`${problem}; it stays behind`);
+    for (const problem of look.problems) says.lasting(`${problem}; it stays behind`);
     if (reached === undefined || began - askedAt > HOSTS_EVERY_MS) {
       const answer = await hostsNow(sync, says);
-      if (answer === 'ended') return says.ended(sync, isBehind);
+      if (answer === 'ended') return says.ended(sync, brought.refused > 0 || look.version !== tries.version);
       [reached, askedAt] = [answer, began];
+      if (answer?.hosts.some((host) => !held.has(idOf(host))) === true) tries = { ...tries, failed: 0, next: 0 };
     }
-    if (reached !== undefined) {
-      isBehind = !(await bringAll(sync, { reached, look, held, says }, signal));
+    if (reached !== undefined && (began >= tries.next || look.version !== tries.version)) {
+      brought = await bringAll(sync, { reached, look, held, says }, signal);
+      const failed = brought.refused + brought.unreached === 0 ? 0 : tries.failed + 1;
+      const most = brought.refused > 0 ? MOST_MS_REFUSED : MOST_MS_UNREACHED;
+      const wait = failed === 0 ? 0 : Math.min(most, LEAST_PAUSE_MS * 2 ** failed);
+      tries = { failed, next: Date.now() + wait, version: look.version };
       // It may have lost its machine.
-      if (isBehind) reached = undefined;
+      if (brought.unreached > 0) reached = undefined;
     }
-    if (sync.isOnce) return isBehind || look.problems.length > 0 ? ExitCode.Failed : ExitCode.Done;
+    if (signal.aborted) break;
+    if (sync.isOnce)
+      return brought.refused + brought.unreached + look.problems.length > 0 ? ExitCode.Failed : ExitCode.Done;
     const pause = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, 10 * (Date.now() - began)));
     await sleep(pause, undefined, { signal }).catch(() => undefined);
+    // What is removed while it is listed is an error of that look.
+    look = await sync.folder.look().catch((error: unknown) => {
+      says.once(`${(error as Error).message.split('\n')[0]}; looking again`);
+      return look;
+    });
   }
   return ExitCode.Interrupted;
 }
@@ -83,6 +102,9 @@ async function hostsNow({ job, hosts, flags }: Sync, says: Sayings): Promise<Rea
   }
 }
 
+/** A new slice is another host. */
+const idOf = ({ target }: JobHost): string => `${target.uid} ${target.index}`;
+
 interface Bringing {
   readonly reached: Reached;
   readonly look: FolderLook;
@@ -90,38 +112,49 @@ interface Bringing {
   readonly says: Sayings;
 }
 
-/** @returns whether all hosts have what changed */
-async function bringAll(sync: Sync, bringing: Bringing, signal: AbortSignal): Promise<boolean> {
+/** Numbers of changes that hosts could not make, and of hosts that were not reached. */
+interface Brought {
+  readonly refused: number;
+  readonly unreached: number;
+}
+
+async function bringAll(sync: Sync, bringing: Bringing, signal: AbortSignal): Promise<Brought> {
   const { reached, look, held, says } = bringing;
-  const of = ({ target }: JobHost): string => `${target.uid} ${target.index}`;
   const behind = reached.hosts.filter((host) => {
-    const has = held.get(of(host));
+    const has = held.get(idOf(host));
     return has === undefined || changesFor(has, look).length > 0;
   });
-  if (behind.length === 0) return true;
+  if (behind.length === 0) return { refused: 0, unreached: 0 };
   const stamp = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const replaced = `.jobctl/replaced/${stamp}`;
-  let isDone = true;
+  let refused = 0;
   const names = new Set<string>();
   let bytes = 0;
   const results = await onEachHost({ ...reached, hosts: behind } as Reached, signal, async (connection, host) => {
-    const has = held.get(of(host)) ?? (await heldBy(connection, sync.path, look, signal));
-    held.set(of(host), has);
-    const changes = changesFor(has, look);
-    const made = await makeChanges(connection, sync.path, { changes, replaced }, signal).catch((error: unknown) => {
+    const refuse = (error: unknown): void => {
       if (!(error instanceof HostFileError)) throw error;
       says.once(`host ${host.number}: ${error.message}`);
-      isDone = false;
-      return [];
-    });
-    for (const [at, answer] of made.entries()) {
-      const change = changes[at] as Change;
-      if (!note(has, change, answer)) isDone = false;
-      if (answer === 'done' || answer === 'kept') {
-        names.add(change.to === undefined ? `${change.path} (removed)` : change.path);
-        bytes += change.to?.source.size ?? 0;
+      refused += 1;
+    };
+    const has = held.get(idOf(host)) ?? (await heldBy(connection, sync.path, look, signal).catch(refuse));
+    if (has === undefined) return;
+    held.set(idOf(host), has);
+    // A file that is being written may differ from its sum when it is sent, and must not hold up the others.
+    const all = changesFor(has, look);
+    for (const changes of [
+      all.filter(({ to }) => to?.isFresh !== true),
+      all.filter(({ to }) => to?.isFresh === true),
+    ]) {
+      const made = await makeChanges(connection, sync.path, { changes, replaced }, signal).catch(refuse);
+      for (const [at, answer] of (made ?? []).entries()) {
+        const change = changes[at] as Change;
+        if (!note(has, change, answer)) refused += 1;
+        if (answer === 'done' || answer === 'kept') {
+          names.add(change.to === undefined ? `${change.path} (removed)` : change.path);
+          bytes += change.to?.source.size ?? 0;
+        }
+        says.answer(host.number, change, answer, `~/${replaced}`);
       }
-      says.answer(host.number, change, answer, `~/${replaced}`);
     }
   }).catch((error: unknown): readonly never[] => {
     if (signal.aborted) return [];
@@ -130,8 +163,8 @@ async function bringAll(sync: Sync, bringing: Bringing, signal: AbortSignal): Pr
   const lost = results.flatMap((result) => (result.kind === 'unreachable' ? [result] : []));
   for (const { host, message } of lost) says.once(`host ${host.number}: ${message}; trying again`);
   if (names.size > 0) says.brought([...names], bytes, behind.length - lost.length);
-  else if (isDone && lost.length === 0) says.inStep(sync, look.files.size, reached.hosts.length);
-  return isDone && lost.length === 0 && !signal.aborted;
+  else if (refused === 0 && lost.length === 0) says.inStep(sync, look.files.size, reached.hosts.length);
+  return { refused, unreached: lost.length };
 }
 
 async function heldBy(
@@ -146,10 +179,10 @@ async function heldBy(
 }
 
 function changesFor(has: Held, { files }: FolderLook): readonly Change[] {
-  const puts = [...files].flatMap(([path, { source, mode }]): Change[] => {
+  const puts = [...files].flatMap(([path, { source, mode, isFresh }]): Change[] => {
     const there = has.get(path);
     if (there?.sha256 === source.sha256 && there.mode === mode) return [];
-    return [{ path, to: { source, mode }, ...(there !== undefined && { from: there.sha256 }) }];
+    return [{ path, to: { source, mode, isFresh }, ...(there !== undefined && { from: there.sha256 }) }];
   });
   const removals = [...has].flatMap(([path, { sha256 }]): Change[] =>
     files.has(path) ? [] : [{ path, from: sha256 }],
@@ -168,8 +201,15 @@ function note(has: Held, { path, to }: Change, answer: Made): boolean {
 
 /** Lines for the person at the terminal. A problem that stays is said once. */
 class Sayings {
+  readonly #lasting = new Set<string>();
   readonly #said = new Set<string>();
   #isInStep = false;
+
+  /** A problem that stays with the folder. */
+  lasting(line: string): void {
+    if (!this.#lasting.has(line)) say(line);
+    this.#lasting.add(line);
+  }
 
   once(line: string): void {
     this.#isInStep = false;

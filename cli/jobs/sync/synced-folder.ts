@@ -12,6 +12,8 @@ export interface SyncedFile {
   readonly source: FileSource;
   /** Permission bits. */
   readonly mode: number;
+  /** It was written within the last seconds, and perhaps again while it was read. */
+  readonly isFresh: boolean;
 }
 
 /** The content of the folder at one look. */
@@ -20,12 +22,12 @@ export interface FolderLook {
   readonly files: ReadonlyMap<string, SyncedFile>;
   /** Files that cannot be kept in step, with the reason. */
   readonly problems: readonly string[];
+  /** Greater at each look that found a change. */
+  readonly version: number;
 }
 
 interface Read extends SyncedFile {
   readonly stamp: string;
-  /** It was written so shortly before it was read that a further write could have left the same stamp. */
-  readonly isFresh: boolean;
 }
 
 /** Most bytes of the folder's files, as of a bundle: each host gets them all. */
@@ -34,13 +36,14 @@ const MOST_BYTES = 2 * 1000 ** 3;
 const STEP_MS = 2_000;
 
 /**
- * A folder of this computer whose files are looked at again and again. Looking finds what a network share changed, and costs
- * one `stat` a file; watching by inotify does neither. It has the files that a bundle of the folder would have.
+ * A folder of this computer whose files are looked at again and again (docs/adr/0184). It has the files that a bundle of the
+ * folder would have.
  */
 export class SyncedFolder {
   readonly path: string;
   readonly #root: string;
   #read = new Map<string, Read>();
+  #version = 0;
 
   private constructor(path: string, root: string) {
     this.path = path;
@@ -76,8 +79,15 @@ export class SyncedFolder {
       const file = await this.#readAt(path, problems);
       if (file !== undefined) files.set(path, file);
     }
+    if (files.size === 0 && this.#read.size > 0)
+      throw new CliError(
+        ExitCode.Refused,
+        `${this.path}: has no file any more; nothing is removed from hosts for that`,
+      );
+    const isOther = ({ stamp }: Read, path: string): boolean => this.#read.get(path)?.stamp !== stamp;
+    if (files.size !== this.#read.size || [...files].some(([path, file]) => isOther(file, path))) this.#version += 1;
     this.#read = files;
-    return { files, problems };
+    return { files, problems, version: this.#version };
   }
 
   /** Undefined for a folder, a file that went meanwhile, and one that cannot be kept in step. */
