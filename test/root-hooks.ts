@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { relative } from 'node:path';
+import fc from 'fast-check';
 import Mocha, { type Context, type RootHookObject } from 'mocha';
 import { slowness } from './until.js';
 
@@ -17,6 +18,9 @@ Object.assign(assert, { ok: (value: unknown, message: string | Error = 'it is no
  * machine the signal comes first: what was registered for `exit`, such as the end of a Temporal server, must be done then too.
  */
 process.once('SIGTERM', () => process.exit(128 + constants.signals.SIGTERM));
+
+/** Properties draw the same cases each time, so that nobody's change is refused for what chance drew (docs/adr/0185). */
+fc.configureGlobal({ seed: Number(process.env['JOBCTL_PROPERTY_SEED'] ?? 1) });
 
 /** A test has more time on a slow computer, as its waits have. */
 const { prototype } = Mocha.Runnable as unknown as { prototype: { timeout(this: unknown, ms?: number): unknown } };
