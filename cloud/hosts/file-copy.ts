@@ -213,13 +213,23 @@ export async function putContents(
 ): Promise<void> {
   const there = await namesIn(link, folder, signal);
   const wanted = contents.filter(({ sha256 }) => !there.has(sha256));
+  const bad: string[] = [];
   for (const batch of batches(wanted.filter(({ size }) => size <= SMALL_BYTES))) {
-    const said = await say(link, folder, batchScript(folder), { stdin: await read(batch), signal });
+    const said = await say(link, folder, batchScript(folder), { stdin: await read(batch, bad), signal });
     if (said !== 'done') throw new HostFileError(`${link.where}: '${folder}': ${said}; copy it again`);
   }
   for (const source of wanted.filter(({ size }) => size > SMALL_BYTES))
-    await putFile(link, source, `${folder}/${source.sha256}`, { mode: 0o600, signal });
+    try {
+      await putFile(link, source, `${folder}/${source.sha256}`, { mode: 0o600, signal });
+    } catch (error) {
+      if (!(error instanceof HostFileError) && !isOfFile(error)) throw error;
+      bad.push(error instanceof Error ? error.message : String(error));
+    }
+  if (bad.length > 0) throw new HostFileError(`${link.where}: '${folder}': ${bad[0]}; the others arrived`);
 }
+
+/** Of a file of this computer that went or cannot be read any more. */
+const isOfFile = (error: unknown): boolean => (error as NodeJS.ErrnoException).syscall !== undefined;
 
 /**
  * Answers go to stderr, like those of `putFile` and `getFile`. Files are named by SHA-256 and arrive as a whole or not at all.
@@ -240,9 +250,10 @@ async function namesIn(link: HostLink, folder: string, signal: AbortSignal): Pro
 }
 const MOST_LISTED_BYTES = 16 * 1024 * 1024;
 
-/** Reads `SHA256 SIZE`, a newline and that many bytes, repeatedly. */
+/** Reads `SHA256 SIZE`, a newline and that many bytes, repeatedly. No other word becomes the name of a file. */
 const batchScript = (folder: string): string => `${into(folder)}rm -rf .new && mkdir .new || exit 1
 while IFS=' ' read -r sum size; do
+  case $sum in *[!0-9a-f]*) exit 1 ;; esac
   head -c "$size" > ".new/$sum" || exit 1
   echo "$sum  .new/$sum"
 done > sums.new
@@ -251,13 +262,30 @@ mv -f -- .new/* . || exit 1
 rm -rf .new sums.new
 echo 'jobctl-runner: done' >&2`;
 
-async function read(batch: readonly FileSource[]): Promise<Buffer> {
+/**
+ * The batch as the script reads it. A content that is not what its sum says is left out: bytes too many would be taken for further
+ * entries, and files and objects of the store are written by others.
+ */
+async function read(batch: readonly FileSource[], bad: string[]): Promise<Buffer> {
   const parts: Buffer[] = [];
+  const whole = async ({ read: bytes, sha256 }: FileSource): Promise<Buffer | undefined> => {
+    try {
+      const content = await wholeOf(bytes(0));
+      if (createHash('sha256').update(content).digest('hex') === sha256) return content;
+      bad.push(`the content of ${sha256} is another now`);
+    } catch (error) {
+      if (!isOfFile(error)) throw error;
+      bad.push((error as Error).message);
+    }
+    return undefined;
+  };
   for (let at = 0; at < batch.length; at += READ_AT_ONCE) {
     const some = batch.slice(at, at + READ_AT_ONCE);
-    const bytes = await Promise.all(some.map((source) => wholeOf(source.read(0))));
-    for (const [index, { sha256, size }] of some.entries())
-      parts.push(Buffer.from(`${sha256} ${size}\n`), bytes[index] as Buffer);
+    const contents = await Promise.all(some.map(whole));
+    for (const [index, { sha256, size }] of some.entries()) {
+      const content = contents[index];
+      if (content !== undefined) parts.push(Buffer.from(`${sha256} ${size}\n`), content);
+    }
   }
   return Buffer.concat(parts);
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
 import { helperCommand } from '../../../cloud/hosts/login-shell.js';
+import { afterMark, PRINT_MARK } from '../../../cloud/hosts/remote-exec.js';
 import type { FileSource } from '../../../domain/local-files.js';
 import { quotedName } from '../../../domain/outside-text.js';
 import { shellPath } from '../../../domain/shell-quote.js';
@@ -25,12 +26,17 @@ export type Made =
   /** Not removed, because it was changed on the host. */
   | 'changed'
   | 'a folder of this name is there'
+  /** The content did not arrive, since the file here is another by now. */
+  | 'is being written here'
   | 'cannot be written';
 
 const MADE: ReadonlySet<string> = new Set<Made>([
   ...(['done', 'same', 'kept', 'changed'] as const),
-  ...(['a folder of this name is there', 'cannot be written'] as const),
+  ...(['a folder of this name is there', 'is being written here', 'cannot be written'] as const),
 ]);
+
+/** Whether a change was not made, and is to be tried again. */
+export const isRefusal = (answer: Made): boolean => !['done', 'same', 'kept', 'changed'].includes(answer);
 
 /**
  * Name of the folder that gets new contents first: in the folder itself, from where a file is moved into its place at once. Every
@@ -53,7 +59,8 @@ export async function sumsOnHost(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   // xargs ends with 123 if some of the files are not there.
-  const script = `mkdir -p -- ${shellPath(folder)} && cd -- ${shellPath(folder)} || exit 1
+  const script = `${PRINT_MARK}
+mkdir -p -- ${shellPath(folder)} && cd -- ${shellPath(folder)} || exit 1
 ${OLD_CONTENTS}
 xargs -0 -r sha256sum -z -- 2> /dev/null || [ $? = 123 ]`;
   const names = paths.map((path) => `${path}\0`).join('');
@@ -85,7 +92,11 @@ export async function makeChanges(
     const sources = new Map(
       some.flatMap(({ to }) => (to === undefined ? [] : [[to.source.sha256, to.source] as const])),
     );
-    if (sources.size > 0) await connection.putContents([...sources.values()], `${folder}/${CONTENTS}`, signal);
+    if (sources.size > 0)
+      await connection.putContents([...sources.values()], `${folder}/${CONTENTS}`, signal).catch((error: unknown) => {
+        // What did not arrive has its own answer below.
+        if (!(error instanceof HostFileError)) throw error;
+      });
     const lines = some.map(({ path, to, from = '-' }, index) => {
       const sum = to?.source.sha256 ?? '-';
       const isAgain = some.slice(index + 1).some((later) => later.to?.source.sha256 === sum);
@@ -106,12 +117,16 @@ export async function makeChanges(
  * starts a program in a millisecond, so a new file costs one.
  */
 const changesScript = (folder: string, replaced: string): string => `umask 022
+${PRINT_MARK}
+record=$HOME/.jobctl/synced
+mkdir -p -- "$HOME/.jobctl"
+mkdir -p -- ${shellPath(folder)}
 cd -- ${shellPath(folder)} || exit 1
 new=${CONTENTS}
 [ ! -d "$new" ] || chmod -R u=rwX,go=rX "$new"
 change() {
   now=- d=\${p%/*}
-  [ ! -f "$p" ] || now=$(sha256sum < "$p")
+  if [ -f "$p" ]; then now=$(sha256sum < "$p"); elif [ -e "$p" ] || [ -L "$p" ]; then now=other; fi
   now=\${now%% *}
   if [ "$sum" = - ]; then
     if [ "$now" = - ]; then echo same
@@ -128,12 +143,16 @@ change() {
   fi
   [ ! -d "$p" ] || { echo 'a folder of this name is there'; return; }
   word=done t=$new/$sum
-  if [ "$now" != - ] && [ "$now" != "$from" ]; then
+  [ -f "$t" ] || { echo 'is being written here'; return; }
+  if [ "$now" != - ] && [ "$now" != "$from" ] && ! grep -qsxF -- "$now" "$record"; then
     k=${shellPath(replaced)}/$p
-    mkdir -p -- "\${k%/*}" && cp -p -- "$p" "$k" || { echo 'cannot be written'; return; }
+    mkdir -p -- "\${k%/*}" || { echo 'cannot be written'; return; }
+    # A pipe is not read.
+    if [ -f "$p" ] && [ ! -L "$p" ]; then cp -p -- "$p" "$k"; else mv -f -- "$p" "$k"; fi || { echo 'cannot be written'; return; }
     word=kept
   fi
   if [ $how = cp ]; then t=$new/copy; cp -- "$new/$sum" "$t"; fi
+  echo "$sum" >> "$record"
   { [ $mode = 644 ] || chmod "$mode" "$t"; } && { [ -d "$d" ] || mkdir -p -- "$d"; } && mv -f -- "$t" "$p" &&
     echo $word || echo 'cannot be written'
 }
@@ -144,7 +163,9 @@ while IFS= read -r line; do
   from=\${line%% *}; p=./\${line#* }
   change < /dev/null 2> /dev/null
 done
-rm -rf -- "$new"`;
+rm -rf -- "$new"
+[ "$(wc -c < "$record")" -lt 4000000 ] || { tail -n 20000 "$record" > "$record.$$" && mv -f -- "$record.$$" "$record"; }
+exit 0`;
 
 interface Call {
   readonly stdin: Buffer;
@@ -162,11 +183,12 @@ async function call(connection: HostConnection, folder: string, script: string, 
   const { code } = await connection.exec(helperCommand(script), {
     stdin,
     signal,
-    onStdout: (chunk) => {
+    // Login files may print.
+    onStdout: afterMark((chunk) => {
       bytes += chunk.length;
       if (bytes > room) throw new HostFileError(`'${folder}': the host's answer is longer than it can be`);
       said.push(chunk);
-    },
+    }),
     onStderr: (chunk) => void (errors = `${errors}${chunk.toString()}`.slice(-MOST_ERRORS)),
   });
   if (code === 0) return Buffer.concat(said).toString();

@@ -1,6 +1,7 @@
-import { realpath, stat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { FileSource } from '../../../domain/local-files.js';
+import { quotedName } from '../../../domain/outside-text.js';
 import { bundleEntries } from '../../job/packing/bundle.js';
 import { NotPackable } from '../../job/packing/pack-tree.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
@@ -53,7 +54,9 @@ export class SyncedFolder {
   /** @throws CliError (Usage) if it is no folder */
   static async open(path: string): Promise<SyncedFolder> {
     const found = await stat(path).catch(() => undefined);
-    if (found?.isDirectory() === true) return new SyncedFolder(path, await realpath(path));
+    const root = found?.isDirectory() === true ? await realpath(path) : undefined;
+    if (root === '/') throw new CliError(ExitCode.Usage, `sync: ${path}: is this whole computer; name a folder`);
+    if (root !== undefined) return new SyncedFolder(path, root);
     throw new CliError(ExitCode.Usage, `sync: ${path}: ${found === undefined ? 'does not exist' : 'is no folder'}`);
   }
 
@@ -94,11 +97,19 @@ export class SyncedFolder {
   async #readAt(path: string, problems: string[]): Promise<Read | undefined> {
     const place = join(this.#root, path);
     try {
-      // Links are followed, as by `jobctl cp`.
+      const itself = await lstat(place);
+      if (itself.isDirectory()) return undefined;
+      if (itself.isSymbolicLink()) {
+        const end = await realpath(place).catch(() => undefined);
+        if (end === undefined) return void problems.push(`${quotedName(path)}: leads nowhere`);
+        // The folder may be somebody's clone, with a link to a key of this computer's user.
+        if (end !== this.#root && !end.startsWith(`${this.#root}/`))
+          return void problems.push(`${quotedName(path)}: leads out of the folder`);
+      }
       const found = await stat(place, { bigint: true });
-      if (found.isDirectory()) return undefined;
-      if (!found.isFile()) return void problems.push(`${path}: is neither a file nor a folder`);
-      if (/[\n\r]/.test(path)) return void problems.push(`${path}: has a line break in its name`);
+      if (found.isDirectory()) return void problems.push(`${quotedName(path)}: leads to a folder`);
+      if (!found.isFile()) return void problems.push(`${quotedName(path)}: is neither a file nor a folder`);
+      if (/[\n\r]/.test(path)) return void problems.push(`${quotedName(path)}: has a line break in its name`);
       const stamp = `${found.dev} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs} ${found.mode}`;
       const before = this.#read.get(path);
       if (before?.stamp === stamp && !before.isFresh) return before;
@@ -106,7 +117,8 @@ export class SyncedFolder {
       return { source: await fileSource(place), mode: Number(found.mode) & 0o777, stamp, isFresh };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push(`${path}: cannot be read: ${code ?? String(error)}`);
+      if (code !== 'ENOENT' && code !== 'ENOTDIR')
+        problems.push(`${quotedName(path)}: cannot be read: ${code ?? String(error)}`);
       return undefined;
     }
   }
