@@ -228,7 +228,7 @@ export async function putContents(
   if (bad.length > 0) throw new HostFileError(`${link.where}: '${folder}': ${bad[0]}; the others arrived`);
 }
 
-/** Of a file of this computer that went or cannot be read any more. */
+/** Whether a file of this computer has gone, or cannot be read any more. */
 const isOfFile = (error: unknown): boolean => (error as NodeJS.ErrnoException).syscall !== undefined;
 
 /**

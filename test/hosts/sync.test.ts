@@ -186,7 +186,7 @@ describe('a folder of a host that is kept in step', () => {
     withHost(async (session) => {
       mkdirSync(join(session.host.home, 'work'));
       symlinkSync('/nowhere', join(session.host.home, 'work/a'));
-      execFileSync('mkfifo', [join(session.host.home, 'work/b')]);
+      execFileSync('bash', ['-c', 'mkfifo "$1"', 'bash', join(session.host.home, 'work/b')]);
       write('a', 'a');
       write('b', 'b');
       assert.deepEqual(await make(session, await puts()), ['kept', 'kept']);

@@ -13,7 +13,7 @@ export type Reached = Awaited<ReturnType<typeof reachHosts>>;
 /** Content and mode that a host has of each file, as far as they came from here. */
 type Held = Map<string, { readonly sha256: string; readonly mode: number }>;
 
-/** What became of the last try on a host. `refused`: number of changes that it could not make. */
+/** The result of the last try on a host. `refused`: number of changes that it could not make. */
 interface Outcome {
   readonly refused: number;
   readonly isReached: boolean;
@@ -52,7 +52,7 @@ export class Bringer {
     return this.#held.has(idOf(host));
   }
 
-  /** Of these hosts: changes that were refused, hosts that were not reached, and hosts whose try is still open. */
+  /** The changes that these hosts refused, hosts that were not reached, and hosts whose try is still open. */
   state(hosts: readonly JobHost[]): State {
     const busy = hosts.filter((host) => this.#busy.has(idOf(host))).length;
     const last = hosts.flatMap((host) => this.#last.get(idOf(host)) ?? []);
@@ -164,7 +164,7 @@ const partsOf = (changes: readonly Change[]): readonly (readonly Change[])[] => 
   changes.filter(({ to }) => to?.isFresh === true),
 ];
 
-/** What the host has now, or what is no longer ours. */
+/** Notes the host's new content, or that a file is no longer ours. */
 function note(held: Held, { path, to }: Change): void {
   if (to === undefined) held.delete(path);
   else held.set(path, { sha256: to.source.sha256, mode: to.mode });

@@ -94,7 +94,7 @@ export async function makeChanges(
     );
     if (sources.size > 0)
       await connection.putContents([...sources.values()], `${folder}/${CONTENTS}`, signal).catch((error: unknown) => {
-        // What did not arrive has its own answer below.
+        // Contents that did not arrive have their own answers below.
         if (!(error instanceof HostFileError)) throw error;
       });
     const lines = some.map(({ path, to, from = '-' }, index) => {

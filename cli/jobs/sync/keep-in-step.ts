@@ -59,7 +59,8 @@ async function keep(sync: Sync, signal: AbortSignal): Promise<ExitCode> {
     for (const problem of look.problems) says.lasting(`${problem}; it stays behind`);
     if (reached === undefined || began - askedAt > HOSTS_EVERY_MS) {
       const answer = await hostsNow(sync, says);
-      if (answer === 'ended') return says.ended(sync, state.refused + state.busy > 0 || look.version !== tries.version);
+      if (answer === 'ended')
+        return says.ended(sync.job, state.refused + state.busy > 0 || look.version !== tries.version);
       [reached, askedAt] = [answer, began];
       if (answer?.hosts.some((host) => !bringer.knows(host)) === true) tries = { ...tries, failed: 0, next: 0 };
     }
@@ -67,7 +68,8 @@ async function keep(sync: Sync, signal: AbortSignal): Promise<ExitCode> {
       await bringer.round(reached, look, sync.isOnce);
       state = bringer.state(reached.hosts);
       const isFailed = state.refused + state.unreached > 0;
-      if (!isFailed && state.busy === 0 && !signal.aborted) says.inStep(sync, look.files.size, reached.hosts.length);
+      if (!isFailed && state.busy === 0 && !signal.aborted)
+        says.inStep(`${sync.folder.path}: ${sync.path} of ${sync.job}`, look.files.size, reached.hosts.length);
       const inRow = isFailed ? tries.failed + 1 : 0;
       const most = state.refused > 0 ? MOST_MS_REFUSED : MOST_MS_UNREACHED;
       const wait = isFailed ? Math.min(most, LEAST_PAUSE_MS * 2 ** inRow) : 0;
@@ -81,7 +83,7 @@ async function keep(sync: Sync, signal: AbortSignal): Promise<ExitCode> {
     const pause = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, 10 * lookMs));
     await sleep(pause, undefined, { signal }).catch(() => undefined);
     const looked = Date.now();
-    // What is removed while it is listed is an error of that look.
+    // A file or folder that is removed while it is listed is an error of that look.
     look = await sync.folder.look().catch((error: unknown) => {
       says.once(`${(error as Error).message.split('\n')[0]}; looking again`);
       return look;

@@ -3,7 +3,6 @@ import { ExitCode } from '../../terminal/cli-error.js';
 import { printErr } from '../../terminal/print.js';
 import { sizeText } from '../../terminal/render/quantities.js';
 import { type Change, isRefusal, type Made } from './host-folder.js';
-import type { Sync } from './keep-in-step.js';
 
 /** Names of changed files in one line. */
 const SHOWN_NAMES = 3;
@@ -47,13 +46,14 @@ export class Sayings {
     );
   }
 
-  inStep({ folder, job, path }: Sync, files: number, hosts: number): void {
+  /** @param what such as `.: work of exp-7` */
+  inStep(what: string, files: number, hosts: number): void {
     if (this.#isInStep) return;
     this.#isInStep = true;
-    say(`${count(files, 'file')} of ${folder.path}: ${path} of ${job} is in step on ${count(hosts, 'host')}`);
+    say(`${count(files, 'file')} of ${what} is in step on ${count(hosts, 'host')}`);
   }
 
-  ended({ job }: Sync, isBehind: boolean): ExitCode {
+  ended(job: string, isBehind: boolean): ExitCode {
     say(`${job} has ended${isBehind ? ', and not all that changed here had reached its hosts' : ''}`);
     return isBehind ? ExitCode.Failed : ExitCode.Done;
   }

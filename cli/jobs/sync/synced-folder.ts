@@ -19,7 +19,7 @@ export interface SyncedFile {
 
 /** The content of the folder at one look. */
 export interface FolderLook {
-  /** By path below the folder, with `/`. */
+  /** Keyed by the path below the folder, with `/`. */
   readonly files: ReadonlyMap<string, SyncedFile>;
   /** Files that cannot be kept in step, with the reason. */
   readonly problems: readonly string[];
