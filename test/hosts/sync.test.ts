@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   statSync,
@@ -15,8 +16,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { type HostConnection, HostFileError } from '../../cloud/hosts/port.js';
+import type { JobHost } from '../../cli/jobs/hosts/job-hosts.js';
+import type { onEachHost } from '../../cli/jobs/hosts/reach.js';
+import { Bringer, type Reached, type State } from '../../cli/jobs/sync/bring.js';
 import { type Change, makeChanges, sumsOnHost } from '../../cli/jobs/sync/host-folder.js';
 import { SyncedFolder } from '../../cli/jobs/sync/synced-folder.js';
+import { until } from '../until.js';
 import { HOSTILE_HOSTS } from './hostile-host.js';
 import { type HostSession, never, withHost } from './session.js';
 
@@ -242,6 +248,94 @@ describe('a folder of a host that is kept in step', () => {
         }
       });
   }
+});
+
+const textIn = ({ host }: HostSession, path: string): string =>
+  existsSync(join(host.home, path)) ? readFileSync(join(host.home, path), 'utf8') : '';
+
+describe('hosts that are brought into step together', () => {
+  /** Rounds of two hosts: 0 is the session's, 1 does what `second` does. */
+  async function twoHosts(
+    { host, connection }: HostSession,
+    second: (aborted: Promise<never>) => Promise<never>,
+    work: (all: {
+      readonly folder: SyncedFolder;
+      readonly round: (isPatient?: boolean) => Promise<State>;
+      readonly said: readonly string[];
+      readonly stop: () => void;
+    }) => Promise<void>,
+  ): Promise<void> {
+    const here = mkdtempSync(join(tmpdir(), 'synced-'));
+    const end = new AbortController();
+    const aborted = new Promise<never>((_, reject) => (end.signal.onabort = () => reject(end.signal.reason as Error)));
+    aborted.catch(() => undefined);
+    const said: string[] = [];
+    const says = {
+      once: (line: string) => void said.push(line),
+      answer: () => undefined,
+      brought: (changed: ReadonlyMap<string, number>, hosts: number) =>
+        void said.push(`${[...changed.keys()].join()} on ${hosts}`),
+    };
+    const on = (async (
+      { hosts: [one] }: Reached,
+      _signal: AbortSignal,
+      task: (to: HostConnection, on: JobHost) => Promise<void>,
+    ) => {
+      const at = one as JobHost;
+      const value = at.number === 0 ? await task(connection, at) : await second(aborted);
+      return [{ kind: 'done', host: at, value }];
+    }) as unknown as typeof onEachHost;
+    const hosts = [0, 1].map((number) => ({ number, node: 'jc', target: { ...host.target, index: number } }));
+    const reached = { hosts } as unknown as Reached;
+    const bringer = new Bringer('work', { says, signal: end.signal, on, patienceMs: 300 });
+    const folder = await SyncedFolder.open(here);
+    const round = async (isPatient = false): Promise<State> => {
+      await bringer.round(reached, await folder.look(), isPatient);
+      return bringer.state(hosts);
+    };
+    try {
+      await work({ folder, round, said, stop: () => end.abort() });
+    } finally {
+      end.abort();
+      rmSync(here, { recursive: true, force: true });
+    }
+  }
+
+  it('go on beside one that hangs, which is named once and is not taken for one in step', () =>
+    withHost(async (session) => {
+      const hangs = (aborted: Promise<never>): Promise<never> => aborted;
+      await twoHosts(session, hangs, async ({ folder, round, said, stop }) => {
+        for (const text of ['one', 'two']) {
+          writeFileSync(join(folder.path, 'a'), text);
+          await until(`the other has ${text}`, async () => {
+            const { refused, unreached, busy } = await round();
+            assert.deepEqual([refused, unreached], [0, 0]);
+            return busy === 1 && textIn(session, 'work/a') === text;
+          });
+        }
+        assert.ok(said.includes('host 1: has not ended a change for 0.3 s; the others go on'), said.join('\n'));
+        assert.equal(said.filter((line) => line === 'a on 1').length, 2);
+        const before = said.length;
+        stop();
+        writeFileSync(join(folder.path, 'b'), 'b');
+        await round();
+        assert.equal(said.length, before, 'whoever interrupts is told of no success');
+      });
+    }));
+
+  it('go on beside one that fails, which is tried again', () =>
+    withHost(async (session) => {
+      const fails = (): Promise<never> => Promise.reject(new HostFileError('the disk is full'));
+      await twoHosts(session, fails, async ({ folder, round, said }) => {
+        writeFileSync(join(folder.path, 'a'), 'a');
+        assert.deepEqual(await round(true), { refused: 0, unreached: 1, busy: 0 });
+        assert.deepEqual(
+          said.filter((line) => !line.includes('the others go on')),
+          ['host 1: the disk is full; trying again', 'a on 1'],
+        );
+        assert.deepEqual(await round(true), { refused: 0, unreached: 1, busy: 0 });
+      });
+    }));
 });
 
 describe('a folder here that is looked at again', () => {

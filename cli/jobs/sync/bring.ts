@@ -28,24 +28,37 @@ export interface State {
 }
 
 const HOSTS_AT_ONCE = 64;
-/** After so long the others no longer wait for a host. */
 const PATIENCE_MS = 10_000;
+
+interface BringerOptions {
+  readonly says: Pick<Sayings, 'once' | 'answer' | 'brought'>;
+  readonly signal: AbortSignal;
+  readonly on?: typeof onEachHost;
+  readonly patienceMs?: number;
+}
 
 /** Brings hosts into step with looks at the folder. A host that hangs holds up no other. */
 export class Bringer {
   readonly #path: string;
-  readonly #says: Sayings;
+  readonly #says: BringerOptions['says'];
   readonly #signal: AbortSignal;
+  readonly #on: typeof onEachHost;
+  readonly #patienceMs: number;
   readonly #permits = new Semaphore(HOSTS_AT_ONCE);
   readonly #held = new Map<string, Held>();
   readonly #last = new Map<string, Outcome>();
   readonly #busy = new Set<string>();
 
-  /** @param path the folder on the hosts */
-  constructor(path: string, says: Sayings, signal: AbortSignal) {
+  /**
+   * @param path the folder on the hosts
+   * @param patienceMs after so long the others no longer wait for a host
+   */
+  constructor(path: string, { says, signal, on = onEachHost, patienceMs = PATIENCE_MS }: BringerOptions) {
     this.#path = path;
     this.#says = says;
     this.#signal = signal;
+    this.#on = on;
+    this.#patienceMs = patienceMs;
   }
 
   knows(host: JobHost): boolean {
@@ -75,11 +88,11 @@ export class Bringer {
     });
     const all = Promise.all(tasks);
     const patience = new AbortController();
-    const slow = sleep(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined);
+    const slow = sleep(this.#patienceMs, undefined, { signal: patience.signal }).catch(() => undefined);
     await Promise.race([all, slow]);
     patience.abort();
     for (const host of due.filter((each) => this.#busy.has(idOf(each))))
-      this.#says.once(`host ${host.number}: has not ended a change for ${PATIENCE_MS / 1000} s; the others go on`);
+      this.#says.once(`host ${host.number}: has not ended a change for ${this.#patienceMs / 1000} s; the others go on`);
     if (isPatient) await all;
     isOver = true;
     this.#tell(done);
@@ -107,7 +120,7 @@ export class Bringer {
     };
     try {
       const only = { ...reached, hosts: [host] } as Reached;
-      const [result] = await onEachHost(only, this.#signal, async (connection) => {
+      const [result] = await this.#on(only, this.#signal, async (connection) => {
         const held = this.#held.get(idOf(host)) ?? (await this.#heldBy(connection, look).catch(refuse));
         if (held === undefined) return;
         this.#held.set(idOf(host), held);

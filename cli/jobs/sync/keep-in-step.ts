@@ -48,7 +48,7 @@ export async function keepInStep(sync: Sync, signal: AbortSignal): Promise<ExitC
 
 async function keep(sync: Sync, signal: AbortSignal): Promise<ExitCode> {
   const says = new Sayings();
-  const bringer = new Bringer(sync.path, says, signal);
+  const bringer = new Bringer(sync.path, { says, signal });
   let reached: Reached | undefined = await reachHosts(sync.job, sync.hosts, sync.flags);
   let askedAt = Date.now();
   let look = await sync.folder.look();
