@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -267,7 +268,7 @@ describe('hosts that are brought into step together', () => {
   ): Promise<void> {
     const here = mkdtempSync(join(tmpdir(), 'synced-'));
     const end = new AbortController();
-    const aborted = new Promise<never>((_, reject) => (end.signal.onabort = () => reject(end.signal.reason as Error)));
+    const aborted = once(end.signal, 'abort').then(() => Promise.reject(new Error('aborted')));
     aborted.catch(() => undefined);
     const said: string[] = [];
     const says = {
