@@ -159,8 +159,9 @@ Every file is compared by its SHA-256: a file that is there already is not sent,
     flags: [['--once', 'bring the hosts into step and end'], ...ROUTE_FLAGS],
     notes: `
 It takes the files that a bundle of the folder would have: .git, virtual environments and what .gitignore names stay behind, and so do
-links out of the folder. A file that goes here while it runs goes there. It is one way: what is changed on a host stays in ~/.jobctl/replaced when a change from here
-takes its place, and is not removed. Hosts that come after a preemption get all files. Each file arrives whole or not at all.
+links out of the folder. A file that goes here while it runs goes there. It is one way: what was changed on a host is kept in
+~/.jobctl/replaced if a change from here takes its place, and is not removed. Hosts that come after a preemption get all files. Each file
+arrives whole or not at all.
 It ends when the job ends. The exit code is 1 if something that changed here is not on a host.
 `,
     examples: [

@@ -13,7 +13,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 
 /** Most bytes of a bundle's files. Code has a few; larger data belongs in a bucket. */
-const MOST_BYTES = 2 * 1000 ** 3;
+export const MOST_BYTES = 2 * 1000 ** 3;
 /** Number of names shown of a longer list. */
 const SHOWN = 5;
 

@@ -117,7 +117,7 @@ export function oneHost<Host extends JobHost>({
 }
 
 /** Hosts that are asked at the same time. A job may have hundreds of pods, whose answers are held in memory until written. */
-const HOSTS_AT_ONCE = 64;
+export const HOSTS_AT_ONCE = 64;
 
 /** The result for one host. */
 export type HostResult<T> =

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
 import { Semaphore } from '../../../domain/semaphore.js';
 import type { JobHost } from '../hosts/job-hosts.js';
-import { onEachHost, type reachHosts } from '../hosts/reach.js';
+import { HOSTS_AT_ONCE, onEachHost, type reachHosts } from '../hosts/reach.js';
 import { type Change, isRefusal, makeChanges, sumsOnHost } from './host-folder.js';
 import type { Sayings } from './sayings.js';
 import type { FolderLook } from './synced-folder.js';
@@ -27,7 +27,6 @@ export interface State {
   readonly busy: number;
 }
 
-const HOSTS_AT_ONCE = 64;
 const PATIENCE_MS = 10_000;
 
 interface BringerOptions {

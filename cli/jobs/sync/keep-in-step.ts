@@ -72,7 +72,9 @@ async function keep(sync: Sync, signal: AbortSignal): Promise<ExitCode> {
         says.inStep(`${sync.folder.path}: ${sync.path} of ${sync.job}`, look.files.size, reached.hosts.length);
       const inRow = isFailed ? tries.failed + 1 : 0;
       const most = state.refused > 0 ? MOST_MS_REFUSED : MOST_MS_UNREACHED;
-      const wait = isFailed ? Math.min(most, LEAST_PAUSE_MS * 2 ** inRow) : 0;
+      // Hosts that are in step are not compared again until something changes.
+      const again = state.busy > 0 ? 0 : Infinity;
+      const wait = isFailed ? Math.min(most, LEAST_PAUSE_MS * 2 ** inRow) : again;
       tries = { failed: inRow, next: Date.now() + wait, version: look.version };
       // It may have lost its machine.
       if (state.unreached > 0) reached = undefined;

@@ -2,7 +2,7 @@ import { lstat, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { FileSource } from '../../../domain/local-files.js';
 import { quotedName } from '../../../domain/outside-text.js';
-import { bundleEntries } from '../../job/packing/bundle.js';
+import { bundleEntries, MOST_BYTES } from '../../job/packing/bundle.js';
 import { NotPackable } from '../../job/packing/pack-tree.js';
 import { CliError, ExitCode } from '../../terminal/cli-error.js';
 import { fileSource } from '../../terminal/file-on-disk.js';
@@ -31,8 +31,6 @@ interface Read extends SyncedFile {
   readonly stamp: string;
 }
 
-/** Most bytes of the folder's files, as of a bundle: each host gets them all. */
-const MOST_BYTES = 2 * 1000 ** 3;
 /** Clocks of file systems move in steps: 4 ms on Linux, 2 s on some shares. */
 const STEP_MS = 2_000;
 
@@ -87,7 +85,10 @@ export class SyncedFolder {
         ExitCode.Refused,
         `${this.path}: has no file any more; nothing is removed from hosts for that`,
       );
-    const isOther = ({ stamp }: Read, path: string): boolean => this.#read.get(path)?.stamp !== stamp;
+    const isOther = ({ stamp, source }: Read, path: string): boolean => {
+      const before = this.#read.get(path);
+      return before?.stamp !== stamp || before.source.sha256 !== source.sha256;
+    };
     if (files.size !== this.#read.size || [...files].some(([path, file]) => isOther(file, path))) this.#version += 1;
     this.#read = files;
     return { files, problems, version: this.#version };
